@@ -1,0 +1,59 @@
+# Every target that people call has a `##` description; `make help` prints them.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+export PYTHON
+
+BIN := .venv/bin
+# Two workers; tests of one xdist group share what they build.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+STAMP := .venv/.installed
+# Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
+STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
+
+.PHONY: help demo setup test test-quick check format bench bench-peers coverage system-deps clean
+
+help: ## List every target with its description
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+		while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+demo: $(STAMP) ## See numbers beside the truth, with intervals, in a minute
+	@$(BIN)/sottovoce demo
+
+setup: $(STAMP) ## Create .venv with all extras and the development tools
+
+test: system-deps $(STAMP) ## Run everything: lint, types and all tests
+	@status=0; $(PYTEST) || status=$$?; echo $$status > $(STATUS); exit $$status
+
+test-quick: $(STAMP) ## Run the tests that are not marked slow
+	@$(PYTEST) -m "not slow"
+
+check: $(STAMP) ## Lint, formatting and types, without the tests
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(STAMP) ## Apply the formatter and the safe lint fixes
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(STAMP) ## Measure speed on this machine
+	@$(BIN)/python -m benchmarks
+
+bench-peers: $(STAMP) ## Measure the same work in other libraries
+	@scripts/bench-peers.sh
+
+coverage: $(STAMP) ## Recompute the coverage of the intervals into docs/coverage.md
+	@$(BIN)/python -m sottovoce.estimate.coverage --write docs/coverage.md
+
+system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
+	@scripts/system-deps.sh
+
+clean: ## Remove .venv, caches and build results
+	@rm -rf .venv dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt scripts/setup-venv.sh
+	@scripts/setup-venv.sh
+	@touch $@

@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m benchmarks`` for ours, ``make bench-peers`` beside peers."""

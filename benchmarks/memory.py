@@ -1,0 +1,71 @@
+"""Child process of the memory benchmark: ``write`` a Parquet file of GRR reports, or ``read`` it.
+
+Reading is a process of its own, because a peak once reached never falls again.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from pathlib import Path
+
+ROW_GROUP = 1 << 20
+K = 128
+
+
+def mechanism():  # type: ignore[no-untyped-def]
+    import sottovoce as sv
+
+    return sv.mechanism("grr", sv.Integers(0, K - 1), epsilon=1.0)
+
+
+def peak_megabytes() -> float:
+    """Linux keeps a process's getrusage peak across exec, so that a child would report its parent's size;
+    the peak of the address space itself starts afresh."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def write(path: str, reports: int) -> None:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # Privatized once and written again and again: the reader cannot tell, and writing 50 million fresh
+    # reports is not what is measured.
+    codes = np.random.default_rng(1).integers(0, K, size=ROW_GROUP)
+    column = pa.array(np.asarray(mechanism().privatize(codes), dtype=np.uint8))
+    table = pa.table({"report": column})
+    with pq.ParquetWriter(path, table.schema) as writer:
+        left = reports
+        while left:
+            rows = min(left, ROW_GROUP)
+            writer.write_table(table.slice(0, rows), row_group_size=ROW_GROUP)
+            left -= rows
+
+
+def read(path: str) -> None:
+    import pyarrow.parquet as pq
+
+    m = mechanism()
+    # Compiles what the stream calls, so that the idle figure holds all that does not grow with the file.
+    first = next(pq.ParquetFile(path).iter_batches(batch_size=1000))
+    m.tally_batches(iter([first]))
+    idle = peak_megabytes()
+    start = time.perf_counter()
+    tally = m.tally_batches(pq.ParquetFile(path).iter_batches(batch_size=ROW_GROUP))
+    seconds = time.perf_counter() - start
+    print(peak_megabytes(), idle, seconds, tally.n)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "write":
+        write(sys.argv[2], int(sys.argv[3]))
+    else:
+        read(sys.argv[2])

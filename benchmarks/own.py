@@ -1,0 +1,180 @@
+"""What ``python -m benchmarks`` measures: throughput, the scalar client, imports, memory, simulation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import Row, calibrate, clock, median
+
+EPSILON = 1.0
+MECHANISMS = ("grr", "subset", "sue", "oue", "olh", "hadamard")
+SIZES = (128, 1024)
+#: Where one report is a vector, the batch stays small enough for a small machine.
+MOST_BYTES = 200_000_000
+
+
+def mechanism(name: str, k: int):  # type: ignore[no-untyped-def]
+    import sottovoce as sv
+
+    return sv.mechanism(name, sv.Integers(0, k - 1), epsilon=EPSILON)
+
+
+def most_reports(name: str, k: int) -> int:
+    per_report = {"sue": k, "oue": k, "subset": 2 * k}.get(name, 20)
+    return MOST_BYTES // per_report
+
+
+def timed_row(name: str, make: Callable[[int], Callable[[], object]], k: int, most: int, quick: bool) -> Row:
+    """Throughput, beside NumPy's time for as many uniform integers.
+
+    Seconds depend on the machine and on who shares it; the ratio to work that NumPy does in the same moment
+    hardly does, so that two runs can be compared by it.
+    """
+    seconds, repeats = (0.1, 3) if quick else (0.3, 5)
+    n, _ = calibrate(make, seconds, 2_000, most)
+    call = make(n)
+    call()
+    rng = np.random.default_rng(7)
+    times, units = [], []
+    for _ in range(repeats):
+        times.append(clock(call))
+        units.append(times[-1] / clock(lambda: rng.integers(0, k, size=n), 3))
+    return Row(name, n / median(times), "reports/s", extra={"units": median(units), "n": n})
+
+
+def throughput_of(name: str, k: int, quick: bool) -> list[Row]:
+    m = mechanism(name, k)
+    rng = np.random.default_rng(1)
+
+    def privatize(n: int) -> Callable[[], object]:
+        values = rng.integers(0, k, size=n)
+        return lambda: m.privatize(values)
+
+    def tally(n: int) -> Callable[[], object]:
+        reports = m.privatize(rng.integers(0, k, size=n))
+        return lambda: m.tally(reports)
+
+    rows = [
+        timed_row(f"{operation} {name}, k={k}", make, k, most_reports(name, k), quick)
+        for operation, make in (("privatize", privatize), ("tally", tally))
+    ]
+    counted = m.tally(m.privatize(rng.integers(0, k, size=20_000)))
+    m.estimate(counted)
+    times = [clock(lambda: m.estimate(counted).std_errors, 5) for _ in range(3 if quick else 5)]
+    return [*rows, Row(f"estimate {name}, k={k}", 1e3 * median(times), "ms")]
+
+
+def throughput(quick: bool) -> list[Row]:
+    """Privatize, tally and estimate of every mechanism."""
+    return [row for k in SIZES for name in MECHANISMS for row in throughput_of(name, k, quick)]
+
+
+def scalar_client(quick: bool) -> list[Row]:
+    """One report at a time, as a device makes it, without NumPy."""
+    from sottovoce.client import Client
+
+    values = np.random.default_rng(2).integers(0, 128, size=500 if quick else 4_000).tolist()
+
+    def microseconds(name: str) -> float:
+        report = Client.from_spec(mechanism(name, 128).spec()).report
+
+        def run() -> None:
+            for value in values:
+                report(value)
+
+        run()
+        return 1e6 * median(clock(run) for _ in range(5)) / len(values)
+
+    # Only the simplest method has a bound: a device answers one question, not millions.
+    targets = {"grr": 20.0}
+    return [
+        Row(f"client report {name}, k=128", microseconds(name), "us", targets.get(name), "max")
+        for name in MECHANISMS
+    ]
+
+
+def run_python(code: str) -> tuple[float, str]:
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return time.perf_counter() - start, done.stdout
+
+
+def imports(quick: bool) -> list[Row]:
+    """Import time in fresh processes, alternating with a bare interpreter."""
+    timed = (
+        "import sys, time; a = time.perf_counter(); import {0}; print(1e3 * (time.perf_counter() - a));"
+        "print(len({{'numpy', 'scipy', 'numba', 'pandas', 'pyarrow'}} & set(sys.modules)))"
+    )
+    rows = []
+    for module, target in (("sottovoce.client", 100), ("sottovoce", None)):
+        inside, ratios, heavy = [], [], 0
+        run_python(timed.format(module))  # writes the bytecode
+        for _ in range(3 if quick else 9):
+            bare, _ = run_python("pass")
+            whole, out = run_python(timed.format(module))
+            inside.append(float(out.split()[0]))
+            heavy = int(out.split()[1])
+            ratios.append(whole / bare)
+        rows.append(Row(f"import {module}", median(inside), "ms", target, "max"))
+        rows.append(Row(f"process that imports {module}", median(ratios), "x bare python"))
+        rows.append(Row(f"array packages that {module} imports", heavy, "packages"))
+    return rows
+
+
+def memory(quick: bool) -> list[Row]:
+    """Peak memory of a process that tallies a Parquet file larger than it may hold."""
+    reports = 5_000_000 if quick else 50_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "reports.parquet"
+
+        def child(action: str) -> str:
+            command = [sys.executable, "-m", "benchmarks.memory", action, str(path), str(reports)]
+            return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+        child("write")
+        megabytes, idle, seconds, counted = (float(x) for x in child("read").split())
+        if counted != reports:
+            raise SystemExit(f"the stream counted {counted:.0f} of {reports} reports")
+    name = f"stream {reports // 1_000_000} million grr reports from Parquet"
+    return [
+        Row(f"{name}: peak memory", megabytes, "MB", 500, "max"),
+        Row("of which imports and setup", idle, "MB"),
+        Row(f"{name}: rate", reports / seconds, "reports/s"),
+    ]
+
+
+def simulation(quick: bool) -> list[Row]:
+    """Whole populations drawn at the level of counts."""
+    import sottovoce as sv
+
+    people, k = 10_000_000, 128
+    weights = 1.0 / np.arange(1, k + 1)
+    histogram = np.random.default_rng(3).multinomial(people, weights / weights.sum())
+
+    def milliseconds(name: str) -> float:
+        m = mechanism(name, k)
+        sv.simulate_counts(m, histogram, seed=0)
+        repeats = 3 if quick else 7
+        return 1e3 * median(
+            clock(partial(sv.simulate_counts, m, histogram, seed=1 + r)) for r in range(repeats)
+        )
+
+    return [Row(f"simulate 10^7 people, {name}, k={k}", milliseconds(name), "ms") for name in MECHANISMS]
+
+
+#: In the order they are printed; the slow one last.
+PARTS: dict[str, Callable[[bool], list[Row]]] = {
+    "throughput": throughput,
+    "client": scalar_client,
+    "import": imports,
+    "simulation": simulation,
+    "memory": memory,
+}

@@ -1,0 +1,57 @@
+"""Everyone answers sotto voce; only the crowd is heard: statistics under local differential privacy.
+
+Names are loaded when they are first used, so importing this package pulls in no third-party module.
+"""
+
+from typing import Any
+
+from sottovoce.core.late import load
+
+__version__ = "0.1.0"
+
+_NAMES = {
+    **{
+        name: f"core.domain:{name}"
+        for name in (
+            "Above", "Bins", "Categories", "Domain", "Integers", "Interval", "Level", "Prefix", "Record", "Select", "Square",
+        )
+    },
+    **{
+        name: f"core.errors:{name}"
+        for name in (
+            "DomainError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError", "ReportError",
+            "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError", "NoIntervalError",
+        )
+    },
+    "Mechanism": "core.mechanism:Mechanism",
+    "mechanism": "core.registry:mechanism",
+    "names": "core.registry:names",
+    "Client": "client:Client",
+    "Arm": "core.round:Arm",
+    "Round": "core.round:Round",
+    "Protocol": "core.round:Protocol",
+    "Reports": "fast.batch:Reports",
+    "Tally": "tally.tally:Tally",
+    "Estimate": "estimate.estimate:Estimate",
+    "Certificate": "privacy.audit:Certificate",
+    "audit": "privacy.audit:audit",
+    "simulate": "protocols.simulate:simulate",
+    "simulate_counts": "tally.counts:simulate_counts",
+    "Option": "study.plan:Option",
+    "Plan": "study.plan:Plan",
+    "plan_frequency": "study.plan:plan_frequency",
+}  # fmt: skip
+
+__all__ = sorted(_NAMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'sottovoce' has no attribute {name!r}")
+    value = load(_NAMES[name])
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES})

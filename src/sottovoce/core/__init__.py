@@ -1,0 +1,1 @@
+"""The device side's foundation: coins, domains, channels, mechanisms. Standard library only."""

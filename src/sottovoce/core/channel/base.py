@@ -1,0 +1,172 @@
+"""The contract of a channel: a sampler over coins, and what is known of its law in closed form.
+
+A report is a non-negative integer of `payload_bits` bits, so its type, order and length are the same for
+every participant: an index, a bit mask, or several of them side by side. `sample` is the definition and what
+ships; everything else here is proven equal to it by enumeration (`sottovoce.core.exact`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.params import check_integer
+from sottovoce.core.rational import UNIT
+from sottovoce.core.specs import Spec
+
+Words = tuple[int, int]  # the two public words of a report: its id
+NO_WORDS: Words = (0, 0)
+
+_KINDS: dict[str, type[Channel]] = {}
+
+
+class Rates(NamedTuple):
+    """How often a report supports its own code, and any one other code."""
+
+    own: Fraction
+    other: Fraction
+
+
+class Contrast(NamedTuple):
+    """Where supports of two codes may be disjoint: codes lie in groups, and a report *hits* one group.
+
+    A report in the group of a code counts +1 (it supports the code) or -1. Any other code gives +1 and -1
+    equally often, whether it is of the same group or not; so (plus - minus) / `slope` is unbiased.
+    """
+
+    hit_own: Fraction  # a report hits the group of its code
+    hit_other: Fraction  # a report hits some other given group
+    plus_own: Fraction  # a report supports its own code
+
+    @property
+    def slope(self) -> Fraction:
+        """Mean of the +1, 0, -1 score of a report for its own code."""
+        return 2 * self.plus_own - self.hit_own
+
+
+class Channel(ABC):
+    """The conditional law of a report given a code. Subclasses are frozen dataclasses."""
+
+    kind: ClassVar[str]
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        kind = cls.__dict__.get("kind")
+        if kind is not None:
+            _KINDS.setdefault(kind, cls)
+
+    # --- the sampler -------------------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def inputs(self) -> int:
+        """How many codes there are."""
+
+    def codes(self) -> Iterable[int]:
+        """Every code."""
+        return range(self.inputs)
+
+    @property
+    @abstractmethod
+    def words(self) -> int:
+        """How many words the sampler owns."""
+
+    @abstractmethod
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        """One report. `coins` stand at the start of the span of this node."""
+
+    # --- the alphabet ------------------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def payload_bits(self) -> int:
+        """Bits of a report."""
+
+    @property
+    def outputs(self) -> int | None:
+        """How many reports there are, where they are simply numbered from 0."""
+        return None
+
+    @abstractmethod
+    def contains(self, report: int) -> bool:
+        """Whether a number can be a report."""
+
+    @property
+    def publics(self) -> int:
+        """How many nodes, nested, read public words."""
+        return 0
+
+    @property
+    def public_bits(self) -> int:
+        """Bits of each of the two public words: 64, fewer in tests."""
+        return 64
+
+    # --- the law -----------------------------------------------------------------------------------
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """The largest likelihood ratio between two codes, over all reports."""
+
+    @abstractmethod
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        """The probability of a report given the code and the public words."""
+
+    def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        """Whether a report speaks for a code."""
+        raise TypeError(f"A channel of kind {self.kind} has no supports.")
+
+    def rates(self, code: int = 0) -> Rates | Contrast | None:
+        """Support rates of a code, where they are the same whatever the other code is."""
+        return None
+
+    @property
+    def rates_vary(self) -> bool:
+        """Whether `rates` depends on the code."""
+        return False
+
+    def pair(self) -> tuple[Fraction, Fraction] | None:
+        """How often a report supports two given codes at once: one of them its own; neither of them."""
+        return None
+
+    # --- proofs and plain data ---------------------------------------------------------------------
+    @abstractmethod
+    def miniatures(self) -> tuple[Channel, ...]:
+        """Small instances of the same node with the same probabilities, on which closed forms are proven."""
+
+    @abstractmethod
+    def fields(self) -> Spec:
+        """The parameters in plain data."""
+
+    @classmethod
+    @abstractmethod
+    def from_fields(cls, fields: Spec) -> Channel:
+        """The node with these parameters."""
+
+    def spec(self) -> Spec:
+        """The node in plain data."""
+        return {"node": self.kind, **self.fields()}
+
+
+def channel_from_spec(spec: object) -> Channel:
+    """The channel a specification describes."""
+    if not isinstance(spec, dict) or spec.get("node") not in _KINDS:
+        known = ", ".join(sorted(_KINDS))
+        raise SpecError(f"A channel of a specification has a node among {known}. Got {spec!r:.80}.")
+    fields = {key: value for key, value in spec.items() if key != "node"}
+    return _KINDS[spec["node"]].from_fields(fields)
+
+
+def check_units(name: str, owner: str, value: int) -> int:
+    """A probability in units that is neither 0 nor 1: a sure event would have an infinite ratio."""
+    return check_integer(name, owner, value, 1, UNIT - 1)
+
+
+def check_informative(owner: str, own: Fraction, other: Fraction) -> None:
+    """An estimator divides by own - other."""
+    if own <= other:
+        raise ParameterError(
+            f"The reports of this {owner} channel say nothing about the code: a code must be supported more often"
+            f" by its own reports than by others; raise epsilon or lower the number of categories."
+        )

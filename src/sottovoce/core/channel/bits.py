@@ -1,0 +1,217 @@
+"""`Bits`: independent bits, 1 with probability p where the code's encoding has a 1, else with q."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, check_informative, check_units
+from sottovoce.core.coins import Coins, flips_span
+from sottovoce.core.errors import SpecError
+from sottovoce.core.params import check_integer, reject
+from sottovoce.core.rational import UNIT, units
+from sottovoce.core.specs import Spec, integer, integers, take
+
+ENCODINGS = ("onehot", "optional", "mask")
+
+
+@dataclass(frozen=True, slots=True)
+class Bits(Channel):
+    """Unary encodings and their kin; the report is the mask of the bits that are 1.
+
+    `p` and `q` are units, one for all positions or one per position. The encoding is "onehot" (code v sets
+    bit v), "optional" (code k sets none) or "mask" (the code is itself a mask with `ones` bits set; any number
+    of them where `ones` is 0).
+    """
+
+    kind: ClassVar[str] = "bits"
+    k: int
+    p: int | tuple[int, ...]
+    q: int | tuple[int, ...]
+    encoding: str = "onehot"
+    ones: int = 1
+
+    def __post_init__(self) -> None:
+        check_integer("k", self.kind, self.k, 1 if self.encoding != "onehot" else 2, 1 << 24)
+        if self.encoding not in ENCODINGS:
+            raise reject("encoding", self.kind, f"one of {', '.join(ENCODINGS)}", self.encoding)
+        check_integer("ones", self.kind, self.ones, 0, self.k)
+        if self.encoding != "mask" and self.ones != 1:
+            raise reject("ones", self.kind, f"1 where the encoding is {self.encoding}", self.ones)
+        for name, value in (("p", self.p), ("q", self.q)):
+            if isinstance(value, tuple) and len(value) != self.k:
+                raise reject(name, self.kind, f"one probability, or one for each of the {self.k} bits", value)
+            for num in value if isinstance(value, tuple) else (value,):
+                check_units(name, self.kind, num)
+        if self.rates_vary:
+            for p, q in zip(self._each(self.p), self._each(self.q), strict=True):
+                check_informative(self.kind, units(p), units(q))
+        elif isinstance(self.p, int) and isinstance(self.q, int):
+            check_informative(self.kind, units(self.p), units(self.q))
+
+    def _each(self, value: int | tuple[int, ...]) -> tuple[int, ...]:
+        return value if isinstance(value, tuple) else (value,) * self.k
+
+    @property
+    def rates_vary(self) -> bool:
+        return isinstance(self.p, tuple) or isinstance(self.q, tuple)
+
+    @property
+    def inputs(self) -> int:
+        return {"onehot": self.k, "optional": self.k + 1, "mask": 1 << self.k}[self.encoding]
+
+    def codes(self) -> Iterable[int]:
+        if self.encoding == "mask" and self.ones:
+            return (code for code in range(self.inputs) if code.bit_count() == self.ones)
+        return range(self.inputs)
+
+    def mask(self, code: int) -> int:
+        """The positions where the encoding of a code has a 1."""
+        if self.encoding == "mask":
+            if not 0 <= code < 1 << self.k or (self.ones and code.bit_count() != self.ones):
+                raise ValueError(
+                    f"A code of this channel is a mask of {self.k} bits, {self.ones or 'any'} of them set."
+                )
+            return code
+        return 1 << code if code < self.k else 0
+
+    @property
+    def _own_words(self) -> int:
+        """Words for the positions that hold a 1: one each, whatever their number may be."""
+        return (self.ones or self.k) if self.encoding == "mask" else 1
+
+    @property
+    def words(self) -> int:
+        background = self.k if isinstance(self.q, tuple) else flips_span(self.k, self.q)
+        return background + self._own_words
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        end = coins.position + self.words
+        mask = self.mask(code)
+        if isinstance(self.q, tuple):
+            report = 0
+            for place, num in enumerate(self.q):
+                report |= coins.flip(num) << place
+        else:
+            report = coins.flips(self.k, self.q)
+        report &= ~mask  # positions that hold a 1 are drawn apart, each from its own word
+        for place in _places(mask):
+            num = self.p[place] if isinstance(self.p, tuple) else self.p
+            report |= coins.flip(num) << place
+        coins.seek(end)
+        return report
+
+    @property
+    def payload_bits(self) -> int:
+        return self.k
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report < 1 << self.k
+
+    def ratio(self) -> Fraction:
+        p, q = self._each(self.p), self._each(self.q)
+        return bits_ratio([units(n) for n in p], [units(n) for n in q], self.encoding, self.ones)
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        mask = self.mask(code)
+        result = Fraction(1)
+        for place, (p, q) in enumerate(zip(self._each(self.p), self._each(self.q), strict=True)):
+            one = p if mask >> place & 1 else q
+            result *= units(one if report >> place & 1 else UNIT - one)
+        return result
+
+    def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        if self.encoding == "mask":
+            raise TypeError("A mask of several bits is supported bit by bit.")
+        return bool(report >> code & 1)
+
+    def rates(self, code: int = 0) -> Rates | None:
+        if self.encoding == "mask":
+            return None
+        return Rates(units(self._each(self.p)[code]), units(self._each(self.q)[code]))
+
+    def pair(self) -> tuple[Fraction, Fraction] | None:
+        if self.rates_vary or self.encoding == "mask":
+            return None
+        own, other = Rates(*(units(self._each(v)[0]) for v in (self.p, self.q)))
+        return own * other, other * other
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        small = min(self.k, 4)
+        ones = min(self.ones, 2) if self.encoding == "mask" else self.ones
+        first = [value[:small] if isinstance(value, tuple) else value for value in (self.p, self.q)]
+        last = [value[-small:] if isinstance(value, tuple) else value for value in (self.p, self.q)]
+        chosen = [first, last] if self.rates_vary else [first]
+        return tuple(type(self)(small, p, q, self.encoding, ones) for p, q in chosen)
+
+    def fields(self) -> Spec:
+        p, q = (list(value) if isinstance(value, tuple) else value for value in (self.p, self.q))
+        return {"k": self.k, "p": p, "q": q, "encoding": self.encoding, "ones": self.ones}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Bits:
+        k, p, q, encoding, ones = take(fields, cls.kind, ("k", "p", "q", "encoding", "ones"))
+        if not isinstance(encoding, str):
+            raise SpecError(f"The encoding of a bits channel is a text. Got {encoding!r:.80}.")
+        p, q = (
+            integers(v, cls.kind, n) if isinstance(v, list) else integer(v, cls.kind, n)
+            for n, v in (("p", p), ("q", q))
+        )
+        return cls(integer(k, cls.kind, "k"), p, q, encoding, integer(ones, cls.kind, "ones"))
+
+
+def bits_ratio(p: Sequence[Fraction], q: Sequence[Fraction], encoding: str, ones: int) -> Fraction:
+    """The largest product over the bits in which two encodings differ.
+
+    A bit that the first code sets and the second does not contributes at most max(p/q, (1-p)/(1-q)); a bit
+    the other way round at most the largest inverse. The worst pair of codes sets the worst bits of each kind.
+    """
+    risen = [max(a / b, (1 - a) / (1 - b)) for a, b in zip(p, q, strict=True)]
+    fallen = [max(b / a, (1 - b) / (1 - a)) for a, b in zip(p, q, strict=True)]
+    if encoding == "mask":
+        return _worst_masks(risen, fallen, ones)
+    pairs = max(
+        (a * b for a, b in _distinct_products(risen, fallen)),
+        default=Fraction(1),
+    )
+    return max(pairs, *risen, *fallen) if encoding == "optional" else pairs
+
+
+def _distinct_products(risen: list[Fraction], fallen: list[Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
+    """The best partners at two different positions: the two best of each kind suffice."""
+    best_risen = sorted(range(len(risen)), key=risen.__getitem__, reverse=True)[:2]
+    best_fallen = sorted(range(len(fallen)), key=fallen.__getitem__, reverse=True)[:2]
+    for i in best_risen:
+        for j in best_fallen:
+            if i != j:
+                yield risen[i], fallen[j]
+
+
+def _worst_masks(risen: list[Fraction], fallen: list[Fraction], ones: int) -> Fraction:
+    """Any number of ones: each bit at its worst. Exactly `ones`: the same number of bits must rise and fall."""
+    if not ones:
+        result = Fraction(1)
+        for up, down in zip(risen, fallen, strict=True):
+            result *= max(up, down)
+        return result
+    exchanged = min(ones, len(risen) - ones)
+    # best[u][d]: the largest product with u bits risen and d fallen among the positions seen so far
+    best = {(0, 0): Fraction(1)}
+    for up, down in zip(risen, fallen, strict=True):
+        longer = dict(best)
+        for (u, d), value in best.items():
+            for key, gain in (((u + 1, d), up), ((u, d + 1), down)):
+                if max(key) <= exchanged:
+                    longer[key] = max(longer.get(key, Fraction(0)), value * gain)
+        best = longer
+    return max(best[n, n] for n in range(exchanged + 1) if (n, n) in best)
+
+
+def _places(mask: int) -> Iterator[int]:
+    """The set bits of a mask, in rising order."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

@@ -1,0 +1,190 @@
+"""`Then` and `Chain`: one channel after another, with nothing kept or with a memo between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, TypeVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, channel_from_spec
+from sottovoce.core.channel.bits import Bits, bits_ratio
+from sottovoce.core.channel.table import Table
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.rational import units
+from sottovoce.core.specs import Spec, take
+
+MAX_CELLS = 1 << 18  # of a product of channels that is computed entry by entry
+
+C = TypeVar("C", bound="_Composed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Composed(Channel):
+    """What both compositions share: the report of the first is the code of the second."""
+
+    first: Channel
+    second: Channel
+
+    def __post_init__(self) -> None:
+        reports = self.first.outputs if self.first.outputs is not None else 1 << self.first.payload_bits
+        if reports != self.second.inputs:
+            raise ParameterError(
+                f"In a {self.kind} channel the reports of the first are the codes of the second:"
+                f" {reports} reports, {self.second.inputs} codes."
+            )
+        if self.first.publics:
+            raise ParameterError(f"In a {self.kind} channel only the second may read public words.")
+
+    @property
+    def inputs(self) -> int:
+        return self.first.inputs
+
+    def codes(self) -> Iterable[int]:
+        return self.first.codes()
+
+    @property
+    def words(self) -> int:
+        return self.first.words + self.second.words
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        return self.second.sample(self.first.sample(code, coins), coins, public)
+
+    @property
+    def payload_bits(self) -> int:
+        return self.second.payload_bits
+
+    @property
+    def outputs(self) -> int | None:
+        return self.second.outputs
+
+    @property
+    def publics(self) -> int:
+        return self.second.publics
+
+    @property
+    def public_bits(self) -> int:
+        return self.second.public_bits
+
+    def contains(self, report: int) -> bool:
+        return self.second.contains(report)
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        between = range(self.second.inputs)
+        if len(between) > MAX_CELLS:
+            raise TooLargeError(
+                f"The law of this {self.kind} channel sums over {len(between)} codes between its stages."
+            )
+        return sum(
+            (self.first.likelihood(m, code) * self.second.likelihood(report, m, public) for m in between),
+            Fraction(0),
+        )
+
+    def _ratio_by_entry(self) -> Fraction:
+        reports = 1 << self.second.payload_bits if self.second.outputs is None else self.second.outputs
+        if self.publics or self.inputs * self.second.inputs * reports > MAX_CELLS:
+            raise TooLargeError(
+                f"This {self.kind} channel has no closed form for its ratio, and is too large to sum up."
+            )
+        worst = Fraction(1)
+        for report in filter(self.second.contains, range(reports)):
+            column = [self.likelihood(report, code) for code in self.codes()]
+            if max(column):
+                worst = max(worst, max(column) / min(column))
+        return worst
+
+    def fields(self) -> Spec:
+        return {"first": self.first.spec(), "second": self.second.spec()}
+
+    @classmethod
+    def from_fields(cls: type[C], fields: Spec) -> C:
+        first, second = take(fields, cls.kind, ("first", "second"))
+        return cls(channel_from_spec(first), channel_from_spec(second))
+
+
+@dataclass(frozen=True, slots=True)
+class Then(_Composed):
+    """Composition, nothing kept."""
+
+    kind: ClassVar[str] = "then"
+
+    def ratio(self) -> Fraction:
+        """That of the second where the first can reach every code for sure, else of the product."""
+        if isinstance(self.first, Table) and self.first.reaches_every_output():
+            return self.second.ratio()
+        return self._ratio_by_entry()
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        return tuple(
+            type(self)(first, second)
+            for first in self.first.miniatures()
+            for second in (self.second, *self.second.miniatures())
+            if (first.outputs or 1 << first.payload_bits) == second.inputs
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Chain(_Composed):
+    """A memoised first stage, drawn once per value, and a fresh second stage for each report.
+
+    `ratio` is that of one report; `ratio_forever` bounds any number of reports of the same value.
+    """
+
+    kind: ClassVar[str] = "chain"
+
+    def memo(self, code: int, coins: Coins) -> int:
+        """The first stage: what a device keeps."""
+        return self.first.sample(code, coins)
+
+    def ratio_forever(self) -> Fraction:
+        """All reports of one value are functions of the memo and fresh coins."""
+        return self.first.ratio()
+
+    def _bit_rates(self) -> list[Rates] | None:
+        """Two stages of independent bits are again independent bits, with these probabilities."""
+        first, second = self.first, self.second
+        if not (isinstance(first, Bits) and isinstance(second, Bits)) or first.encoding == "mask":
+            return None
+        if second.encoding != "mask" or second.ones:
+            return None
+        result = []
+        for place in range(first.k):
+            stages = [
+                [units(value[place] if isinstance(value, tuple) else value) for value in (stage.p, stage.q)]
+                for stage in (first, second)
+            ]
+            (p, q), (up, down) = stages
+            result.append(Rates(p * up + (1 - p) * down, q * up + (1 - q) * down))
+        return result
+
+    def ratio(self) -> Fraction:
+        rates = self._bit_rates()
+        if rates is None or not isinstance(self.first, Bits):
+            return self._ratio_by_entry()
+        return bits_ratio([r.own for r in rates], [r.other for r in rates], self.first.encoding, self.first.ones)
+
+    def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        return self.first.supports(report, code)
+
+    def rates(self, code: int = 0) -> Rates | None:
+        rates = self._bit_rates()
+        return rates[code] if rates else None
+
+    @property
+    def rates_vary(self) -> bool:
+        return self.first.rates_vary or self.second.rates_vary
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        if isinstance(self.first, Bits) and isinstance(self.second, Bits):
+            pairs = zip(self.first.miniatures(), self.second.miniatures(), strict=False)
+            return tuple(type(self)(_cut(first, 3), _cut(second, 3)) for first, second in pairs)
+        return (self,)
+
+
+def _cut(channel: Channel, k: int) -> Channel:
+    """The first k positions of independent bits."""
+    if not isinstance(channel, Bits):
+        raise TypeError("Only independent bits can be cut.")
+    p, q = (value[:k] if isinstance(value, tuple) else value for value in (channel.p, channel.q))
+    return type(channel)(min(channel.k, k), p, q, channel.encoding, channel.ones)

@@ -1,0 +1,155 @@
+"""`Public`: a map chosen by public words, then an inner channel on the mapped code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, channel_from_spec
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.hashing import WORD, collision, derived_words, hash_value
+from sottovoce.core.params import check_integer, reject
+from sottovoce.core.specs import Spec, integer, take
+
+
+class Map(Protocol):
+    """A function of public words and code."""
+
+    @property
+    def inputs(self) -> int: ...
+    @property
+    def outputs(self) -> int: ...
+    @property
+    def bits(self) -> int: ...
+    def apply(self, words: Words, code: int) -> int: ...
+    def rates(self, inner: Rates) -> Rates: ...
+    def miniatures(self, outputs: int) -> tuple[Map, ...]: ...
+    def spec(self) -> Spec: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HashMap:
+    """The hash family of `sottovoce.core.hashing` from k codes to g values."""
+
+    kind: ClassVar[str] = "hash"
+    k: int
+    g: int
+    bits: int = WORD
+
+    def __post_init__(self) -> None:
+        if self.bits not in (4, 6, 8, WORD):
+            raise reject("bits", self.kind, "64 (4, 6 or 8 in proofs)", self.bits)
+        check_integer("k", self.kind, self.k, 2, 1 << self.bits // 2)
+        check_integer("g", self.kind, self.g, 2, 1 << min(20, self.bits // 2))
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def outputs(self) -> int:
+        return self.g
+
+    def apply(self, words: Words, code: int) -> int:
+        return hash_value(words[0], words[1], code, self.g, self.bits)
+
+    def rates(self, inner: Rates) -> Rates:
+        """Another code supports a report through a collision with the true one, or by chance."""
+        same = collision(self.g, self.bits)
+        return Rates(inner.own, same * inner.own + (1 - same) * inner.other)
+
+    def miniatures(self, outputs: int) -> tuple[HashMap, ...]:
+        bits = 4 if outputs <= 4 else 6
+        return (HashMap(min(self.k, 3), outputs, bits),) if outputs <= 8 else ()
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "k": self.k, "g": self.g, "bits": self.bits}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> HashMap:
+        names = ("k", "g", "bits")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
+
+
+MAPS = {HashMap.kind: HashMap}
+
+
+@dataclass(frozen=True, slots=True)
+class Public(Channel):
+    """The report is that of the inner channel; the public words are the report's id and not sent again."""
+
+    kind: ClassVar[str] = "public"
+    map: Map
+    inner: Channel
+
+    def __post_init__(self) -> None:
+        if self.map.outputs != self.inner.inputs:
+            raise ParameterError(
+                f"A public map with {self.map.outputs} values needs an inner channel with as many codes;"
+                f" it has {self.inner.inputs}."
+            )
+
+    def _words(self, public: Words) -> Words:
+        return derived_words(public, self.inner.publics)
+
+    def mapped(self, code: int, public: Words) -> int:
+        """The code that the inner channel randomizes."""
+        return self.map.apply(self._words(public), code)
+
+    @property
+    def inputs(self) -> int:
+        return self.map.inputs
+
+    @property
+    def words(self) -> int:
+        return self.inner.words
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        return self.inner.sample(self.mapped(code, public), coins, public)
+
+    @property
+    def payload_bits(self) -> int:
+        return self.inner.payload_bits
+
+    def contains(self, report: int) -> bool:
+        return self.inner.contains(report)
+
+    @property
+    def publics(self) -> int:
+        return self.inner.publics + 1
+
+    @property
+    def public_bits(self) -> int:
+        return min(self.map.bits, self.inner.public_bits)
+
+    def ratio(self) -> Fraction:
+        """Given the public words, the law is the inner one on mapped codes, which some words keep apart."""
+        return self.inner.ratio()
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        return self.inner.likelihood(report, self.mapped(code, public), public)
+
+    def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        return self.inner.supports(report, self.mapped(code, public), public)
+
+    def rates(self, code: int = 0) -> Rates | None:
+        inner = self.inner.rates()
+        return self.map.rates(inner) if isinstance(inner, Rates) and not self.inner.rates_vary else None
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        return tuple(
+            type(self)(small, inner) for inner in self.inner.miniatures() for small in self.map.miniatures(inner.inputs)
+        )
+
+    def fields(self) -> Spec:
+        return {"map": self.map.spec(), "inner": self.inner.spec()}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Public:
+        spec, inner = take(fields, cls.kind, ("map", "inner"))
+        if not isinstance(spec, dict) or spec.get("kind") not in MAPS:
+            raise SpecError(f"The map of a public channel has a kind among {', '.join(MAPS)}. Got {spec!r:.80}.")
+        rest = {key: value for key, value in spec.items() if key != "kind"}
+        return cls(MAPS[spec["kind"]].from_spec(rest), channel_from_spec(inner))

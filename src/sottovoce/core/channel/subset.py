@@ -1,0 +1,111 @@
+"""`Subset`: a uniform w-subset of the codes that contains the code with probability `keep`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, check_informative, check_units
+from sottovoce.core.coins import Coins
+from sottovoce.core.params import check_integer
+from sottovoce.core.rational import UNIT, floor_unit, units
+from sottovoce.core.specs import Spec, integer, take
+
+
+@dataclass(frozen=True, slots=True)
+class Subset(Channel):
+    """k-ary randomized response (w = 1, the report is an index) and subset selection (a mask of w bits)."""
+
+    kind: ClassVar[str] = "subset"
+    k: int
+    w: int
+    keep: int
+
+    def __post_init__(self) -> None:
+        check_integer("k", self.kind, self.k, 2, 1 << 32)
+        check_integer("w", self.kind, self.w, 1, self.k - 1)
+        check_units("keep", self.kind, self.keep)
+        check_informative(self.kind, *self.rates())
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def words(self) -> int:
+        return 1 + self.w
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        end = coins.position + self.words
+        kept = coins.flip(self.keep)
+        if self.w == 1:
+            report = code if kept else _skip(coins.below(self.k - 1), code)
+        else:
+            report = 1 << code if kept else 0
+            # Floyd's algorithm: the next of `wanted` elements is uniform below a bound that rises by one;
+            # an element already chosen is replaced by the bound itself, which cannot have been chosen.
+            wanted = self.w - 1 if kept else self.w
+            for bound in range(self.k - 1 - wanted, self.k - 1):
+                bit = 1 << _skip(coins.below(bound + 1), code)
+                report |= 1 << _skip(bound, code) if report & bit else bit
+        coins.seek(end)
+        return report
+
+    @property
+    def payload_bits(self) -> int:
+        return (self.k - 1).bit_length() if self.w == 1 else self.k
+
+    @property
+    def outputs(self) -> int | None:
+        return self.k if self.w == 1 else None
+
+    def contains(self, report: int) -> bool:
+        if self.w == 1:
+            return 0 <= report < self.k
+        return 0 <= report < 1 << self.k and report.bit_count() == self.w
+
+    def ratio(self) -> Fraction:
+        """keep (k-w) / ((1-keep) w), or its inverse."""
+        ratio = Fraction(self.keep * (self.k - self.w), (UNIT - self.keep) * self.w)
+        return max(ratio, 1 / ratio)
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        if self.supports(report, code):
+            return units(self.keep) / comb(self.k - 1, self.w - 1)
+        return units(UNIT - self.keep) / comb(self.k - 1, self.w)
+
+    def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        return report == code if self.w == 1 else bool(report >> code & 1)
+
+    def rates(self, code: int = 0) -> Rates:
+        keep = units(self.keep)
+        return Rates(keep, (self.w - keep) / (self.k - 1))
+
+    def pair(self) -> tuple[Fraction, Fraction]:
+        k, w, keep = self.k, self.w, units(self.keep)
+        with_own = keep * (w - 1) / (k - 1)
+        if k < 3:
+            return with_own, Fraction(0)
+        kept = Fraction((w - 1) * (w - 2), (k - 1) * (k - 2))
+        dropped = Fraction(w * (w - 1), (k - 1) * (k - 2))
+        return with_own, keep * kept + (1 - keep) * dropped
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3)]
+        ratio = self.ratio()
+        return tuple(type(self)(k, w, floor_unit(ratio * w / (ratio * w + k - w))) for k, w in sizes)
+
+    def fields(self) -> Spec:
+        return {"k": self.k, "w": self.w, "keep": self.keep}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Subset:
+        names = ("k", "w", "keep")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(fields, cls.kind, names), strict=True)))
+
+
+def _skip(index: int, code: int) -> int:
+    """The index-th code other than the given one."""
+    return index + 1 if index >= code else index

@@ -1,0 +1,88 @@
+"""`Table`: any finite channel, one row of integer weights per code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
+from sottovoce.core.rational import UNIT, units
+from sottovoce.core.specs import Spec, integers, take
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Channel):
+    """Report y with probability rows[code][y] / UNIT; each row sums to exactly UNIT."""
+
+    kind: ClassVar[str] = "table"
+    rows: tuple[tuple[int, ...], ...]
+
+    def __init__(self, rows: Iterable[Iterable[int]]) -> None:
+        listed = tuple(tuple(row) for row in rows)
+        width = len(listed[0]) if listed else 0
+        if width < 2 or any(len(row) != width or min(row) < 0 or sum(row) != UNIT for row in listed):
+            raise ParameterError("The 'rows' of a table must be equally long lists of weights, each summing to 2**53.")
+        object.__setattr__(self, "rows", listed)
+
+    @property
+    def inputs(self) -> int:
+        return len(self.rows)
+
+    @property
+    def words(self) -> int:
+        return 1
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        return coins.pick(self.cumulative(code))
+
+    def cumulative(self, code: int) -> tuple[int, ...]:
+        """Running sums of a row."""
+        return tuple(accumulate(self.rows[code]))
+
+    @property
+    def payload_bits(self) -> int:
+        return (self.outputs - 1).bit_length()
+
+    @property
+    def outputs(self) -> int:
+        return len(self.rows[0])
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report < self.outputs
+
+    def ratio(self) -> Fraction:
+        worst = Fraction(1)
+        for column in zip(*self.rows, strict=True):
+            low, high = min(column), max(column)
+            if high and not low:
+                raise PrivacyError(
+                    "A table whose rows have different supports gives no privacy: the ratio is infinite."
+                )
+            if high:
+                worst = max(worst, Fraction(high, low))
+        return worst
+
+    def reaches_every_output(self) -> bool:
+        """Whether each output is the sure report of some code."""
+        return all(UNIT in column for column in zip(*self.rows, strict=True))
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        return units(self.rows[code][report])
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        return (self,)
+
+    def fields(self) -> Spec:
+        return {"rows": [list(row) for row in self.rows]}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Table:
+        (rows,) = take(fields, cls.kind, ("rows",))
+        if not isinstance(rows, list):
+            raise SpecError(f"The rows of a table are a list. Got {rows!r:.80}.")
+        return cls(integers(row, cls.kind, "rows") for row in rows)

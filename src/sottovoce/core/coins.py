@@ -1,0 +1,239 @@
+"""The only source of randomness of a device.
+
+Everything is defined on 64-bit words, so that Python, Numba and JavaScript draw the same reports from the
+same words. A channel owns a fixed span of words (`begin` loads it, `word` reads it in order); what a
+rejected draw needs beyond its own word comes from an overflow range (`extra`), so that no draw shifts the
+words of another. "Exact" means exact given uniform words.
+
+`bits` is the number of leading bits of a word that a coin reads: 53 always, except in tests, which set 8 so
+that rejection, which at 53 bits never happens, does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from math import isqrt
+from typing import TypeVar
+
+from sottovoce.core.rational import FINE, UNIT
+
+T = TypeVar("T")
+
+LEVELS = 8  # bit-sliced comparisons before the few undecided lanes get a word each
+
+
+def flip_levels(num: int) -> int:
+    """How many leading bits of `num` the bit-sliced comparison reads: none for a sure event."""
+    if num in (0, UNIT):
+        return 0
+    trailing_zeros = (num & -num).bit_length() - 1
+    return min(LEVELS, FINE - trailing_zeros)
+
+
+def flips_span(lanes: int, num: int) -> int:
+    """Words that `flips` owns: the levels, then a reserve of one word for each lane still undecided.
+
+    About lanes / 2**LEVELS lanes stay undecided; the reserve lies seven standard deviations above that, and
+    a draw that needs more reads on in the overflow range.
+    """
+    levels = flip_levels(num)
+    blocks = -(-lanes // 64)
+    undecided_remain = levels == LEVELS and num & ((1 << (FINE - LEVELS)) - 1)
+    reserve = (lanes + 7 * isqrt(lanes << LEVELS) >> LEVELS) + 5 if undecided_remain else 0
+    return levels * blocks + reserve
+
+
+class Coins(ABC):
+    """Random decisions from 64-bit words; subclasses say where the words come from."""
+
+    __slots__ = ("_at", "_raw", "bits")
+
+    def __init__(self, bits: int = FINE) -> None:
+        self.bits = bits
+        self._raw = b""
+        self._at = 0
+
+    def begin(self, words: int) -> None:
+        """Load the span of one report and forget what was left of the one before."""
+        self._raw = self._load(words)
+        self._at = 0
+
+    @abstractmethod
+    def _load(self, words: int) -> bytes:
+        """The bytes of a span, eight per word, little-endian."""
+
+    @abstractmethod
+    def extra(self) -> int:
+        """The next word of the overflow range of this report."""
+
+    @property
+    def position(self) -> int:
+        """How many words of the span have been passed."""
+        return self._at // 8
+
+    def seek(self, position: int) -> None:
+        """Pass on to a word of the span: what a branch did not use is skipped, not reused."""
+        self._at = 8 * position
+
+    def word(self) -> int:
+        """The next word of the span."""
+        return self._take(1)
+
+    def _take(self, words: int) -> int:
+        end = self._at + 8 * words
+        if end > len(self._raw):
+            raise IndexError("A channel reads more words than it owns.")
+        value = int.from_bytes(self._raw[self._at : end], "little")
+        self._at = end
+        return value
+
+    def _fine(self) -> int:
+        """A number below UNIT from the leading bits of the next word."""
+        return self.word() >> (64 - self.bits) << (FINE - self.bits)
+
+    def flip(self, num: int) -> bool:
+        """True with probability num / UNIT."""
+        return self._fine() < num
+
+    def pick(self, cumulative: Sequence[int]) -> int:
+        """Index i with probability (cumulative[i] - cumulative[i-1]) / UNIT; the last entry is UNIT."""
+        return bisect_right(cumulative, self._fine())
+
+    def below(self, n: int) -> int:
+        """A uniform integer in [0, n)."""
+        shift = 64 - self.bits
+        size = 1 << self.bits
+        if not 0 < n <= size:
+            raise ValueError(f"A draw from {n} outcomes needs 1 <= outcomes <= {size}.")
+        limit = size - size % n
+        draw = self.word() >> shift
+        while draw >= limit:
+            draw = self.extra() >> shift
+        return draw % n
+
+    def flips(self, lanes: int, num: int) -> int:
+        """Independent flips side by side: bit j of the result is true with probability num / UNIT.
+
+        Each lane compares a random 53-bit number with `num`, leading bit first, 64 lanes per word; a lane is
+        decided at the first bit that differs. After `LEVELS` bits each undecided lane, in rising order, takes
+        one word for its remaining bits. A lane whose bits all agree is not below `num`: false.
+        """
+        end = self.position + flips_span(lanes, num)
+        everyone = (1 << lanes) - 1
+        if num == UNIT:
+            return everyone
+        blocks = -(-lanes // 64)
+        result = 0
+        undecided = everyone
+        levels = flip_levels(num)
+        for level in range(levels):
+            drawn = self._take(blocks)
+            if num >> (FINE - 1 - level) & 1:
+                result |= undecided & ~drawn
+                undecided &= drawn
+            else:
+                undecided &= ~drawn
+        rest_bits = FINE - LEVELS
+        rest = num & ((1 << rest_bits) - 1)
+        if levels == LEVELS and rest:
+            while undecided:
+                lane = undecided & -undecided
+                undecided ^= lane
+                drawn = self.word() if self.position < end else self.extra()
+                if drawn >> (64 - rest_bits) < rest:
+                    result |= lane
+        self.seek(end)
+        return result
+
+    def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool]) -> T:
+        """Repeat a draw until it is accepted: the law of the draw given acceptance.
+
+        The first try reads the span; later ones read the overflow range.
+        """
+        value = draw(self)
+        while not accept(value):
+            value = draw(_Overflow(self))
+        return value
+
+
+class _Overflow(Coins):
+    """The overflow range of other coins, read as if it were a span."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: Coins) -> None:
+        super().__init__(source.bits)
+        self._source = source
+
+    def _load(self, words: int) -> bytes:
+        raise TypeError("An overflow range is read word by word.")
+
+    def _take(self, words: int) -> int:
+        value = 0
+        for place in range(words):
+            value |= self._source.extra() << (64 * place)
+        self._at += 8 * words
+        return value
+
+    def extra(self) -> int:
+        return self._source.extra()
+
+
+class SystemCoins(Coins):
+    """Words from the operating system. Each report draws its own, so a fork shares none."""
+
+    __slots__ = ()
+
+    def _load(self, words: int) -> bytes:
+        return os.urandom(8 * words)
+
+    def extra(self) -> int:
+        return int.from_bytes(os.urandom(8), "little")
+
+
+class SeededCoins(Coins):
+    """Words from SHAKE-256 of a seed and the report's number: for simulation and tests, never for privacy."""
+
+    __slots__ = ("_extras", "_report", "_seed")
+
+    def __init__(self, seed: int, *, first_report: int = 0, bits: int = FINE) -> None:
+        super().__init__(bits)
+        self._seed = seed
+        self._report = first_report - 1
+        self._extras = 0
+
+    def _stream(self, purpose: bytes, length: int) -> bytes:
+        label = b"sottovoce coins 1|%s|%d|%d" % (purpose, self._seed, self._report)
+        return hashlib.shake_256(label).digest(length)
+
+    def _load(self, words: int) -> bytes:
+        self._report += 1
+        self._extras = 0
+        return self._stream(b"span", 8 * words)
+
+    def extra(self) -> int:
+        self._extras += 1
+        return int.from_bytes(self._stream(b"overflow", 8 * self._extras)[-8:], "little")
+
+
+class TapeCoins(Coins):
+    """Given words, for replay: the first of the tape are the span, the overflow comes from elsewhere."""
+
+    __slots__ = ("_overflow", "_tape")
+
+    def __init__(self, tape: bytes | Iterable[int], overflow: Iterable[int] = (), *, bits: int = FINE) -> None:
+        super().__init__(bits)
+        self._tape = tape if isinstance(tape, bytes) else b"".join(w.to_bytes(8, "little") for w in tape)
+        self._overflow = iter(overflow)
+
+    def _load(self, words: int) -> bytes:
+        return self._tape[: 8 * words]
+
+    def extra(self) -> int:
+        for value in self._overflow:
+            return value
+        raise IndexError("The tape has no overflow words left.")

@@ -1,0 +1,82 @@
+"""The contract of a domain."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from sottovoce.core.errors import DomainError, SpecError
+from sottovoce.core.specs import Spec
+
+_KINDS: dict[str, type[Domain]] = {}
+
+
+class Domain(ABC):
+    """What a participant may hold. `encode` is total on it and refuses everything else."""
+
+    kind: ClassVar[str]
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        kind = cls.__dict__.get("kind")
+        if kind is not None:
+            _KINDS[kind] = cls
+
+    @property
+    def size(self) -> int | None:
+        """How many codes there are, or None where a code is a number on a continuum."""
+        return None
+
+    @abstractmethod
+    def encode(self, value: object) -> Any:
+        """The code of a value; a value outside raises `DomainError` before any coin is drawn."""
+
+    @abstractmethod
+    def spec(self) -> Spec:
+        """The domain in plain data, with its `kind`."""
+
+    @classmethod
+    @abstractmethod
+    def from_spec(cls, spec: Spec) -> Domain:
+        """The domain of a specification without its `kind`."""
+
+    def labels(self) -> Sequence[object]:
+        """A value or a text for each code, in order."""
+        size = self.size
+        if size is None:
+            raise TypeError(f"A domain of kind {self.kind} has no list of values.")
+        return range(size)
+
+    def foreign(self) -> list[object]:
+        """Values that must be refused: what audits and tests try."""
+        return [
+            None,
+            object(),
+            "\x00 not an answer",
+            b"bytes",
+            float("nan"),
+            float("inf"),
+            [],
+            {},
+            (0,),
+            1 << 80,
+        ]
+
+    def refuse(self, value: object, must_be: str) -> DomainError:
+        """The error for a value outside. The value itself is carried, not printed: it may be private."""
+        return DomainError(
+            f"An answer must be {must_be}; a value of type {type(value).__name__} is outside.",
+            value=value,
+            domain=self,
+        )
+
+
+def domain_from_spec(spec: object) -> Domain:
+    """The domain a specification describes."""
+    if not isinstance(spec, dict) or spec.get("kind") not in _KINDS:
+        known = ", ".join(sorted(_KINDS))
+        raise SpecError(f"The domain of a specification has a kind among {known}. Got {spec!r:.80}.")
+    rest = {key: value for key, value in spec.items() if key != "kind"}
+    return _KINDS[spec["kind"]].from_spec(rest)

@@ -1,0 +1,245 @@
+"""Domains of raw answers: one of a list, a whole number, a number in a range, a record of several."""
+
+from __future__ import annotations
+
+import operator
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+from numbers import Rational
+from typing import Any, ClassVar
+
+from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
+from sottovoce.core.specs import MAX_INTEGER, Spec, take
+
+MAX_CODES = 1 << 32  # the hash family is exactly pairwise independent below this
+
+
+class Categories(Domain):
+    """One of a list of texts, or one of a list of integers. `True` is not 1, and "1" is not 1."""
+
+    kind: ClassVar[str] = "categories"
+    __slots__ = ("_codes", "values")
+    values: tuple[str, ...] | tuple[int, ...]
+    _codes: dict[object, int]
+
+    def __init__(self, values: Iterable[str] | Iterable[int]) -> None:
+        listed = tuple(values)
+        texts = all(isinstance(value, str) for value in listed)
+        if texts:
+            plain: tuple[Any, ...] = tuple(str(value) for value in listed)
+            normal = {unicodedata.normalize("NFC", value) for value in plain}
+            encodable = all(_is_utf8(value) for value in plain)
+        else:
+            plain = tuple(check_integer("values", "categories", v, -MAX_INTEGER, MAX_INTEGER) for v in listed)
+            normal = set(plain)
+            encodable = True
+        if len(plain) < 2 or len(plain) > MAX_CODES or len(normal) != len(plain) or not encodable:
+            raise reject("values", "categories", "at least two distinct texts, or two distinct integers", listed)
+        object.__setattr__(self, "values", plain)
+        object.__setattr__(self, "_codes", {value: code for code, value in enumerate(plain)})
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A domain cannot be changed.")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Categories) and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash((Categories, self.values))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(value) for value in self.values[:4])
+        return f"Categories([{shown}{', ...' if len(self.values) > 4 else ''}])"
+
+    def __reduce__(self) -> tuple[type[Categories], tuple[tuple[Any, ...]]]:
+        return Categories, (self.values,)
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def encode(self, value: object) -> int:
+        key = value
+        if not isinstance(value, str):
+            key = _whole(value)
+        code: int | None = self._codes.get(key) if key is not None else None
+        if code is None:
+            raise self.refuse(value, f"one of the {len(self.values)} categories")
+        return code
+
+    def labels(self) -> Sequence[object]:
+        return self.values
+
+    def foreign(self) -> list[object]:
+        first = self.values[0]
+        swapped: object = 0 if isinstance(first, str) else str(first)
+        return [*super().foreign(), swapped, True, 0.5, max(map(str, self.values)) + "x"]
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "values": list(self.values)}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Categories:
+        (values,) = take(spec, cls.kind, ("values",))
+        if not isinstance(values, (list, tuple)):
+            raise reject("values", cls.kind, "a list", values)
+        return cls(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Integers(Domain):
+    """A whole number in [low, high]; its code is its distance from `low`."""
+
+    kind: ClassVar[str] = "integers"
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        low = check_integer("low", self.kind, self.low, -MAX_INTEGER, MAX_INTEGER - 1)
+        high = check_integer("high", self.kind, self.high, low + 1, min(MAX_INTEGER, low + MAX_CODES - 1))
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low + 1
+
+    def encode(self, value: object) -> int:
+        number = _whole(value)
+        if number is None or not self.low <= number <= self.high:
+            raise self.refuse(value, f"a whole number in [{self.low}, {self.high}]")
+        return number - self.low
+
+    def labels(self) -> Sequence[object]:
+        return range(self.low, self.high + 1)
+
+    def foreign(self) -> list[object]:
+        return [*super().foreign(), self.low - 1, self.high + 1, str(self.low), float(self.low), True]
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "low": self.low, "high": self.high}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Integers:
+        low, high = take(spec, cls.kind, ("low", "high"))
+        return cls(low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval(Domain):
+    """A number in [low, high]; its code is that number, exactly, as a `Fraction`."""
+
+    kind: ClassVar[str] = "interval"
+    low: Decimal
+    high: Decimal
+
+    def __init__(self, low: int | float | str | Decimal, high: int | float | str | Decimal) -> None:
+        left = check_decimal("low", self.kind, low)
+        right = check_decimal("high", self.kind, high)
+        if not left < right:
+            raise reject("high", self.kind, f"a number above low = {left}", high)
+        object.__setattr__(self, "low", left)
+        object.__setattr__(self, "high", right)
+
+    def encode(self, value: object) -> Fraction:
+        number = exact_number(value)
+        if number is None or not Fraction(self.low) <= number <= Fraction(self.high):
+            raise self.refuse(value, f"a number in [{decimal_text(self.low)}, {decimal_text(self.high)}]")
+        return number
+
+    def foreign(self) -> list[object]:
+        beyond = Fraction(self.high) + 1
+        return [*super().foreign(), beyond, -float("inf"), True, str(self.low)]
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "low": decimal_text(self.low), "high": decimal_text(self.high)}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Interval:
+        low, high = take(spec, cls.kind, ("low", "high"))
+        if not isinstance(low, str) or not isinstance(high, str):
+            raise reject("low, high", cls.kind, "decimal texts in a specification", (low, high))
+        return cls(low, high)
+
+
+class Record(Domain):
+    """Several answers under names; the code is the tuple of their codes, in the order of the fields."""
+
+    kind: ClassVar[str] = "record"
+    __slots__ = ("fields",)
+    fields: tuple[tuple[str, Domain], ...]
+
+    def __init__(self, fields: Mapping[str, Domain] | Iterable[tuple[str, Domain]]) -> None:
+        items = tuple(fields.items() if isinstance(fields, Mapping) else fields)
+        names = [name for name, _ in items]
+        if not items or len(set(names)) != len(names) or not all(isinstance(d, Domain) for _, d in items):
+            raise ParameterError("The fields of a record must be distinct names with a domain each.")
+        object.__setattr__(self, "fields", items)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A domain cannot be changed.")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Record) and self.fields == other.fields
+
+    def __hash__(self) -> int:
+        return hash((Record, self.fields))
+
+    def __repr__(self) -> str:
+        return f"Record({dict(self.fields)!r})"
+
+    def __reduce__(self) -> tuple[type[Record], tuple[tuple[tuple[str, Domain], ...]]]:
+        return Record, (self.fields,)
+
+    def encode(self, value: object) -> tuple[Any, ...]:
+        names = {name for name, _ in self.fields}
+        if not isinstance(value, Mapping) or set(value) != names:
+            raise self.refuse(value, f"a record of {', '.join(sorted(names))}")
+        return tuple(domain.encode(value[name]) for name, domain in self.fields)
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "fields": [{"name": n, "domain": d.spec()} for n, d in self.fields]}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Record:
+        (fields,) = take(spec, cls.kind, ("fields",))
+        pairs = [take(field, "a record's field", ("name", "domain")) for field in fields]
+        return cls([(name, domain_from_spec(domain)) for name, domain in pairs])
+
+
+def _is_utf8(value: str) -> bool:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _whole(value: object) -> int | None:
+    """The integer a value is, or None. Booleans and floats are not integers."""
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def exact_number(value: object) -> Fraction | None:
+    """The number a value is, exactly, or None."""
+    if isinstance(value, float):
+        return Fraction(value) if isfinite(value) else None
+    if isinstance(value, Decimal):
+        return Fraction(value) if value.is_finite() else None
+    if isinstance(value, Rational) and not isinstance(value, bool):
+        return Fraction(value)
+    whole = _whole(value)
+    return None if whole is None else Fraction(whole)

@@ -1,0 +1,297 @@
+"""Views: declarative functions of a raw answer, so that a device needs no code per protocol.
+
+A view is a domain of its own. It encodes with the domain it looks at, which refuses what is outside, and
+then maps the code.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.domain.plain import Integers, Interval, Record
+from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
+from sottovoce.core.specs import Spec, take
+
+Number = int | float | str | Decimal
+
+
+def _numeric(owner: str, of: Domain) -> Integers | Interval:
+    if isinstance(of, (Integers, Interval)):
+        return of
+    raise reject("of", owner, "a domain of numbers (Integers or Interval)", of)
+
+
+def _finite(owner: str, of: Domain) -> int:
+    if isinstance(of, Domain) and of.size is not None:
+        return of.size
+    raise reject("of", owner, "a domain with finitely many codes", of)
+
+
+def _number(of: Integers | Interval, value: object) -> Fraction:
+    """The raw number behind a value, after the domain accepted it."""
+    code = of.encode(value)
+    return Fraction(of.low + code) if isinstance(of, Integers) else Fraction(code)
+
+
+@dataclass(frozen=True, slots=True)
+class Bins(Domain):
+    """In which bin a number lies: [low, e1), [e1, e2), ..., [em, high]."""
+
+    kind: ClassVar[str] = "bins"
+    of: Integers | Interval
+    edges: tuple[Decimal, ...]
+
+    def __init__(self, of: Integers | Interval, edges: Iterable[Number]) -> None:
+        base = _numeric(self.kind, of)
+        inner = tuple(check_decimal("edges", self.kind, edge) for edge in edges)
+        ascending = all(a < b for a, b in zip(inner, inner[1:], strict=False))
+        if not inner or not ascending or not base.low < inner[0] or not inner[-1] <= base.high:
+            raise reject("edges", self.kind, "rising numbers inside the domain", inner)
+        object.__setattr__(self, "of", base)
+        object.__setattr__(self, "edges", inner)
+
+    @classmethod
+    def even(cls, of: Integers | Interval, bins: int) -> Bins:
+        """Bins of equal width."""
+        count = check_integer("bins", cls.kind, bins, 2, 1 << 20)
+        low, high = Decimal(_numeric(cls.kind, of).low), Decimal(of.high)
+        return cls(of, [low + (high - low) * i / count for i in range(1, count)])
+
+    @property
+    def size(self) -> int:
+        return len(self.edges) + 1
+
+    def encode(self, value: object) -> int:
+        return bisect_right(self.edges, _number(self.of, value), key=Fraction)
+
+    def labels(self) -> Sequence[object]:
+        ends = [decimal_text(Decimal(self.of.low)), *map(decimal_text, self.edges)]
+        last = decimal_text(Decimal(self.of.high))
+        return [f"[{a}, {b})" for a, b in zip(ends, ends[1:], strict=False)] + [f"[{ends[-1]}, {last}]"]
+
+    def foreign(self) -> list[object]:
+        return self.of.foreign()
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "of": self.of.spec(), "edges": [decimal_text(e) for e in self.edges]}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Bins:
+        of, edges = take(spec, cls.kind, ("of", "edges"))
+        return cls(domain_from_spec(of), _texts(edges, cls.kind))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Above(Domain):
+    """Whether a number lies at or above a threshold: 1 if so, else 0."""
+
+    kind: ClassVar[str] = "above"
+    of: Integers | Interval
+    threshold: Decimal
+
+    def __init__(self, of: Integers | Interval, threshold: Number) -> None:
+        object.__setattr__(self, "of", _numeric(self.kind, of))
+        object.__setattr__(self, "threshold", check_decimal("threshold", self.kind, threshold))
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    def encode(self, value: object) -> int:
+        return int(_number(self.of, value) >= Fraction(self.threshold))
+
+    def labels(self) -> Sequence[object]:
+        return [f"below {decimal_text(self.threshold)}", f"{decimal_text(self.threshold)} or above"]
+
+    def foreign(self) -> list[object]:
+        return self.of.foreign()
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "of": self.of.spec(), "threshold": decimal_text(self.threshold)}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Above:
+        of, threshold = take(spec, cls.kind, ("of", "threshold"))
+        return cls(domain_from_spec(of), _texts([threshold], cls.kind)[0])  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Level(Domain):
+    """The node of a hierarchy under which a code falls: level 0 is the root, each node has `branching` children."""
+
+    kind: ClassVar[str] = "level"
+    of: Domain
+    branching: int
+    level: int
+
+    def __post_init__(self) -> None:
+        _finite(self.kind, self.of)
+        check_integer("branching", self.kind, self.branching, 2, 1 << 20)
+        check_integer("level", self.kind, self.level, 1, self.depth)
+
+    @property
+    def depth(self) -> int:
+        """The level of the leaves: the least power of the branching that holds every code."""
+        depth, leaves = 0, 1
+        while leaves < _finite(self.kind, self.of):
+            depth, leaves = depth + 1, leaves * self.branching
+        return depth
+
+    @property
+    def _leaves_per_node(self) -> int:
+        return int(self.branching ** (self.depth - self.level))
+
+    @property
+    def size(self) -> int:
+        return -(-_finite(self.kind, self.of) // self._leaves_per_node)
+
+    def encode(self, value: object) -> int:
+        return int(self.of.encode(value)) // self._leaves_per_node
+
+    def foreign(self) -> list[object]:
+        return self.of.foreign()
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "of": self.of.spec(), "branching": self.branching, "level": self.level}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Level:
+        of, branching, level = take(spec, cls.kind, ("of", "branching", "level"))
+        return cls(domain_from_spec(of), branching, level)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(Domain):
+    """The leading bits of a code, written in as many bits as the largest code needs."""
+
+    kind: ClassVar[str] = "prefix"
+    of: Domain
+    bits: int
+
+    def __post_init__(self) -> None:
+        check_integer("bits", self.kind, self.bits, 1, (_finite(self.kind, self.of) - 1).bit_length())
+
+    @property
+    def _dropped(self) -> int:
+        return (_finite(self.kind, self.of) - 1).bit_length() - self.bits
+
+    @property
+    def size(self) -> int:
+        return (_finite(self.kind, self.of) - 1 >> self._dropped) + 1
+
+    def encode(self, value: object) -> int:
+        return int(self.of.encode(value)) >> self._dropped
+
+    def foreign(self) -> list[object]:
+        return self.of.foreign()
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "of": self.of.spec(), "bits": self.bits}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Prefix:
+        of, bits = take(spec, cls.kind, ("of", "bits"))
+        return cls(domain_from_spec(of), bits)
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Domain):
+    """Some fields of a record, as one code: the cell of their contingency table, last field fastest."""
+
+    kind: ClassVar[str] = "select"
+    of: Record
+    names: tuple[str, ...]
+
+    def __init__(self, of: Record, names: Iterable[str]) -> None:
+        listed = tuple(names)
+        if not isinstance(of, Record):
+            raise reject("of", self.kind, "a record", of)
+        known = dict(of.fields)
+        if not listed or len(set(listed)) != len(listed) or any(name not in known for name in listed):
+            raise reject("names", self.kind, f"distinct names among {', '.join(known)}", listed)
+        for name in listed:
+            if len(listed) > 1 and known[name].size is None:
+                raise ParameterError(f"The field {name!r} has no finite list of codes to combine with others.")
+        object.__setattr__(self, "of", of)
+        object.__setattr__(self, "names", listed)
+
+    @property
+    def _chosen(self) -> list[tuple[int, Domain]]:
+        place = {name: i for i, (name, _) in enumerate(self.of.fields)}
+        return [(place[name], self.of.fields[place[name]][1]) for name in self.names]
+
+    @property
+    def size(self) -> int | None:
+        total = 1
+        for _, domain in self._chosen:
+            if domain.size is None:
+                return None
+            total *= domain.size
+        return total
+
+    def encode(self, value: object) -> Any:
+        codes = self.of.encode(value)
+        chosen = self._chosen
+        if len(chosen) == 1:
+            return codes[chosen[0][0]]
+        cell = 0
+        for index, domain in chosen:
+            cell = cell * _finite(self.kind, domain) + codes[index]
+        return cell
+
+    def foreign(self) -> list[object]:
+        return self.of.foreign()
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "of": self.of.spec(), "names": list(self.names)}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Select:
+        of, names = take(spec, cls.kind, ("of", "names"))
+        return cls(domain_from_spec(of), _texts(names, cls.kind))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Square(Domain):
+    """The square of a number of an interval."""
+
+    kind: ClassVar[str] = "square"
+    of: Interval
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, Interval):
+            raise reject("of", self.kind, "an Interval", self.of)
+
+    @property
+    def image(self) -> Interval:
+        """The interval the squares fill."""
+        low, high = self.of.low, self.of.high
+        ends = [Context(prec=130).multiply(end, end) for end in (low, high)]
+        return Interval(Decimal(0) if low < 0 < high else min(ends), max(ends))
+
+    def encode(self, value: object) -> Fraction:
+        return self.of.encode(value) ** 2
+
+    def foreign(self) -> list[object]:
+        return self.of.foreign()
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "of": self.of.spec()}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Square:
+        (of,) = take(spec, cls.kind, ("of",))
+        return cls(domain_from_spec(of))  # type: ignore[arg-type]
+
+
+def _texts(values: object, owner: str) -> list[str]:
+    if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
+        raise SpecError(f"The specification of {owner} holds a list of texts. Got {values!r:.80}.")
+    return list(values)

@@ -1,0 +1,46 @@
+"""Late binding: the one file of the device side that reaches other rooms, by module name and only when called.
+
+A phone that answers a question never loads NumPy; an analyst who calls `mechanism.privatize` gets the fast
+room without importing it by hand. Where its packages are missing, one sentence names the extra to install.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from sottovoce.core.errors import MissingExtraError
+
+_ROOT = "sottovoce"
+_EXTRAS = {
+    "matplotlib": "plot",
+    "starlette": "service",
+    "uvicorn": "service",
+    "msgspec": "service",
+    "pydantic": "service",
+    "cbor2": "service",
+    "jinja2": "service",
+    "structlog": "service",
+    "prometheus_client": "service",
+    "psycopg": "service",
+}
+
+
+def load(target: str) -> Any:
+    """The object that "module:name" names, with `module` relative to the package."""
+    module, _, name = target.partition(":")
+    try:
+        return getattr(importlib.import_module(f"{_ROOT}.{module}"), name)
+    except ModuleNotFoundError as problem:
+        raise missing(problem) from None
+
+
+def missing(problem: ModuleNotFoundError) -> ImportError:
+    """The sentence for a missing third-party package; an error of our own is passed on unchanged."""
+    package = (problem.name or "").partition(".")[0]
+    if package in ("", _ROOT):
+        return problem
+    extra = _EXTRAS.get(package, "analysis")
+    return MissingExtraError(
+        f"This needs the package {package}, which is not installed: pip install 'sottovoce[{extra}]'."
+    )

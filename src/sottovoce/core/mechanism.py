@@ -1,0 +1,192 @@
+"""A mechanism: a question's domain, the channel its answers go through, and what is counted of the reports."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sottovoce.core import codec, late
+from sottovoce.core.channel import Chain, Channel, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Words
+from sottovoce.core.coins import Coins, SystemCoins
+from sottovoce.core.domain import Domain, domain_from_spec
+from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
+from sottovoce.core.hashing import id_bytes
+from sottovoce.core.params import check_epsilon, decimal_text
+from sottovoce.core.rational import float_up, loss, within
+from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
+
+MAX_CELLS = 1 << 24
+STATISTICS = ("outputs", "supports")
+GUARANTEES = ("pure", "approximate", "utility_optimised", "idealised")
+_KEYS = ("name", "version", "epsilon", "domain", "channel", "statistic", "codec", "guarantee")
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Frozen and complete: `spec()` holds all of it, `from_spec` needs no builder.
+
+    `claimed` is the budget that was asked for; `epsilon` is computed from the channel. `statistic` says what a
+    tally counts: each output ("outputs"), or for each code the reports that support it ("supports").
+    """
+
+    name: str
+    domain: Domain
+    channel: Channel
+    claimed: Decimal
+    statistic: str
+    version: int = 1
+    guarantee: str = "pure"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
+        if self.guarantee not in GUARANTEES:
+            raise SpecError(f"A guarantee is one of {', '.join(GUARANTEES)}. Got {self.guarantee!r}.")
+        if self.statistic not in STATISTICS:
+            raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r}.")
+        if self.domain.size is not None and self.domain.size != self.channel.inputs:
+            raise MismatchError(
+                f"A domain of {self.domain.size} codes does not fit a channel of {self.channel.inputs} codes."
+            )
+        if self.statistic == "outputs" and self.channel.outputs is None:
+            raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
+        if self.cells > MAX_CELLS:
+            raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {self.cells}.")
+        if self.guarantee == "pure" and not within(self.ratio, self.claimed):
+            raise PrivacyError(
+                f"This {self.name} channel has epsilon {self.epsilon:.6g}, more than the {self.claimed} it claims."
+            )
+
+    # --- privacy -----------------------------------------------------------------------------------
+    @cached_property
+    def ratio(self) -> Fraction:
+        """The worst-case likelihood ratio of one report, exactly."""
+        return self.channel.ratio()
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The privacy loss of one report: ln(ratio), rounded up."""
+        return float_up(loss(self.ratio))
+
+    @cached_property
+    def epsilon_forever(self) -> float:
+        """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
+        if isinstance(self.channel, Chain):
+            return float_up(loss(self.channel.ratio_forever()))
+        return float("inf")
+
+    # --- one answer --------------------------------------------------------------------------------
+    @property
+    def words(self) -> int:
+        """Words of one report in a batch: its two public words where it has any, then the channel's, even."""
+        total = self.channel.words + (2 if self.channel.publics else 0)
+        return total + total % 2
+
+    def randomize(self, value: object, coins: Coins | None = None) -> bytes:
+        """The message of one participant: a 16-byte id, then the payload."""
+        code = self.domain.encode(value)  # refuses before a coin is drawn
+        source = coins if coins is not None else SystemCoins()
+        source.begin(self.channel.words + 2)
+        public = (source.word(), source.word())
+        return id_bytes(public) + codec.encode(self.channel, self.channel.sample(code, source, public))
+
+    def draw(self, code: int, coins: Coins) -> tuple[Words, int]:
+        """Public words and report of one participant of a batch, from the words a batch gives to it."""
+        coins.begin(self.words)
+        public = (coins.word(), coins.word()) if self.channel.publics else NO_WORDS
+        return public, self.channel.sample(code, coins, public)
+
+    # --- plain data --------------------------------------------------------------------------------
+    def spec(self) -> Spec:
+        """All of the mechanism in plain data, without floats."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "epsilon": decimal_text(self.claimed),
+            "domain": self.domain.spec(),
+            "channel": self.channel.spec(),
+            "statistic": self.statistic,
+            "codec": codec.spec(self.channel),
+            "guarantee": self.guarantee,
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any] | str | bytes) -> Mechanism:
+        """The mechanism a specification describes. The channel is taken as it is; no builder is called."""
+        plain = parse(spec if isinstance(spec, (str, bytes)) else canonical(spec))
+        name, version, epsilon, domain, channel, statistic, coding, guarantee = take(plain, "a mechanism", _KEYS)
+        mechanism = cls(
+            name=text(name, "a mechanism", "name"),
+            domain=domain_from_spec(domain),
+            channel=channel_from_spec(channel),
+            claimed=check_epsilon("a specification", text(epsilon, "a mechanism", "epsilon")),
+            statistic=text(statistic, "a mechanism", "statistic"),
+            version=integer(version, "a mechanism", "version"),
+            guarantee=text(guarantee, "a mechanism", "guarantee"),
+        )
+        if coding != codec.spec(mechanism.channel):
+            raise SpecError(
+                f"This version writes {codec.spec(mechanism.channel)}; the specification says {coding!r:.80}."
+            )
+        return mechanism
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical specification."""
+        return hashlib.sha256(canonical(self.spec())).hexdigest()
+
+    # --- the shape of a tally ----------------------------------------------------------------------
+    @property
+    def cells(self) -> int:
+        """How many integers a tally holds."""
+        if self.statistic == "outputs" and self.channel.outputs is not None:
+            return self.channel.outputs
+        return self.domain.size or self.channel.inputs
+
+    # --- batches: bound late, need the extra `analysis` ---------------------------------------------
+    def privatize(self, values: Any, *, seed: int | None = None, threads: int | None = None) -> Any:
+        """Reports of many participants; secure randomness unless a seed is given for a simulation."""
+        return late.load("fast.batch:privatize")(self, values, seed=seed, threads=threads)
+
+    def tally(self, reports: Any, *, threads: int | None = None) -> Any:
+        """Count reports: a batch from `privatize`, or messages as devices send them."""
+        return late.load("tally.count:tally")(self, reports, threads=threads)
+
+    def tally_batches(self, batches: Iterable[Any], *, threads: int | None = None) -> Any:
+        """Count a stream of Arrow batches in bounded memory."""
+        return late.load("tally.stream:tally_batches")(self, batches, threads=threads)
+
+    def estimate(self, tally: Any) -> Any:
+        """What the crowd said: unbiased, with intervals."""
+        return late.load("estimate.frequency:estimate")(self, tally)
+
+    def variance(self, shares: Any, n: int, *, target: str = "population") -> Any:
+        """The exact variance of each estimated share, were the true shares these."""
+        return late.load("estimate.frequency:predicted_variance")(self, shares, n, target=target)
+
+
+def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = "") -> list[str]:
+    """Where two specifications differ, one line for each place."""
+    lines: list[str] = []
+    for key in sorted({*left, *right}):
+        here = f"{path}.{key}" if path else str(key)
+        a, b = left.get(key), right.get(key)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            lines += difference(a, b, here)
+        elif a != b:
+            lines.append(f"{here}: {a!r:.60} against {b!r:.60}")
+    return lines
+
+
+def check_same(left: Mechanism, right: Mechanism, doing: str) -> None:
+    """Refuse to go on with two different mechanisms, and show what differs."""
+    if left.fingerprint != right.fingerprint:
+        places = "; ".join(difference(left.spec(), right.spec()))
+        raise MismatchError(
+            f"Cannot {doing} of different mechanisms ({left.fingerprint[:12]} and {right.fingerprint[:12]}): {places}."
+        )

@@ -1,0 +1,71 @@
+"""Checks of parameters, and the one shape of sentence they fail with."""
+
+from __future__ import annotations
+
+import operator
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from sottovoce.core.errors import ParameterError
+
+MAX_EPSILON = 20
+
+
+def reject(name: str, owner: str, must_be: str, value: object) -> ParameterError:
+    """The error for one parameter; callers raise it."""
+    shown = repr(value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}. Got {shown}.")
+
+
+def decimal_text(value: Decimal) -> str:
+    """A decimal in plain positional notation without trailing zeros: one text per number, in any language."""
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text in ("", "-0") else text
+
+
+def check_decimal(name: str, owner: str, value: object) -> Decimal:
+    """A finite decimal number; floats are read as the shortest text that prints them."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
+        raise reject(name, owner, "a number", value)
+    try:
+        number = Decimal(repr(float(value)) if isinstance(value, float) else value)
+    except InvalidOperation:
+        raise reject(name, owner, "a number", value) from None
+    if not number.is_finite() or abs(number.adjusted()) > 30 or len(number.as_tuple().digits) > 60:
+        raise reject(name, owner, "a finite number of at most 60 digits", value)
+    return number
+
+
+def check_epsilon(owner: str, value: object) -> Decimal:
+    """The privacy budget, as an exact decimal."""
+    must_be = f"a number in (0, {MAX_EPSILON}]"
+    try:
+        number = check_decimal("epsilon", owner, value)
+    except ParameterError:
+        raise reject("epsilon", owner, must_be, value) from None
+    if not 0 < number <= MAX_EPSILON:
+        raise reject("epsilon", owner, must_be, value)
+    return number
+
+
+def check_integer(name: str, owner: str, value: object, low: int, high: int) -> int:
+    """An integer in [low, high]; booleans and floats are not integers."""
+    must_be = f"an integer in [{low}, {high}]"
+    if isinstance(value, bool):
+        raise reject(name, owner, must_be, value)
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise reject(name, owner, must_be, value) from None
+    if not low <= number <= high:
+        raise reject(name, owner, must_be, value)
+    return number
+
+
+def check_fraction(name: str, owner: str, value: object) -> Fraction:
+    """A finite number, exactly."""
+    return Fraction(check_decimal(name, owner, value))

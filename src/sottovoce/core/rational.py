@@ -1,0 +1,76 @@
+"""Where e**epsilon meets the integers. Everything is rounded toward privacy, here and nowhere else.
+
+Probabilities on the device are integers over ``UNIT`` = 2**53. A builder asks `odds` for a rational just
+below e**epsilon, computes its probability as a `Fraction`, and rounds it with `floor_unit` or `ceil_unit`
+in the direction that makes the likelihood ratio smaller.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+FINE = 53
+UNIT = 1 << FINE
+_DIGITS = 60
+
+
+def _exp_bounds(epsilon: Decimal) -> tuple[Fraction, Fraction]:
+    """Rationals just below and just above e**epsilon (`Decimal.exp` is correctly rounded)."""
+    context = Context(prec=_DIGITS)
+    value = context.exp(epsilon)
+    return Fraction(context.next_minus(value)), Fraction(context.next_plus(value))
+
+
+def odds(epsilon: Decimal) -> Fraction:
+    """The largest likelihood ratio that a budget allows, rounded down."""
+    return _exp_bounds(epsilon)[0]
+
+
+def within(ratio: Fraction, epsilon: Decimal) -> bool:
+    """Whether ratio <= e**epsilon. In the gap of one part in 10**59 the answer is no."""
+    return ratio <= _exp_bounds(epsilon)[0]
+
+
+def loss(ratio: Fraction) -> Decimal:
+    """The privacy loss ln(ratio), rounded up in the 50th digit."""
+    if ratio < 1:
+        raise ValueError(f"A worst-case likelihood ratio is at least 1. Got {ratio}.")
+    if ratio == 1:
+        return Decimal(0)
+    context = Context(prec=_DIGITS, rounding=ROUND_CEILING)
+    quotient = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    exact = context.next_plus(context.ln(quotient))
+    return Context(prec=50, rounding=ROUND_CEILING).plus(exact)
+
+
+def float_up(value: Decimal) -> float:
+    """The smallest float that is not below the value."""
+    number = float(value)
+    return number if Decimal(number) >= value else math.nextafter(number, math.inf)
+
+
+def floor_unit(probability: Fraction) -> int:
+    """The largest number of units that does not exceed the probability."""
+    return math.floor(probability * UNIT)
+
+
+def ceil_unit(probability: Fraction) -> int:
+    """The smallest number of units that is not below the probability."""
+    return math.ceil(probability * UNIT)
+
+
+def units(count: int) -> Fraction:
+    """The probability that a number of units stands for."""
+    return Fraction(count, UNIT)
+
+
+def sqrt_down(value: Fraction) -> Fraction:
+    """A rational just below the square root, within one part in 10**40."""
+    context = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
+    quotient = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    root = Fraction(context.next_minus(context.sqrt(quotient)))
+    if root * root > value:
+        raise ArithmeticError(f"The square root of {value} was rounded the wrong way.")
+    return root

@@ -1,0 +1,58 @@
+"""The list of mechanisms: one line each. A builder's module is loaded when its mechanism is asked for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from sottovoce.core import late
+from sottovoce.core.domain import Domain
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+
+BUILDERS = {
+    "grr": "mechanisms.frequency.grr:build",
+    "subset": "mechanisms.frequency.subset:build",
+    "sue": "mechanisms.frequency.sue:build",
+    "oue": "mechanisms.frequency.oue:build",
+    "olh": "mechanisms.frequency.olh:build",
+    "hadamard": "mechanisms.frequency.hadamard:build",
+}
+ALIASES = {
+    "k-rr": "grr",
+    "direct-encoding": "grr",
+    "subset-selection": "subset",
+    "basic-rappor": "sue",
+    "hadamard-response": "hadamard",
+}
+
+
+def names() -> list[str]:
+    """Every registered mechanism."""
+    return list(BUILDERS)
+
+
+def builder(name: str) -> Callable[..., Mechanism]:
+    """The function that builds a mechanism of this name."""
+    target = BUILDERS.get(ALIASES.get(name, name))
+    if target is None:
+        raise ParameterError(
+            f"There is no mechanism named {name!r}. Known: {', '.join(sorted({*BUILDERS, *ALIASES}))}."
+        )
+    found: Callable[..., Mechanism] = late.load(target)
+    return found
+
+
+def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mechanism:
+    """Build a mechanism by name. Options are those of its builder."""
+    build = builder(name)
+    allowed = [parameter for parameter in inspect.signature(build).parameters if parameter not in ("domain", "epsilon")]
+    for option in options:
+        if option not in allowed:
+            raise ParameterError(
+                f"{name} has no parameter {option!r}. Known: epsilon{''.join(', ' + a for a in allowed)}."
+            )
+    if not isinstance(domain, Domain):
+        raise ParameterError(f"The 'domain' parameter of {name} must be a domain. Got {domain!r:.80}.")
+    return build(domain, epsilon=epsilon, **options)

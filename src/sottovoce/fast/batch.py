@@ -1,0 +1,181 @@
+"""Reports of many participants at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core import codec
+from sottovoce.core.coins import TapeCoins
+from sottovoce.core.errors import ReportError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.rational import FINE
+from sottovoce.fast.encode import encode
+from sottovoce.fast.kernels import Draws, lanes, sampler
+from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
+from sottovoce.fast.threads import run
+from sottovoce.fast.words import WordStream
+
+CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reports:
+    """A batch: one payload per participant, and the two public words where the mechanism reads them.
+
+    `payload` holds indices in the smallest unsigned type, or masks as rows of 64-bit words.
+    """
+
+    mechanism: Mechanism
+    payload: NDArray[Any]
+    public: NDArray[np.uint64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.payload)
+
+    def __getitem__(self, rows: slice) -> Reports:
+        public = None if self.public is None else self.public[rows]
+        return Reports(self.mechanism, self.payload[rows], public)
+
+    def payloads(self) -> NDArray[np.uint8]:
+        """The payload bytes, one row per report, as a device would send them."""
+        width = codec.payload_bytes(self.mechanism.channel)
+        if is_mask(self.mechanism):
+            return mask_bytes(self.payload, width)
+        wide = self.payload.astype("<u8").view(np.uint8).reshape(-1, 8)
+        return np.ascontiguousarray(wide[:, :width])
+
+    def __iter__(self) -> Iterator[int]:
+        """The reports as the scalar sampler gives them."""
+        for row in self.payloads():
+            yield int.from_bytes(row.tobytes(), "little")
+
+
+def is_mask(mechanism: Mechanism) -> bool:
+    """Whether the reports of a mechanism are bit masks rather than indices."""
+    return payload_outputs(mechanism) is None
+
+
+def payload_outputs(mechanism: Mechanism) -> int | None:
+    """How many payloads there are, where they are numbered from 0."""
+    channel = mechanism.channel
+    while channel.outputs is None and hasattr(channel, "inner"):
+        channel = channel.inner
+    return channel.outputs
+
+
+def index_type(outputs: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest unsigned type for indices below a number of outputs."""
+    return np.uint8 if outputs <= 1 << 8 else np.uint16 if outputs <= 1 << 16 else np.uint32
+
+
+def privatize(mechanism: Mechanism, values: Any, *, seed: int | None = None, threads: int | None = None) -> Reports:
+    """Randomize many answers: secure by default, reproducible where a seed is given for a simulation."""
+    codes = encode(mechanism.domain, values)
+    stream = WordStream.secure(mechanism.words) if seed is None else WordStream.seeded(mechanism.words, seed)
+    return draw(mechanism, codes, stream, threads=threads)
+
+
+def draw(
+    mechanism: Mechanism,
+    codes: NDArray[Any],
+    stream: WordStream,
+    *,
+    threads: int | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
+    bits: int = FINE,
+) -> Reports:
+    """The reports of these codes from these words."""
+    channel = mechanism.channel
+    outputs = payload_outputs(mechanism)
+    shape = (len(codes),) if outputs is not None else (len(codes), lanes(channel.payload_bits))
+    payload = np.empty(shape, np.uint64 if outputs is None else index_type(outputs))
+    public = np.empty((len(codes), 2), np.uint64) if channel.publics else None
+    sample = sampler(channel)
+    first_column = 2 if public is not None else 0
+
+    def work(start: int, stop: int) -> None:
+        words = stream.rows(start, stop - start)
+        ids = None
+        if public is not None:
+            ids = public[start:stop]
+            ids[:] = words[:, :2]
+        draws = Draws(words, ids, np.zeros(stop - start, np.uint8), bits)
+        payload[start:stop] = sample(codes[start:stop], draws, first_column)
+        for row in np.flatnonzero(draws.redo):
+            payload[start + row] = _redo(mechanism, int(codes[start + row]), stream, start + int(row), bits)
+
+    run(work, len(codes), max(1, chunk_bytes // (8 * mechanism.words)), threads)
+    return Reports(mechanism, payload, public)
+
+
+def _redo(mechanism: Mechanism, code: int, stream: WordStream, report: int, bits: int) -> Any:
+    """A report whose draw was rejected in the kernel: the scalar sampler, reading on in the overflow range."""
+    coins = TapeCoins(stream.rows(report, 1).tobytes(), stream.overflow(report), bits=bits)
+    value = mechanism.draw(code, coins)[1]
+    if not is_mask(mechanism):
+        return value
+    width = lanes(mechanism.channel.payload_bits)
+    return np.frombuffer(value.to_bytes(8 * width, "little"), "<u8")
+
+
+def from_payloads(mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArray[np.uint8] | None) -> Reports:
+    """A batch from bytes as they arrive, one row each; every report is checked."""
+    width = codec.payload_bytes(mechanism.channel)
+    if payloads.ndim != 2 or payloads.shape[1] != width:
+        raise ReportError(f"A payload of this mechanism has {width} bytes.")
+    if is_mask(mechanism):
+        payload: NDArray[Any] = masks_of(payloads)
+    else:
+        wide = np.zeros((len(payloads), 8), np.uint8)
+        wide[:, :width] = payloads
+        payload = wide.view("<u8").reshape(-1)
+    public = None
+    if mechanism.channel.publics:
+        if ids is None or ids.shape != (len(payloads), codec.ID_BYTES):
+            raise ReportError("Hashed reports come with their 16-byte ids.")
+        public = np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
+    return checked(mechanism, payload, public)
+
+
+def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
+    """A batch in which every payload is a report of the mechanism."""
+    outputs = payload_outputs(mechanism)
+    if outputs is not None:
+        if payload.ndim != 1 or payload.dtype.kind not in "iu":
+            raise ReportError("Reports of this mechanism come as a one-dimensional array of integers.")
+        wrong = (payload < 0) | (payload >= outputs)
+    else:
+        wrong = _wrong_masks(mechanism, payload)
+    if wrong.any():
+        raise ReportError(
+            f"{int(wrong.sum())} of {len(payload)} reports are none of this mechanism, the first at position"
+            f" {int(np.argmax(wrong))}."
+        )
+    final = payload if outputs is None else payload.astype(index_type(outputs), copy=False)
+    return Reports(mechanism, final, public)
+
+
+def _wrong_masks(mechanism: Mechanism, payload: NDArray[Any]) -> NDArray[np.bool_]:
+    channel = mechanism.channel
+    if payload.ndim != 2 or payload.dtype != np.uint64 or payload.shape[1] != lanes(channel.payload_bits):
+        raise ReportError(f"Reports of this mechanism come as masks of {channel.payload_bits} bits.")
+    spare = 64 * payload.shape[1] - channel.payload_bits
+    wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
+    if channel.kind == "subset":
+        wrong |= popcounts(payload) != channel.w
+    return wrong
+
+
+def from_messages(mechanism: Mechanism, messages: Sequence[bytes]) -> Reports:
+    """A batch of messages as devices send them: id, then payload."""
+    width = codec.ID_BYTES + codec.payload_bytes(mechanism.channel)
+    for place, message in enumerate(messages):
+        if not isinstance(message, (bytes, bytearray)) or len(message) != width:
+            raise ReportError(f"A report of this mechanism has {width} bytes; the one at position {place} has not.")
+    table = np.frombuffer(b"".join(messages), np.uint8).reshape(-1, width)
+    return from_payloads(mechanism, table[:, codec.ID_BYTES :], table[:, : codec.ID_BYTES])

@@ -1,0 +1,96 @@
+"""Kernels of `Public`: the hash family on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import HashMap, Public, Subset
+from sottovoce.core.hashing import WORD, bucket_start, derived_words
+from sottovoce.fast.kernels import Draws, Reports, counter, sampler
+
+Public64 = NDArray[np.uint64]
+
+
+@njit(nogil=True, cache=True)
+def _hash(public, codes, g, bits, out):
+    half = np.uint64(bits // 2)
+    shift = np.uint64(64 - bits)  # short words: the sum modulo 2**bits
+    for i in range(codes.shape[0]):
+        total = public[i, 0] * np.uint64(codes[i]) + public[i, 1]
+        total = (total << shift) >> shift
+        out[i] = ((total >> half) * np.uint64(g)) >> half
+
+
+@njit(nogil=True, cache=True)
+def _count_hashes(reports, public, starts, cells):
+    """Reports whose hash of a candidate is what they say, for every candidate.
+
+    The hash of v is y exactly when a v + b lies in the y-th stretch of the 2**64 words; so one addition and one
+    comparison check a candidate.
+    """
+    k = cells.shape[0]
+    for i in range(reports.shape[0]):
+        y = reports[i]
+        start = starts[y]
+        width = starts[y + 1] - start  # modulo 2**64, so that the last stretch ends at 2**64
+        step = public[i, 0]
+        value = public[i, 1] - start
+        for v in range(k):
+            cells[v] += (value + step * np.uint64(v)) < width
+
+
+def mapped_words(public: Public64, depth: int) -> Public64:
+    """The public words of a node at a nesting depth."""
+    if depth == 0:
+        return public
+    pairs = [derived_words((int(a), int(b)), depth) for a, b in public]
+    return np.array(pairs, np.uint64).reshape(-1, 2)
+
+
+@singledispatch
+def mapper(chosen: Any) -> Callable[[Public64, NDArray[Any]], NDArray[np.uint32]]:
+    """The vectorised map: (public words, codes) -> mapped codes."""
+    raise NotImplementedError(f"There is no vectorised form of the map {chosen!r}.")
+
+
+@mapper.register
+def _(chosen: HashMap) -> Callable[[Public64, NDArray[Any]], NDArray[np.uint32]]:
+    def apply(public: Public64, codes: NDArray[Any]) -> NDArray[np.uint32]:
+        out = np.empty(len(codes), np.uint32)
+        _hash(public, codes, chosen.g, chosen.bits, out)
+        return out
+
+    return apply
+
+
+@sampler.register
+def _(channel: Public) -> Callable[[NDArray[Any], Draws, int], Reports]:
+    inner, apply = sampler(channel.inner), mapper(channel.map)
+
+    def draw(codes: NDArray[Any], draws: Draws, at: int) -> Reports:
+        if draws.public is None:
+            raise ValueError("A public channel needs its public words.")
+        return inner(apply(mapped_words(draws.public, channel.inner.publics), codes), draws, at)
+
+    return draw
+
+
+@counter.register
+def _(channel: Public) -> Callable[[Reports, Public64 | None, NDArray[np.int64]], None]:
+    chosen, inner = channel.map, channel.inner
+    if not (isinstance(chosen, HashMap) and isinstance(inner, Subset) and inner.w == 1 and chosen.bits == WORD):
+        raise NotImplementedError("There is a tally kernel for local hashing with randomized response only.")
+    starts = np.array([bucket_start(y, chosen.g) << 32 for y in range(chosen.g)] + [0], np.uint64)
+
+    def count(reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
+        if public is None:
+            raise ValueError("Hashed reports are counted together with their public words.")
+        _count_hashes(reports, public, starts, cells)
+
+    return count

@@ -1,0 +1,43 @@
+"""Kernels of `Table`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Table
+from sottovoce.fast.kernels import Draws, Reports, sampler
+
+
+@njit(nogil=True, cache=True)
+def _draw(codes, words, at, cumulative, bits, out):
+    shift = np.uint64(64 - bits)
+    scale = np.uint64(53 - bits)
+    for i in range(codes.shape[0]):
+        fine = (words[i, at] >> shift) << scale
+        low = 0
+        high = cumulative.shape[1]
+        code = codes[i]
+        while low < high:
+            middle = (low + high) // 2
+            if fine < cumulative[code, middle]:
+                high = middle
+            else:
+                low = middle + 1
+        out[i] = low
+
+
+@sampler.register
+def _(channel: Table) -> Callable[[NDArray[Any], Draws, int], Reports]:
+    cumulative = np.array([channel.cumulative(code) for code in channel.codes()], np.uint64)
+
+    def draw(codes: NDArray[Any], draws: Draws, at: int) -> Reports:
+        out = np.empty(len(codes), np.uint32)
+        _draw(codes, draws.words, at, cumulative, draws.bits, out)
+        return out
+
+    return draw

@@ -1,0 +1,17 @@
+"""What every frequency oracle asks of its domain."""
+
+from __future__ import annotations
+
+from sottovoce.core.domain import Domain
+from sottovoce.core.errors import ParameterError
+
+
+def categories(owner: str, domain: Domain, largest: int = 1 << 24) -> int:
+    """The number of codes of a finite domain."""
+    size = domain.size
+    if size is None or not 2 <= size <= largest:
+        raise ParameterError(
+            f"The 'domain' parameter of {owner} must have from 2 to {largest} codes."
+            f" Got {'a continuum' if size is None else size}."
+        )
+    return size

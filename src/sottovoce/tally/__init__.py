@@ -1,0 +1,1 @@
+"""Mergeable integer statistics of reports."""

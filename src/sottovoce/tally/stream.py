@@ -1,0 +1,98 @@
+"""Reports as Arrow columns, and counting a stream of them in bounded memory.
+
+Columns: `report` (unsigned integers for indices, fixed-size binary for masks) and, where the mechanism reads
+public words, `id` (16 bytes of fixed-size binary).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sottovoce.core import codec
+from sottovoce.core.errors import ReportError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.fast.batch import Reports, checked, from_payloads, index_type, is_mask, payload_outputs
+from sottovoce.tally.count import count_cells
+from sottovoce.tally.tally import Tally
+
+BATCH_ROWS = 1 << 18
+
+
+def arrow_schema(mechanism: Mechanism) -> pa.Schema:
+    """The columns of the reports of a mechanism."""
+    if is_mask(mechanism):
+        kind = pa.binary(codec.payload_bytes(mechanism.channel))
+    else:
+        kind = pa.from_numpy_dtype(index_type(payload_outputs(mechanism) or 2))
+    fields = [pa.field("report", kind, nullable=False)]
+    if mechanism.channel.publics:
+        fields.append(pa.field("id", pa.binary(codec.ID_BYTES), nullable=False))
+    return pa.schema(fields)
+
+
+def to_arrow(reports: Reports) -> pa.RecordBatch:
+    """A batch as Arrow columns."""
+    schema = arrow_schema(reports.mechanism)
+    columns = [_binary(reports.payloads()) if is_mask(reports.mechanism) else pa.array(reports.payload)]
+    if reports.public is not None:
+        columns.append(_binary(reports.public.astype("<u8", copy=False).view(np.uint8)))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch) -> Reports:
+    """A batch from Arrow columns; every report is checked."""
+    schema = arrow_schema(mechanism)
+    for field in schema:
+        place = batch.schema.get_field_index(field.name)
+        if place < 0:
+            found = ", ".join(batch.schema.names)
+            raise ReportError(f"The reports of this mechanism come with a column {field.name!r}. Found: {found}.")
+        if batch.column(place).null_count:
+            raise ReportError(f"The column {field.name!r} has empty cells.")
+        if pa.types.is_fixed_size_binary(field.type) and batch.schema.field(place).type != field.type:
+            raise ReportError(f"The column {field.name!r} must be of type {field.type}.")
+    report = batch.column("report")
+    ids = _bytes(batch.column("id"), codec.ID_BYTES) if mechanism.channel.publics else None
+    if is_mask(mechanism):
+        return from_payloads(mechanism, _bytes(report, codec.payload_bytes(mechanism.channel)), ids)
+    if not pa.types.is_integer(report.type):
+        raise ReportError(f"The column 'report' must hold integers, not {report.type}.")
+    public = None if ids is None else np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
+    return checked(mechanism, report.to_numpy(zero_copy_only=False), public)
+
+
+def tally_batches(mechanism: Mechanism, batches: Iterable[pa.RecordBatch], *, threads: int | None = None) -> Tally:
+    """Count a stream: one batch and one set of cells are in memory at a time."""
+    n, cells = 0, np.zeros(mechanism.cells, np.int64)
+    for batch in batches:
+        reports = from_arrow(mechanism, batch)
+        cells += count_cells(reports, threads=threads)
+        n += len(reports)
+    return Tally(mechanism, n, cells)
+
+
+def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    """The report columns of a Parquet file, some rows at a time."""
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
+        yield from file.iter_batches(batch_size=rows, columns=present)
+
+
+def _binary(rows: NDArray[np.uint8]) -> pa.Array:
+    width = rows.shape[1]
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(width), len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))]
+    )
+
+
+def _bytes(column: Any, width: int) -> NDArray[np.uint8]:
+    start = column.offset * width
+    data = np.frombuffer(column.buffers()[1], np.uint8)[start : start + len(column) * width]
+    return data.reshape(-1, width)

@@ -1,0 +1,132 @@
+"""A tally: how many reports, and integer cells of a shape known from the mechanism.
+
+Tallies form a commutative monoid: whatever engine counts them, in whatever order, the integers are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import MismatchError, ReportError
+from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.specs import canonical
+
+_MAGIC = b"sottovoce tally 1\n"
+_DIGEST = 32
+MAX_REPORTS = 1 << 53
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Counts of the reports of one mechanism."""
+
+    mechanism: Mechanism
+    n: int
+    cells: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        cells = np.array(self.cells, dtype=np.int64)
+        cells.setflags(write=False)
+        object.__setattr__(self, "cells", cells)
+        if cells.shape != (self.mechanism.cells,):
+            raise MismatchError(f"A tally of this mechanism has {self.mechanism.cells} cells. Got {cells.size}.")
+        if not 0 <= self.n <= MAX_REPORTS:
+            raise MismatchError(f"A tally counts from 0 to 2**53 reports. Got {self.n}.")
+        if cells.size and not (cells.min() >= 0 and cells.max() <= self.n):
+            raise MismatchError(f"Each cell of a tally of {self.n} reports holds from 0 to {self.n}.")
+        if self.mechanism.statistic == "outputs" and int(cells.sum()) != self.n:
+            raise MismatchError(f"The cells of this tally sum to {int(cells.sum())}, not to its {self.n} reports.")
+
+    @classmethod
+    def empty(cls, mechanism: Mechanism) -> Tally:
+        """The tally of no reports."""
+        return cls(mechanism, 0, np.zeros(mechanism.cells, np.int64))
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the mechanism."""
+        return self.mechanism.fingerprint
+
+    def __add__(self, other: object) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        check_same(self.mechanism, other.mechanism, "add tallies")
+        return Tally(self.mechanism, self.n + other.n, self.cells + other.cells)
+
+    merge = __add__
+
+    def update(self, reports: Any) -> Tally:
+        """This tally and further reports."""
+        return self + self.mechanism.tally(reports)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Tally)
+            and self.fingerprint == other.fingerprint
+            and self.n == other.n
+            and np.array_equal(self.cells, other.cells)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.fingerprint, self.n, self.cells.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Tally({self.mechanism.name} {self.fingerprint[:12]}, n={self.n}, {self.cells.size} cells)"
+
+    def to_rows(self) -> Iterator[tuple[int, int]]:
+        """(cell, count) for every cell that is not zero, after the row (-1, n)."""
+        yield -1, self.n
+        for cell in np.flatnonzero(self.cells):
+            yield int(cell), int(self.cells[cell])
+
+    @classmethod
+    def from_rows(cls, mechanism: Mechanism, rows: Iterable[tuple[int, int]]) -> Tally:
+        """The sum of rows, from however many tallies they come."""
+        n, cells = 0, np.zeros(mechanism.cells, np.int64)
+        for cell, count in rows:
+            if cell == -1:
+                n += count
+            elif 0 <= cell < mechanism.cells:
+                cells[cell] += count
+            else:
+                raise MismatchError(f"A tally of this mechanism has no cell {cell}.")
+        return cls(mechanism, n, cells)
+
+    def to_bytes(self) -> bytes:
+        """Self-describing bytes: specification, number of reports, cells, and a digest of all of it."""
+        spec = canonical(self.mechanism.spec())
+        body = b"".join(
+            (
+                _MAGIC,
+                len(spec).to_bytes(4, "little"),
+                spec,
+                self.n.to_bytes(8, "little"),
+                self.cells.astype("<i8").tobytes(),
+            )
+        )
+        return body + hashlib.sha256(body).digest()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, mechanism: Mechanism | None = None) -> Tally:
+        """The tally of these bytes; where a mechanism is given, it must be the same one."""
+        head = len(_MAGIC) + 4
+        if len(data) < head + 8 + _DIGEST or not data.startswith(_MAGIC):
+            raise ReportError("These bytes are not a tally of this version.")
+        body, digest = data[:-_DIGEST], data[-_DIGEST:]
+        if hashlib.sha256(body).digest() != digest:
+            raise ReportError("This tally is damaged or cut off: its digest does not fit.")
+        length = int.from_bytes(data[len(_MAGIC) : head], "little")
+        found = Mechanism.from_spec(body[head : head + length])
+        if mechanism is not None:
+            check_same(mechanism, found, "read the tally")
+        n = int.from_bytes(body[head + length : head + length + 8], "little")
+        cells = body[head + length + 8 :]
+        if len(cells) != 8 * found.cells:
+            raise ReportError(f"This tally holds {len(cells)} bytes of cells; its mechanism needs {8 * found.cells}.")
+        return cls(found, n, np.frombuffer(cells, "<i8"))
