@@ -6,6 +6,7 @@ then maps the code.
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ class Bins(Domain):
     def __init__(self, of: Integers | Interval, edges: Iterable[Number]) -> None:
         base = _numeric(self.kind, of)
         inner = tuple(check_decimal("edges", self.kind, edge) for edge in edges)
-        ascending = all(a < b for a, b in zip(inner, inner[1:], strict=False))
+        ascending = all(a < b for a, b in itertools.pairwise(inner))
         if not inner or not ascending or not base.low < inner[0] or not inner[-1] <= base.high:
             raise reject("edges", self.kind, "rising numbers inside the domain", inner)
         object.__setattr__(self, "of", base)
@@ -74,7 +75,7 @@ class Bins(Domain):
     def labels(self) -> Sequence[object]:
         ends = [decimal_text(Decimal(self.of.low)), *map(decimal_text, self.edges)]
         last = decimal_text(Decimal(self.of.high))
-        return [f"[{a}, {b})" for a, b in zip(ends, ends[1:], strict=False)] + [f"[{ends[-1]}, {last}]"]
+        return [f"[{a}, {b})" for a, b in itertools.pairwise(ends)] + [f"[{ends[-1]}, {last}]"]
 
     def foreign(self) -> list[object]:
         return self.of.foreign()
