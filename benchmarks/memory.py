@@ -37,29 +37,29 @@ def write(path: str, reports: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # Privatized once and written again and again: the reader cannot tell, and writing 50 million fresh
+    from sottovoce.tally.stream import to_arrow
+
+    # Privatized once and written again and again: the reader cannot tell, and making 50 million fresh
     # reports is not what is measured.
     codes = np.random.default_rng(1).integers(0, K, size=ROW_GROUP)
-    column = pa.array(np.asarray(mechanism().privatize(codes), dtype=np.uint8))
-    table = pa.table({"report": column})
-    with pq.ParquetWriter(path, table.schema) as writer:
-        left = reports
-        while left:
-            rows = min(left, ROW_GROUP)
-            writer.write_table(table.slice(0, rows), row_group_size=ROW_GROUP)
-            left -= rows
+    group = pa.Table.from_batches([to_arrow(mechanism().privatize(codes))])
+    with pq.ParquetWriter(path, group.schema) as writer:
+        for start in range(0, reports, ROW_GROUP):
+            writer.write_table(group.slice(0, min(ROW_GROUP, reports - start)))
 
 
 def read(path: str) -> None:
-    import pyarrow.parquet as pq
+    from itertools import islice
+
+    from sottovoce.tally.stream import read_parquet
 
     m = mechanism()
-    # Compiles what the stream calls, so that the idle figure holds all that does not grow with the file.
-    first = next(pq.ParquetFile(path).iter_batches(batch_size=1000))
-    m.tally_batches(iter([first]))
+    # The first batch compiles what the stream calls, so that the idle figure holds all that does not grow
+    # with the file.
+    m.tally_batches(islice(read_parquet(path, m), 1))
     idle = peak_megabytes()
     start = time.perf_counter()
-    tally = m.tally_batches(pq.ParquetFile(path).iter_batches(batch_size=ROW_GROUP))
+    tally = m.tally_batches(read_parquet(path, m))
     seconds = time.perf_counter() - start
     print(peak_megabytes(), idle, seconds, tally.n)
 

@@ -104,6 +104,9 @@ def cases(epsilon: float) -> list[Case]:
     add("grr", k, loop(GRR_Client, k, epsilon), lambda r: GRR_Aggregator_MI(r, 128, epsilon))
     add_compiled("grr", k, compiled(GRR_Client, k, epsilon, None))
     add("olh", k, loop(LH_Client, k, epsilon), lambda r: LH_Aggregator_MI(r, 128, epsilon))
+    blh = loop(LH_Client, k, epsilon, False)
+    two = (("g", 2),)  # binary local hashing is ours with two hash values
+    add("olh", k, blh, lambda r: LH_Aggregator_MI(r, 128, epsilon, False), "olh with g=2", two)
     add("olh", 1024, loop(LH_Client, 1024, epsilon), lambda r: LH_Aggregator_MI(r, 1024, epsilon))
     add("subset", k, loop(SS_Client, k, epsilon), lambda r: SS_Aggregator_MI(r, 128, epsilon))
     size = len(SS_Client(0, k, epsilon))

@@ -73,9 +73,7 @@ def compare(case: Case, options: Options) -> list[Row]:
     if options.peers_only:
         call = case.make(codes_for(case.k, n_peer))
         rate = median(n_peer / clock(call, peer_loops) for _ in range(options.repeats))
-        return [
-            Row(f"{case.peer}: {case.name}", rate, "reports/s", extra={"peer": case.peer, "n_peer": n_peer})
-        ]
+        return [Row(f"{case.peer}: {case.name}", rate, "reports/s", extra={"peer": case.peer, "n_peer": n_peer})]
     own = Own(case)
     # A third of the peer's time suffices: ours is vectorised and its timings scatter less.
     most = most_reports(case.mechanism, case.k, peer=False)
@@ -119,9 +117,7 @@ def all_cases(which: str) -> list[Case]:
     from benchmarks import peer_multi_freq, peer_pure_ldp
 
     modules = {"pure-ldp": peer_pure_ldp, "multi-freq-ldpy": peer_multi_freq}
-    return [
-        case for peer, module in modules.items() if which in ("all", peer) for case in module.cases(EPSILON)
-    ]
+    return [case for peer, module in modules.items() if which in ("all", peer) for case in module.cases(EPSILON)]
 
 
 def render(rows: list[Row]) -> str:

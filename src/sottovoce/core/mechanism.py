@@ -93,7 +93,11 @@ class Mechanism:
         source = coins if coins is not None else SystemCoins()
         source.begin(self.channel.words + 2)
         public = (source.word(), source.word())
-        return id_bytes(public) + codec.encode(self.channel, self.channel.sample(code, source, public))
+        return id_bytes(public) + self.payload(code, source, public)
+
+    def payload(self, code: int, coins: Coins, public: Words = NO_WORDS) -> bytes:
+        """What leaves the device beside the id. The audit enumerates this very function."""
+        return codec.encode(self.channel, self.channel.sample(code, coins, public))
 
     def draw(self, code: int, coins: Coins) -> tuple[Words, int]:
         """Public words and report of one participant of a batch, from the words a batch gives to it."""

@@ -61,8 +61,7 @@ class HashMap:
         return Rates(inner.own, same * inner.own + (1 - same) * inner.other)
 
     def miniatures(self, outputs: int) -> tuple[HashMap, ...]:
-        bits = 4 if outputs <= 4 else 6
-        return (HashMap(min(self.k, 3), outputs, bits),) if outputs <= 8 else ()
+        return (HashMap(min(self.k, 4), outputs, 4),) if outputs <= 4 else ()
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "k": self.k, "g": self.g, "bits": self.bits}

@@ -79,7 +79,7 @@ class Categories(Domain):
     def foreign(self) -> list[object]:
         first = self.values[0]
         swapped: object = 0 if isinstance(first, str) else str(first)
-        return [*super().foreign(), swapped, True, 0.5, max(map(str, self.values)) + "x"]
+        return [*Domain.foreign(self), swapped, True, 0.5, max(map(str, self.values)) + "x"]
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "values": list(self.values)}
@@ -120,7 +120,7 @@ class Integers(Domain):
         return range(self.low, self.high + 1)
 
     def foreign(self) -> list[object]:
-        return [*super().foreign(), self.low - 1, self.high + 1, str(self.low), float(self.low), True]
+        return [*Domain.foreign(self), self.low - 1, self.high + 1, str(self.low), float(self.low), True]
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "low": self.low, "high": self.high}
@@ -155,7 +155,7 @@ class Interval(Domain):
 
     def foreign(self) -> list[object]:
         beyond = Fraction(self.high) + 1
-        return [*super().foreign(), beyond, -float("inf"), True, str(self.low)]
+        return [*Domain.foreign(self), beyond, -float("inf"), True, str(self.low)]
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "low": decimal_text(self.low), "high": decimal_text(self.high)}

@@ -1,0 +1,1 @@
+"""From tallies to estimates with intervals."""

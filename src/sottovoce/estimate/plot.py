@@ -1,0 +1,28 @@
+"""Pictures of estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from sottovoce.estimate.estimate import Estimate
+
+
+def plot(estimate: Estimate, level: float, axes: Any) -> Any:
+    """Points with error bars, in the order of the domain."""
+    if axes is None:
+        _, axes = plt.subplots()
+    low, high = estimate.ci(level)
+    labels = [str(label) for label in estimate.mechanism.domain.labels()]
+    places = np.arange(len(labels))
+    middle, half = (low + high) / 2, (high - low) / 2
+    axes.errorbar(places, middle, yerr=half, fmt="none", ecolor="0.6", capsize=2)
+    axes.plot(places, estimate.values, "o", color="C0", markersize=4)
+    axes.axhline(0, color="0.85", linewidth=1)
+    if len(labels) <= 40:
+        axes.set_xticks(places, labels, rotation=45 if max(map(len, labels)) > 4 else 0)
+    axes.set_ylabel("share")
+    axes.set_title(f"{estimate.mechanism.name}, n = {estimate.n:,}, {level:.0%} intervals")
+    return axes
