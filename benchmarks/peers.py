@@ -5,7 +5,8 @@ peers' per-item calls, one NumPy array for ours), both are warmed up first (Numb
 and peer and own measures alternate, so that a machine that slows down slows both. The ratio is the median
 over the repeats of own throughput / peer throughput. Ours runs on more items than the peer, because the
 same count would leave nothing to time; "same n" is the ratio on the peer's count, where our fixed costs
-per call weigh in full.
+per call weigh in full. "cores" is what other programs left to us meanwhile: the peers use one core and we
+all, so on a busy machine the ratio comes out too low.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.cases import Case
-from benchmarks.timing import Row, calibrate, clock, dump, environment, mark, median, si, table
+from benchmarks.timing import Row, calibrate, clock, dump, environment, free_cores, mark, median, si, table
 
 EPSILON = 1.0
 #: The reports of one call must fit into a small machine, peers' wide vectors too.
@@ -85,12 +86,14 @@ def compare(case: Case, options: Options) -> list[Row]:
     peer_rates, own_rates, ratios, same = [], [], [], []
     for call in (own_call, same_call):
         call()
+    cores = [free_cores()]
     for _ in range(options.repeats):
         peer_rates.append(n_peer / clock(peer_call, peer_loops))
         own_rates.append(n_own / clock(own_call, own_loops))
         ratios.append(own_rates[-1] / peer_rates[-1])
         # Often well below a millisecond, so one interruption must not decide it.
         same.append(n_peer / median(clock(same_call) for _ in range(5)) / peer_rates[-1])
+        cores.append(free_cores())
 
     per_report = case.k if case.mechanism == "olh" and case.operation != "privatize" else 1
     extra = {
@@ -100,6 +103,7 @@ def compare(case: Case, options: Options) -> list[Row]:
         "ratio_same_n": median(same),
         "ratio_low": min(ratios),
         "ratio_high": max(ratios),
+        "free_cores": median(cores),
         "n_own": n_own,
         "n_peer": n_peer,
     }
@@ -126,7 +130,7 @@ def render(rows: list[Row]) -> str:
         if "peer_per_second" not in row.extra:
             target = f">= {si(row.target)}" if row.target else ""
             where = ["", si(row.value)] if "peer" in row.extra else [si(row.value), ""]
-            lines.append([row.name, *where, "", "", target, mark(row.ok)])
+            lines.append([row.name, *where, "", "", "", target, mark(row.ok)])
             continue
         own, peer = row.extra["own_per_second"], row.extra["peer_per_second"]
         target = f">= {row.target:g}x" if row.target else ""
@@ -135,11 +139,12 @@ def render(rows: list[Row]) -> str:
             si(peer),
             f"{row.value:.4g}x",
             f"{row.extra['ratio_same_n']:.4g}x",
+            f"{row.extra['free_cores']:.1f}",
             target,
             mark(row.ok),
         ]
         lines.append([row.name, *cells])
-    return table(["operation (reports per second)", "ours", "peer", "ratio", "same n", "target", ""], lines)
+    return table(["operation (reports per second)", "ours", "peer", "ratio", "same n", "cores", "target", ""], lines)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -33,7 +33,7 @@ class Client:
         mechanism = Mechanism.from_spec(spec)
         if mechanism.guarantee not in ("pure", *accept):
             raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {mechanism.guarantee}.")
-        if limit is not None and mechanism.epsilon > limit:
+        if limit is not None and not mechanism.epsilon <= limit:  # a limit that is no number refuses
             raise PrivacyError(
                 f"This device accepts epsilon up to {limit}; this mechanism has {mechanism.epsilon:.6g}."
             )

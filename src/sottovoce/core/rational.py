@@ -48,7 +48,7 @@ def loss(ratio: Fraction) -> Decimal:
 def float_up(value: Decimal) -> float:
     """The smallest float that is not below the value."""
     number = float(value)
-    return number if Decimal(number) >= value else math.nextafter(number, math.inf)
+    return number if Decimal.from_float(number) >= value else math.nextafter(number, math.inf)
 
 
 def floor_unit(probability: Fraction) -> int:

@@ -15,9 +15,10 @@ from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
 from sottovoce.fast.encode import encode
-from sottovoce.fast.kernels import Draws, lanes, sampler
+from sottovoce.fast.kernels import Draws, empty_reports, index_type, lanes, sampler
 from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
-from sottovoce.fast.threads import run
+from sottovoce.fast.kernels.public import copy_public
+from sottovoce.fast.threads import chunks, run, stretch
 from sottovoce.fast.words import WordStream
 
 CHUNK_BYTES = 1 << 20
@@ -68,14 +69,9 @@ def payload_outputs(mechanism: Mechanism) -> int | None:
     return channel.outputs
 
 
-def index_type(outputs: int) -> type[np.unsignedinteger[Any]]:
-    """The smallest unsigned type for indices below a number of outputs."""
-    return np.uint8 if outputs <= 1 << 8 else np.uint16 if outputs <= 1 << 16 else np.uint32
-
-
 def privatize(mechanism: Mechanism, values: Any, *, seed: int | None = None, threads: int | None = None) -> Reports:
     """Randomize many answers: secure by default, reproducible where a seed is given for a simulation."""
-    codes = encode(mechanism.domain, values)
+    codes = encode(mechanism.domain, values, threads=threads)
     stream = WordStream.secure(mechanism.words) if seed is None else WordStream.seeded(mechanism.words, seed)
     return draw(mechanism, codes, stream, threads=threads)
 
@@ -91,32 +87,36 @@ def draw(
 ) -> Reports:
     """The reports of these codes from these words."""
     channel = mechanism.channel
-    outputs = payload_outputs(mechanism)
-    shape = (len(codes),) if outputs is not None else (len(codes), lanes(channel.payload_bits))
-    payload = np.empty(shape, np.uint64 if outputs is None else index_type(outputs))
+    payload = empty_reports(channel, len(codes))
     public = np.empty((len(codes), 2), np.uint64) if channel.publics else None
     sample = sampler(channel)
     first_column = 2 if public is not None else 0
+    size = max(1, chunk_bytes // (8 * mechanism.words))
 
-    def work(start: int, stop: int) -> None:
-        words = stream.rows(start, stop - start)
-        ids = None
-        if public is not None:
-            ids = public[start:stop]
-            ids[:] = words[:, :2]
-        draws = Draws(words, ids, np.zeros(stop - start, np.uint8), bits)
-        payload[start:stop] = sample(codes[start:stop], draws, first_column)
-        for row in np.flatnonzero(draws.redo):
-            payload[start + row] = _redo(mechanism, int(codes[start + row]), stream, start + int(row), bits)
+    def work(first: int, last: int) -> None:
+        marks = np.zeros(min(size, last - first), np.uint8)
+        pairs = zip(chunks(first, last, size), stream.chunks(first, last, size), strict=True)
+        for (start, stop), words in pairs:
+            ids = None
+            if public is not None:
+                ids = public[start:stop]
+                copy_public(words, ids)
+            redo = marks[: stop - start]
+            sample(codes[start:stop], Draws(words, ids, redo, bits), first_column, payload[start:stop])
+            if redo.view(bool).any():
+                for row in np.flatnonzero(redo).tolist():
+                    payload[start + row] = _redo(mechanism, codes[start + row], stream, start + row, bits)
+                redo[:] = 0
 
-    run(work, len(codes), max(1, chunk_bytes // (8 * mechanism.words)), threads)
+    run(work, len(codes), stretch(len(codes), size, threads), threads)
     return Reports(mechanism, payload, public)
 
 
-def _redo(mechanism: Mechanism, code: int, stream: WordStream, report: int, bits: int) -> Any:
+def _redo(mechanism: Mechanism, code: Any, stream: WordStream, report: int, bits: int) -> Any:
     """A report whose draw was rejected in the kernel: the scalar sampler, reading on in the overflow range."""
     coins = TapeCoins(stream.rows(report, 1).tobytes(), stream.overflow(report), bits=bits)
-    value = mechanism.draw(code, coins)[1]
+    number = int(code) if np.ndim(code) == 0 else int.from_bytes(code.astype("<u8").tobytes(), "little")
+    value = mechanism.draw(number, coins)[1]
     if not is_mask(mechanism):
         return value
     width = lanes(mechanism.channel.payload_bits)

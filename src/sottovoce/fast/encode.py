@@ -2,56 +2,115 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Categories, Domain, Integers
 from sottovoce.core.errors import DomainError
+from sottovoce.fast.threads import run
 
 Codes = NDArray[np.uint32]
 
+_CHUNK = 1 << 16
+_LARGEST = (1 << 63) - 1
 
-def encode(domain: Domain, values: Any) -> Codes:
+
+def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
     """The codes of many values; if any lies outside, none is encoded and the error says how many and which first."""
-    if isinstance(values, (str, bytes)):
-        raise DomainError("Answers come as a list or an array, not as one text.", value=values, domain=domain)
-    array = values.to_numpy() if hasattr(values, "to_numpy") else values
+    array = _plain(values)
     if isinstance(array, np.ndarray) and array.ndim != 1:
         raise DomainError("Answers come as a one-dimensional array.", value=values, domain=domain)
-    if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
-        if isinstance(domain, Integers):
-            return _shifted(domain, array)
-        if isinstance(domain, Categories):
-            return _looked_up(domain, array)
+    if isinstance(array, (str, bytes)) or not isinstance(array, (np.ndarray, Iterable)):
+        raise DomainError("Answers come as a list or an array, not as one value.", value=values, domain=domain)
+    if isinstance(array, np.ndarray) and isinstance(domain, (Integers, Categories)):
+        if array.dtype.kind in "iu":
+            return _whole_numbers(domain, array, threads)
+        if array.dtype.kind in "bfc":  # booleans and floats are no integers, whatever their value
+            _refuse(domain, array, np.ones(len(array), bool))
     listed = list(array.tolist() if isinstance(array, np.ndarray) and array.dtype.kind != "O" else array)
     if isinstance(domain, Categories) and all(type(value) is str for value in listed):
-        return _looked_up(domain, np.array(listed, dtype=object))
+        return _texts(domain, listed)
     return _one_by_one(domain, listed)
 
 
-def _shifted(domain: Integers, array: NDArray[Any]) -> Codes:
-    outside = (array < domain.low) | (array > domain.high)
-    _refuse(domain, array, outside)
-    if array.dtype.kind == "i" and array.dtype.itemsize < 8:
-        array = array.astype(np.int64)
-    return (array - array.dtype.type(domain.low) if domain.low else array).astype(np.uint32)
+def _plain(values: Any) -> Any:
+    """Columns of pandas, Polars and Arrow as arrays; where cells are empty, as lists that say which."""
+    if hasattr(values, "to_pylist"):
+        return values.to_pylist() if values.null_count else values.to_numpy(zero_copy_only=False)
+    return values.to_numpy() if hasattr(values, "to_numpy") else values
 
 
-def _looked_up(domain: Categories, array: NDArray[Any]) -> Codes:
-    index = pd.Index(np.array(domain.values, dtype=object if isinstance(domain.values[0], str) else np.int64))
-    if array.dtype.kind == "O" and isinstance(domain.values[0], int):
-        _refuse(domain, array, np.ones(len(array), bool))
-    if array.dtype.kind in "iu" and isinstance(domain.values[0], str):
-        _refuse(domain, array, np.ones(len(array), bool))
-    codes = index.get_indexer(array)
-    _refuse(domain, array, codes < 0)
+@njit(nogil=True, cache=True)
+def _shift(values, low, size, out):
+    """Codes of integers; returns how many lie outside. Below `low` the difference wraps around to a large number."""
+    outside = 0
+    for i in range(values.shape[0]):
+        code = np.uint64(values[i]) - np.uint64(low)
+        outside += code >= np.uint64(size)
+        out[i] = code
+    return outside
+
+
+def _whole_numbers(domain: Integers | Categories, array: NDArray[Any], threads: int | None) -> Codes:
+    """Chunk by chunk on all cores, as 64-bit integers, so that there is one kernel for all types of integers."""
+    codes = np.empty(len(array), np.uint32)
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8:
+        _refuse(domain, array, array > _LARGEST)
+    count_outside = _shifted(domain) if isinstance(domain, Integers) else _searched(domain)
+
+    def work(start: int, stop: int) -> int:
+        return count_outside(np.ascontiguousarray(array[start:stop], np.int64), codes[start:stop])
+
+    if sum(run(work, len(array), _CHUNK, threads)):
+        _refuse(domain, array, _outside(domain, array.astype(np.int64)))
+    return codes
+
+
+def _outside(domain: Integers | Categories, array: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which answers are to be refused: asked only where some are, so that it may be slow."""
+    if isinstance(domain, Integers):
+        return (array < domain.low) | (array > domain.high)
+    if isinstance(domain.values[0], str):
+        return np.ones(len(array), bool)
+    return ~np.isin(array, np.array(domain.values, np.int64))
+
+
+def _shifted(domain: Integers) -> Callable[[NDArray[np.int64], Codes], int]:
+    return lambda values, out: _shift(values, domain.low, domain.size, out)
+
+
+def _searched(domain: Categories) -> Callable[[NDArray[np.int64], Codes], int]:
+    if isinstance(domain.values[0], str):
+        return lambda values, out: len(values)
+    listed = np.array(domain.values, np.int64)
+    order = np.argsort(listed)
+    ranked = listed[order]
+
+    def search(values: NDArray[np.int64], out: Codes) -> int:
+        places = np.minimum(np.searchsorted(ranked, values), len(ranked) - 1)
+        out[:] = order[places]
+        return int(np.count_nonzero(ranked[places] != values))
+
+    return search
+
+
+def _texts(domain: Categories, values: list[str]) -> Codes:
+    known: dict[object, int] = {value: code for code, value in enumerate(domain.values)}
+    codes = np.fromiter(map(known.get, values, repeat(-1)), np.int64, len(values))
+    _refuse(domain, values, codes < 0)
     return codes.astype(np.uint32)
 
 
 def _one_by_one(domain: Domain, values: list[Any]) -> Codes:
+    if domain.size is None:
+        raise NotImplementedError(
+            f"There are no batches for a domain of kind {domain.kind}: its codes are not numbered."
+        )
     codes = np.empty(len(values), np.uint32)
     outside = np.zeros(len(values), bool)
     for place, value in enumerate(values):
@@ -63,7 +122,7 @@ def _one_by_one(domain: Domain, values: list[Any]) -> Codes:
     return codes
 
 
-def _refuse(domain: Domain, values: Any, outside: NDArray[Any]) -> None:
+def _refuse(domain: Domain, values: Any, outside: NDArray[np.bool_]) -> None:
     count = int(np.count_nonzero(outside))
     if count:
         first = int(np.argmax(outside))

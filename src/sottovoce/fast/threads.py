@@ -11,6 +11,9 @@ from sottovoce.core.params import check_integer
 
 T = TypeVar("T")
 
+_CHUNKS = 32  # of a stretch at most
+_STRETCHES = 4  # for each thread at least, where there is enough to do, so that all end at about the same time
+
 
 def thread_count(threads: int | None) -> int:
     """The number asked for, else one per available core."""
@@ -19,15 +22,21 @@ def thread_count(threads: int | None) -> int:
     return check_integer("threads", "a batch", threads, 1, 1024)
 
 
-def chunks(total: int, size: int) -> Iterator[tuple[int, int]]:
+def chunks(first: int, last: int, size: int) -> Iterator[tuple[int, int]]:
     """Consecutive (start, stop) pairs."""
-    for start in range(0, total, size):
-        yield start, min(total, start + size)
+    for start in range(first, last, size):
+        yield start, min(last, start + size)
+
+
+def stretch(total: int, size: int, threads: int | None) -> int:
+    """How many items a thread takes at a time: a few chunks that share memory, but some stretches for every thread."""
+    fair = -(-total // (size * _STRETCHES * thread_count(threads)))
+    return size * max(1, min(_CHUNKS, fair))
 
 
 def run(work: Callable[[int, int], T], total: int, size: int, threads: int | None) -> list[T]:
     """`work(start, stop)` for every chunk, results in order."""
-    pairs = list(chunks(total, size))
+    pairs = list(chunks(0, total, size))
     workers = min(thread_count(threads), len(pairs))
     if workers <= 1:
         return [work(*pair) for pair in pairs]

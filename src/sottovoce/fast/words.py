@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
 Uint64s = NDArray[np.uint64]
 
 _OVERFLOW = 1 << 127
 _OVERFLOW_BLOCKS = 1 << 32
-_ZEROS = bytes(1 << 16)
+_BLOCK = 16
+_ZEROS = bytes(1 << 16)  # what is encrypted: the words are the bare keystream
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +40,43 @@ class WordStream:
         """A reproducible stream, for simulation only."""
         return cls(hashlib.sha256(b"sottovoce words 1|%d" % seed).digest(), words)
 
-    def _bytes(self, counter: int, length: int) -> bytearray:
-        encryptor = Cipher(algorithms.AES(self.key), modes.CTR(counter.to_bytes(16, "big"))).encryptor()
-        buffer = bytearray(length + 15)  # the cipher asks for room for one more block
-        done = 0
-        view = memoryview(buffer)
-        while done < length:
-            step = min(length - done, len(_ZEROS))
-            done += encryptor.update_into(_ZEROS[:step] if step < len(_ZEROS) else _ZEROS, view[done:])
-        return buffer
-
     def rows(self, first: int, count: int) -> Uint64s:
         """The words of reports first, ..., first + count - 1: one row each."""
-        raw = self._bytes(first * self.words // 2, 8 * count * self.words)
-        return np.frombuffer(raw, dtype="<u8", count=count * self.words).reshape(count, self.words)
+        for rows in self.chunks(first, first + count, max(1, count)):
+            return rows
+        return np.empty((0, self.words), np.uint64)
+
+    def chunks(self, first: int, last: int, size: int) -> Iterator[Uint64s]:
+        """The rows of consecutive chunks of at most `size` reports.
+
+        All chunks lie in the same memory, which stays in the cache: what is to be kept must be copied before the
+        next one is asked for.
+        """
+        encryptor = self._encryptor(first * self.words // 2)
+        width = 8 * self.words
+        size = min(size, last - first)
+        buffer = np.empty(size * width + _BLOCK, np.uint8)  # the cipher asks for room for one more block
+        for start in range(first, last, max(1, size)):
+            count = min(size, last - start)
+            _fill(encryptor, buffer, count * width)
+            yield buffer[: count * width].view("<u8").reshape(count, self.words)
 
     def overflow(self, report: int) -> Iterator[int]:
         """The words that report reads on in after a rejection."""
-        block = _OVERFLOW + report * _OVERFLOW_BLOCKS
+        encryptor = self._encryptor(_OVERFLOW + report * _OVERFLOW_BLOCKS)
         while True:
-            raw = self._bytes(block, 16)
+            raw = encryptor.update(_ZEROS[:_BLOCK])
             yield int.from_bytes(raw[:8], "little")
-            yield int.from_bytes(raw[8:16], "little")
-            block += 1
+            yield int.from_bytes(raw[8:], "little")
+
+    def _encryptor(self, counter: int) -> CipherContext:
+        return Cipher(algorithms.AES(self.key), modes.CTR(counter.to_bytes(_BLOCK, "big"))).encryptor()
+
+
+def _fill(encryptor: CipherContext, buffer: NDArray[np.uint8], length: int) -> None:
+    view = memoryview(buffer)
+    done = 0
+    while done < length:
+        step = min(length - done, len(_ZEROS))
+        zeros = _ZEROS if step == len(_ZEROS) else memoryview(_ZEROS)[:step]
+        done += encryptor.update_into(zeros, view[done:])

@@ -1,49 +1,67 @@
-"""The audit: the exact privacy loss of the code that ships, computed on the bytes it sends.
+"""The audit: the exact privacy loss of the code that ships, computed on the messages it sends.
 
-A small alphabet is enumerated: `Mechanism.payload` runs once for every outcome of its coins, and the laws of the
-serialised bytes are compared for every pair of codes. A large one is certified by the closed form of its
-channel, after that closed form has been proven equal to an enumeration of small instances of the same nodes.
+A small alphabet is enumerated: `Mechanism.randomize` runs once for every outcome of its coins, and the laws of the
+whole message, id and payload, are compared for every pair of codes. A large one is certified by the closed form of
+its channel, after that closed form has been proven equal to an enumeration of small instances of the same nodes.
+Either way the instance itself is looked at as well: some codes are enumerated where they have few outcomes, and
+seeded messages must have the id they were given, be readable, and support codes as often as the closed form says.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from itertools import islice
+from math import log, sqrt
 from typing import Any
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel
+from sottovoce.core.channel import Chain, Channel, Contrast, Rates
 from sottovoce.core.channel.base import Words
-from sottovoce.core.coins import Coins
-from sottovoce.core.domain import Integers
-from sottovoce.core.errors import DomainError, PrivacyError, SottovoceError, TooLargeError
-from sottovoce.core.exact import law_of, public_words, worst_ratio
+from sottovoce.core.coins import Coins, SeededCoins
+from sottovoce.core.domain import Domain
+from sottovoce.core.errors import DomainError, PrivacyError, ReportError, SottovoceError, TooLargeError
+from sottovoce.core.exact import TreeCoins, law_of, public_words, worst_ratio
+from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import MAX_EPSILON, check_epsilon
+from sottovoce.core.params import check_epsilon
 from sottovoce.core.rational import float_up, loss, within
-from sottovoce.core.specs import canonical
+from sottovoce.core.specs import Spec, canonical
 
-MAX_CODES = 8
-MAX_PATHS = 1 << 12
-MAX_RUNS = 1 << 16
+MAX_CODES = 8  # enumerated with all of their codes
+MAX_RUNS = 1 << 12  # of the sampler, for one instance
+MAX_IDS = 1 << 10
+SPOT_PATHS = 1 << 9  # of one code of a large instance
+DRAWS = 400  # seeded messages of one code
+DRAWN_WORDS = 1 << 17  # that seeded messages of one code may take
+ALPHA = 1e-6  # false alarms of the comparison of frequencies; the seed is fixed, so an audit always says the same
+SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # nothing up the sleeve: golden ratio, a prime of xxHash
 
-INFINITE = "Some bytes can come from one value and not from another: the ratio is infinite."
+INFINITE = "Some message can come from one value and not from another: the ratio is infinite."
+LENGTH = "The length of a report depends on the coins."
+UNREADABLE = "A message is not what the codec of the specification writes."
+WRONG_ID = "The id of a message is not the two words that were drawn for it."
+WRONG_RATIO = "The closed form of the ratio is not that of the enumerated messages."
+WRONG_LAW = "The closed form of the likelihood is not that of the enumerated messages."
+WRONG_MEMO = "The closed form of the ratio for ever is not that of the enumerated memo."
+WRONG_SUPPORT = "Messages do not support codes as often as the closed form says."
+NOT_REPEATABLE = "The same coins give different messages: something else than the coins is at work."
+UNPROVEN = "There is no small instance on which the closed form could be proven."
 
-BytesLaw = dict[tuple[Words, bytes], Fraction]
-Payload = Callable[[int, Coins, Words], bytes]
-Sender = Callable[[Channel], Payload]
+MessageLaw = dict[bytes, Fraction]
+Finding = tuple[Fraction | None, str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """The outcome of an audit.
 
-    `ratio` is the exact worst-case likelihood ratio (None: infinite) and `epsilon` its logarithm, rounded up.
-    `how` says how it was computed; `problems` lists everything that is wrong, so `ok` is their absence.
+    `ratio` is the exact worst-case likelihood ratio (None: infinite, or not to be found out) and `epsilon` its
+    logarithm, rounded up. `how` says how it was computed; `problems` lists everything that is wrong, so `ok` is
+    their absence.
     """
 
     name: str
@@ -71,6 +89,41 @@ class Certificate:
         return f"{self.name}: epsilon {self.epsilon:.9g} of {self.claimed} claimed, {self.how}; {verdict}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Codes(Domain):
+    """The codes of a channel as values, so that a device can be given each of them."""
+
+    channel: Channel
+
+    @property
+    def size(self) -> int:
+        return self.channel.inputs
+
+    def encode(self, value: object) -> Any:
+        return value
+
+    def spec(self) -> Spec:
+        return {"kind": "codes", "size": self.size}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> _Codes:
+        raise TypeError("The codes of a channel are no domain of a specification.")
+
+
+class _MessageCoins(TreeCoins):
+    """Coins of an enumerated message: the two words of its id are given, every decision branches."""
+
+    __slots__ = ("_id",)
+
+    def __init__(self, tree: TreeCoins, words: Words) -> None:
+        super().__init__(tree.path)
+        self.weights = tree.weights  # what the walk reads
+        self._id = list(words)
+
+    def word(self) -> int:
+        return self._id.pop(0) if self._id else super().word()
+
+
 class _NoCoins(Coins):
     """Coins that note when they are touched."""
 
@@ -95,109 +148,36 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     A bare channel is audited against the given epsilon: it need not be honest enough to become a mechanism.
     """
     if isinstance(subject, Mechanism):
-        name, fingerprint, claimed = subject.name, subject.fingerprint, subject.claimed
-        channel, problems = subject.channel, [*domain_problems(subject)]
+        name, fingerprint, claimed, channel = subject.name, subject.fingerprint, subject.claimed, subject.channel
+        problems = list(domain_problems(subject))
     else:
-        name, claimed = subject.kind, check_epsilon("audit", epsilon)
+        name, claimed, channel = subject.kind, check_epsilon("audit", epsilon), subject
         fingerprint = hashlib.sha256(canonical(subject.spec())).hexdigest()
-        channel, problems = subject, []
-    sender = _sender(subject)
-    ratio, how, found = _small(channel, sender) or _large(channel, sender)
-    problems += found
-    if ratio is None:
-        problems.append(INFINITE)
-    elif not within(ratio, claimed):
+        problems = []
+    ratio, how = None, "not to be followed"
+    try:
+        device = _device(subject, channel, claimed)
+        ratio, how, found = _small(device) or _large(device)
+        problems += [*found, *_seeded_problems(device)]
+    except Exception as error:  # a sampler is anybody's code; one that fails is not certified, whatever the error
+        problems.append(f"The sampler cannot be followed: {type(error).__name__}: {error}")
+    if ratio is not None and not within(ratio, claimed):
         problems.append(f"The exact epsilon is {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
     return Certificate(name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)))
-
-
-def _sender(subject: Mechanism | Channel) -> Sender:
-    """What turns a code into bytes, for any channel in the subject's place."""
-    if isinstance(subject, Mechanism) and type(subject).payload is not Mechanism.payload:
-        # A class with its own serialisation is audited through it, on small channels as well.
-        return lambda channel: (
-            replace(
-                subject,
-                domain=Integers(0, channel.inputs - 1),
-                channel=channel,
-                statistic="supports" if channel.outputs is None else subject.statistic,
-                claimed=Decimal(MAX_EPSILON),
-            ).payload
-        )
-    return _channel_payload
-
-
-@lru_cache(maxsize=256)
-def _channel_payload(channel: Channel) -> Payload:
-    """The serialisation of `Mechanism.payload` for a bare channel."""
-    return lambda code, coins, public: codec.encode(channel, channel.sample(code, coins, public))
-
-
-def _small(channel: Channel, sender: Sender) -> tuple[Fraction | None, str, list[str]] | None:
-    """Enumerate all of it, where it is small."""
-    if channel.inputs > MAX_CODES:
-        return None
-    try:
-        ratio, problems = _compared(channel, sender)
-    except TooLargeError:
-        return None
-    return ratio, "enumerated", list(problems)
-
-
-def _large(channel: Channel, sender: Sender) -> tuple[Fraction | None, str, list[str]]:
-    """The closed form, proven equal to enumeration on small instances of the same nodes."""
-    instances = channel.miniatures()
-    problems = [] if instances else ["There is no small instance on which the closed form could be proven."]
-    for instance in instances:
-        ratio, found = _compared(instance, sender)
-        problems += [INFINITE] if ratio is None else found
-    return closed_ratio(channel), f"closed form, proven on {len(instances)} enumerated instances", problems
 
 
 def closed_ratio(channel: Channel) -> Fraction | None:
     """The closed form of the ratio; None where it is infinite."""
     try:
         return channel.ratio()
-    except PrivacyError:
+    except (PrivacyError, ZeroDivisionError):
         return None
 
 
-@lru_cache(maxsize=1024)
-def _compared(channel: Channel, sender: Sender) -> tuple[Fraction | None, tuple[str, ...]]:
-    """The ratio of the enumerated bytes, and whether the closed form agrees."""
-    laws = _laws(channel, sender(channel))
-    ratio = worst_ratio(laws)
-    problems = []
-    if len({len(payload) for law in laws for _, payload in law}) > 1:
-        problems.append("The length of a report depends on the coins.")
-    if closed_ratio(channel) != ratio:
-        problems.append("The closed form of the ratio is not that of the enumerated bytes.")
-    return ratio, tuple(problems)
-
-
-def _laws(channel: Channel, payload: Payload) -> list[BytesLaw]:
-    """The law of (public words, bytes) for every code."""
-    ids = list(public_words(channel))
-    codes = list(channel.codes())
-    if len(ids) * len(codes) > MAX_RUNS:
-        raise TooLargeError("There are too many public words to enumerate.")
-    laws = []
-    for code in codes:
-        law: BytesLaw = {}
-        for words in ids:
-
-            def draw(coins: Coins, code: int = code, words: Words = words) -> bytes:
-                return payload(code, coins, words)
-
-            for sent, probability in law_of(draw, MAX_PATHS).items():
-                law[words, sent] = probability / len(ids)
-        laws.append(law)
-    return laws
-
-
-def domain_problems(mechanism: Mechanism) -> Iterable[str]:
-    """Values outside the domain must be refused, before a coin is drawn."""
-    for value in mechanism.domain.foreign():
+def domain_problems(mechanism: Mechanism) -> Iterator[str]:
+    """Values outside the domain must be refused, before a coin is drawn; all others must have a code."""
+    declared = mechanism.domain.foreign()
+    for value in declared:
         coins = _NoCoins()
         try:
             mechanism.randomize(value, coins)
@@ -208,3 +188,179 @@ def domain_problems(mechanism: Mechanism) -> Iterable[str]:
             yield "A value outside the domain is not refused by the domain."
         else:
             yield "A value outside the domain is reported."
+    # What every domain but the most unusual refuses, whatever this one declares: it may lack a code.
+    for value in Domain.foreign(mechanism.domain):
+        try:
+            code = mechanism.domain.encode(value)
+        except DomainError:
+            continue
+        except (SottovoceError, TypeError, ValueError, ArithmeticError, LookupError):
+            yield "A value outside the domain is not refused by the domain."
+        else:
+            if mechanism.domain.size is not None and code not in range(mechanism.domain.size):
+                yield "A value gets a code that the channel does not have."
+
+
+def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) -> Mechanism:
+    """The subject's own way to send, on the codes of a channel that need not be honest: hence idealised."""
+    statistic = "supports" if channel.outputs is None else "outputs"
+    if isinstance(subject, Mechanism):
+        return replace(subject, domain=_Codes(channel), channel=channel, statistic=statistic, guarantee="idealised")
+    return Mechanism("bare", _Codes(channel), channel, claimed, statistic, guarantee="idealised")
+
+
+# --- enumeration ----------------------------------------------------------------------------------------
+def _small(device: Mechanism) -> Finding | None:
+    """Enumerate all of it, where it is small."""
+    if device.channel.inputs > MAX_CODES:
+        return None
+    try:
+        ratio, problems = _compared(device)
+    except TooLargeError:
+        return None
+    return ratio, "enumerated", problems
+
+
+def _large(device: Mechanism) -> Finding:
+    """The closed form, proven equal to enumeration on small instances of the same nodes."""
+    problems = list(_spot_problems(device))
+    instances = 0
+    for instance in device.channel.miniatures():
+        try:
+            problems += _compared(_device(device, instance, device.claimed))[1]
+        except TooLargeError:
+            continue
+        instances += 1
+    if not instances:
+        problems.append(UNPROVEN)
+    try:
+        ratio = closed_ratio(device.channel)
+    except TooLargeError as error:
+        return None, "neither enumerated nor in closed form", [*problems, str(error)]
+    return ratio, f"closed form, proven on {instances} enumerated instances", problems + [INFINITE] * (ratio is None)
+
+
+def _compared(device: Mechanism) -> tuple[Fraction | None, list[str]]:
+    """The ratio of the enumerated messages, and whether all closed forms agree with them."""
+    channel = device.channel
+    ids = list(islice(public_words(channel), MAX_IDS + 1)) if channel.publics else [SOME_ID]
+    if len(ids) > MAX_IDS:
+        raise TooLargeError("There are too many public words to enumerate.")
+    laws, left = [], max(MAX_RUNS, 4 * len(ids) * MAX_CODES)
+    for code in channel.codes():
+        law, runs = _message_law(device, code, ids, left)
+        laws.append((code, law))
+        left -= runs
+    ratio = worst_ratio([law for _, law in laws])
+    problems = [problem for code, law in laws for problem in _law_problems(channel, code, law, ids)]
+    if len({len(message) for _, law in laws for message in law}) > 1:
+        problems.append(LENGTH)
+    if closed_ratio(channel) != ratio:
+        problems.append(WRONG_RATIO)
+    return ratio, [*problems, *_memo_problems(channel), *([INFINITE] if ratio is None else [])]
+
+
+def _message_law(device: Mechanism, code: Any, ids: list[Words], max_runs: int) -> tuple[MessageLaw, int]:
+    """The law of the message that a code sends, and how often the device had to run for it."""
+    law: MessageLaw = {}
+    runs = 0
+    for words in ids:
+
+        def draw(tree: Coins, words: Words = words) -> bytes:
+            nonlocal runs
+            runs += 1
+            return device.randomize(code, _MessageCoins(tree, words))  # type: ignore[arg-type]
+
+        for message, probability in law_of(draw, max(1, max_runs - runs)).items():
+            law[message] = law.get(message, Fraction(0)) + probability / len(ids)
+    return law, runs
+
+
+def _law_problems(channel: Channel, code: Any, law: MessageLaw, ids: list[Words]) -> Iterator[str]:
+    """Every message has a drawn id, can be read, and is as likely as the closed form says."""
+    known = {id_bytes(words) for words in ids}
+    for message, probability in law.items():
+        if message[: codec.ID_BYTES] not in known:
+            yield WRONG_ID
+            continue
+        try:
+            report_id, report = codec.split(channel, message)
+        except ReportError:
+            yield UNREADABLE
+            continue
+        if channel.likelihood(report, code, id_words(report_id)) != probability * len(ids):
+            yield WRONG_LAW
+
+
+def _memo_problems(channel: Channel) -> Iterator[str]:
+    """What a device keeps is all that any number of its reports can tell."""
+    if isinstance(channel, Chain):
+        laws = [law_of(lambda coins, code=code: channel.memo(code, coins)) for code in channel.codes()]  # type: ignore[misc]
+        if worst_ratio(laws) != channel.ratio_forever():
+            yield WRONG_MEMO
+
+
+# --- the instance itself, where it is too large to enumerate ----------------------------------------------
+def _some_codes(channel: Channel) -> list[Any]:
+    """A few codes: the first, the last, and some between, or the first ones where they cannot be numbered."""
+    codes = channel.codes()
+    if isinstance(codes, range):
+        places = (0, 1, channel.inputs // 2, channel.inputs - 1)
+        return [codes[place] for place in dict.fromkeys(places)]
+    return list(islice(codes, 3))
+
+
+def _spot_problems(device: Mechanism) -> Iterator[str]:
+    """Some codes of a large instance, enumerated given one id, where they have few outcomes."""
+    channel = device.channel
+    try:
+        laws = [(code, _message_law(device, code, [SOME_ID], SPOT_PATHS)[0]) for code in _some_codes(channel)]
+    except TooLargeError:
+        return
+    for code, law in laws:
+        yield from _law_problems(channel, code, law, [SOME_ID])
+    found, closed = worst_ratio([law for _, law in laws]), closed_ratio(channel)
+    if closed is not None and (found is None or found > closed):
+        yield WRONG_RATIO
+
+
+def _seeded_problems(device: Mechanism) -> Iterator[str]:
+    """Messages from known words: their id, whether they can be read, and how often they support a code."""
+    channel = device.channel
+    draws = min(DRAWS, DRAWN_WORDS // (channel.words + 2))
+    codes = _some_codes(channel)
+    supported: dict[tuple[Any, Any], int] = {}
+    for code in codes:
+        for number in range(draws):
+            message = device.randomize(code, SeededCoins(0, first_report=number))
+            if device.randomize(code, SeededCoins(0, first_report=number)) != message:
+                yield NOT_REPEATABLE
+            words = SeededCoins(0, first_report=number)
+            words.begin(2)
+            if message[: codec.ID_BYTES] != id_bytes((words.word(), words.word())):
+                yield WRONG_ID
+                return
+            try:
+                report_id, report = codec.split(channel, message)
+            except ReportError:
+                yield UNREADABLE
+                return
+            if channel.rates() is not None:
+                for other in codes:
+                    hit = channel.supports(report, other, id_words(report_id))
+                    supported[code, other] = supported.get((code, other), 0) + hit
+    yield from _frequency_problems(channel, supported, draws)
+
+
+def _frequency_problems(channel: Channel, supported: dict[tuple[Any, Any], int], draws: int) -> Iterable[str]:
+    """Whether counts of supports stay within the bound of Hoeffding, at most ALPHA of them by chance outside."""
+    for (code, other), count in supported.items():
+        rates = channel.rates(other)
+        if isinstance(rates, Rates):
+            expected = rates.own if code == other else rates.other
+        elif isinstance(rates, Contrast) and code == other:
+            expected = rates.plus_own
+        else:
+            continue
+        if abs(count / draws - expected) > sqrt(log(2 * len(supported) / ALPHA) / (2 * draws)):
+            yield WRONG_SUPPORT

@@ -58,7 +58,7 @@ class Channel(ABC):
         super().__init_subclass__(**options)
         kind = cls.__dict__.get("kind")
         if kind is not None:
-            _KINDS.setdefault(kind, cls)
+            _KINDS[kind] = cls  # with slots a class is made twice, and only the second is the one that is exported
 
     # --- the sampler -------------------------------------------------------------------------------
     @property

@@ -32,7 +32,7 @@ class Categories(Domain):
         listed = tuple(values)
         texts = all(isinstance(value, str) for value in listed)
         if texts:
-            plain: tuple[Any, ...] = tuple(str(value) for value in listed)
+            plain: tuple[Any, ...] = tuple(str.__str__(value) for value in listed)  # the text of an enumeration
             normal = {unicodedata.normalize("NFC", value) for value in plain}
             encodable = all(_is_utf8(value) for value in plain)
         else:
@@ -240,6 +240,6 @@ def exact_number(value: object) -> Fraction | None:
     if isinstance(value, Decimal):
         return Fraction(value) if value.is_finite() else None
     if isinstance(value, Rational) and not isinstance(value, bool):
-        return Fraction(value)
+        return Fraction(int(value.numerator), int(value.denominator))  # NumPy's integers would overflow inside
     whole = _whole(value)
     return None if whole is None else Fraction(whole)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel
 from sottovoce.core.rational import FINE
 
-Reports = NDArray[Any]  # uint32 indices, or uint64 masks of 64 lanes in rows
+Codes = NDArray[Any]  # uint32 indices, or masks
+Reports = NDArray[Any]  # unsigned indices, or uint64 masks of 64 lanes in rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Draws:
     """What the samplers of one chunk read and mark.
 
     Attributes:
-        words: one row per report.
+        words: one row per report; the memory is used again for the next chunk.
         public: the two public words of each report, or None.
         redo: marks reports whose draw was rejected; the scalar sampler draws them again.
         bits: leading bits that a coin reads; fewer than 53 only in tests.
@@ -33,14 +34,18 @@ class Draws:
     bits: int = FINE
 
 
+Sample = Callable[[Codes, Draws, int, Reports], None]
+Count = Callable[[Reports, NDArray[np.uint64] | None, NDArray[np.int64]], None]
+
+
 @singledispatch
-def sampler(channel: Channel) -> Callable[[NDArray[Any], Draws, int], Reports]:
-    """The vectorised sampler: (codes, draws, first word column) -> reports."""
+def sampler(channel: Channel) -> Sample:
+    """The vectorised sampler: (codes, draws, first word column, reports), of which it fills the last."""
     raise NotImplementedError(f"There is no vectorised sampler for the node {channel.kind}.")
 
 
 @singledispatch
-def counter(channel: Channel) -> Callable[[Reports, NDArray[np.uint64] | None, NDArray[np.int64]], None]:
+def counter(channel: Channel) -> Count:
     """The tally kernel: adds reports, with their public words, to support cells."""
     raise NotImplementedError(f"There is no tally kernel for the node {channel.kind}.")
 
@@ -50,15 +55,34 @@ def lanes(bits: int) -> int:
     return -(-bits // 64)
 
 
+def empty_reports(channel: Channel, count: int) -> Reports:
+    """Room for the reports of a channel: indices in the smallest unsigned type, or masks."""
+    while channel.outputs is None and hasattr(channel, "inner"):
+        channel = channel.inner
+    if channel.outputs is None:
+        return np.empty((count, lanes(channel.payload_bits)), np.uint64)
+    return np.empty(count, index_type(channel.outputs))
+
+
+def index_type(outputs: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest unsigned type for indices below a number of outputs."""
+    return np.uint8 if outputs <= 1 << 8 else np.uint16 if outputs <= 1 << 16 else np.uint32
+
+
 from sottovoce.fast.kernels import bits, block, compose, public, subset, table  # noqa: E402
 
 __all__ = [
+    "Codes",
+    "Count",
     "Draws",
     "Reports",
+    "Sample",
     "bits",
     "block",
     "compose",
     "counter",
+    "empty_reports",
+    "index_type",
     "lanes",
     "public",
     "sampler",

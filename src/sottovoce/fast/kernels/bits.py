@@ -3,57 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Bits
-from sottovoce.core.coins import flip_levels, flips_span
-from sottovoce.fast.kernels import Draws, Reports, counter, lanes, sampler
+from sottovoce.core.coins import LEVELS, flip_levels, flips_span
+from sottovoce.core.rational import FINE
+from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
+from sottovoce.fast.kernels.arithmetic import lowest
 from sottovoce.fast.kernels.masks import add_masks
 
-_ONE = np.uint64(1)
+Background = Callable[[Draws, int, Reports], None]  # what a position without a 1 reports
 
 
 @njit(nogil=True, cache=True)
 def _flip_lanes(words, at, span, k, num, levels, out, redo):
-    """The bit-sliced `flips` of `sottovoce.core.coins` for all lanes of each report."""
+    """The bit-sliced `flips` of `sottovoce.core.coins` for all lanes of each report.
+
+    Seen from the last bit on, a lane is below `num` so far if its bit is smaller, or if it is equal and the lane
+    was below before: that needs no memory of what is decided. The loop has eight turns always, so that the
+    compiler unrolls it; where `num` has fewer bits the last is compared again, which changes nothing.
+    """
     one = np.uint64(1)
     zero = np.uint64(0)
     blocks = out.shape[1]
-    last = ~zero if k % 64 == 0 else (one << np.uint64(k % 64)) - one
+    present = ~zero >> np.uint64(64 * blocks - k)
     undecided = np.empty(blocks, np.uint64)
-    rest = np.uint64(num) & ((one << np.uint64(45)) - one)
+    rest = num & ((one << np.uint64(FINE - LEVELS)) - one)
     for i in range(out.shape[0]):
         for b in range(blocks):
-            out[i, b] = zero
-            undecided[b] = ~zero
-        undecided[blocks - 1] = last
-        column = at
-        for level in range(levels):
-            if (num >> (52 - level)) & 1:
-                for b in range(blocks):
-                    drawn = words[i, column + b]
-                    out[i, b] |= undecided[b] & ~drawn
-                    undecided[b] &= drawn
-            else:
-                for b in range(blocks):
-                    undecided[b] &= ~words[i, column + b]
-            column += blocks
-        if levels == 8 and rest != zero:
-            for b in range(blocks):
-                left = undecided[b]
-                while left != zero:
-                    lane = left & (~left + one)
-                    left ^= lane
-                    if column == at + span:
-                        redo[i] = 1
-                        break
-                    if words[i, column] >> np.uint64(19) < rest:
-                        out[i, b] |= lane
-                    column += 1
+            below = zero
+            same = ~zero
+            for turn in range(LEVELS):
+                level = min(LEVELS - 1 - turn, levels - 1)
+                bit = zero - (num >> np.uint64(FINE - 1 - level) & one)  # in all lanes
+                smaller = ~words[i, at + level * blocks + b]
+                below = (below | bit) & smaller | below & bit
+                same &= smaller ^ bit
+            out[i, b] = below
+            undecided[b] = same
+        out[i, blocks - 1] &= present
+        undecided[blocks - 1] &= present
+        if rest == zero:
+            continue
+        column = at + levels * blocks
+        for b in range(blocks):
+            left = undecided[b]
+            while left != zero:
+                lane = left & (~left + one)
+                left ^= lane
+                if column == at + span:
+                    redo[i] = 1
+                    break
+                if words[i, column] >> np.uint64(64 - FINE + LEVELS) < rest:
+                    out[i, b] |= lane
+                column += 1
 
 
 @njit(nogil=True, cache=True)
@@ -81,15 +87,13 @@ def _flip_own(masks, words, at, nums, bits, out):
         column = at
         for b in range(out.shape[1]):
             left = masks[i, b]
-            out[i, b] &= ~left
-            place = 64 * b
+            result = out[i, b] & ~left
             while left != zero:
-                if left & one:
-                    if (words[i, column] >> shift) << scale < nums[place]:
-                        out[i, b] |= one << np.uint64(place & 63)
-                    column += 1
-                left >>= one
-                place += 1
+                place = lowest(left)
+                left &= left - one
+                result |= np.uint64((words[i, column] >> shift) << scale < nums[np.uint64(64 * b) + place]) << place
+                column += 1
+            out[i, b] = result
 
 
 @njit(nogil=True, cache=True)
@@ -101,11 +105,9 @@ def _flip_code(codes, words, at, nums, bits, out):
     for i in range(out.shape[0]):
         code = np.int64(codes[i])
         if code < nums.shape[0]:
-            bit = one << np.uint64(code & 63)
-            if (words[i, at] >> shift) << scale < nums[code]:
-                out[i, code >> 6] |= bit
-            else:
-                out[i, code >> 6] &= ~bit
+            place = np.uint64(code & 63)
+            set_bit = np.uint64((words[i, at] >> shift) << scale < nums[code]) << place
+            out[i, code >> 6] = out[i, code >> 6] & ~(one << place) | set_bit
 
 
 def _numbers(value: int | tuple[int, ...], k: int) -> NDArray[np.uint64]:
@@ -113,28 +115,39 @@ def _numbers(value: int | tuple[int, ...], k: int) -> NDArray[np.uint64]:
 
 
 @sampler.register
-def _(channel: Bits) -> Callable[[NDArray[Any], Draws, int], Reports]:
+def _(channel: Bits) -> Sample:
     own = _numbers(channel.p, channel.k)
+    flip_own = _flip_own if channel.encoding == "mask" else _flip_code
+    background = _each_sampler(channel.q) if isinstance(channel.q, tuple) else _lanes_sampler(channel.k, channel.q)
+    span = channel.k if isinstance(channel.q, tuple) else flips_span(channel.k, channel.q)
 
-    def draw(codes: NDArray[Any], draws: Draws, at: int) -> Reports:
-        out = np.empty((len(codes), lanes(channel.k)), np.uint64)
-        if isinstance(channel.q, tuple):
-            span = channel.k
-            _flip_each(draws.words, at, _numbers(channel.q, channel.k), draws.bits, out)
-        else:
-            span = flips_span(channel.k, channel.q)
-            _flip_lanes(draws.words, at, span, channel.k, channel.q, flip_levels(channel.q), out, draws.redo)
-        if channel.encoding == "mask":
-            _flip_own(codes, draws.words, at + span, own, draws.bits, out)
-        else:
-            _flip_code(codes, draws.words, at + span, own, draws.bits, out)
-        return out
+    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
+        background(draws, at, out)
+        flip_own(codes, draws.words, at + span, own, draws.bits, out)
+
+    return draw
+
+
+def _each_sampler(q: tuple[int, ...]) -> Background:
+    nums = _numbers(q, len(q))
+
+    def draw(draws: Draws, at: int, out: Reports) -> None:
+        _flip_each(draws.words, at, nums, draws.bits, out)
+
+    return draw
+
+
+def _lanes_sampler(k: int, q: int) -> Background:
+    num, levels, span = np.uint64(q), flip_levels(q), flips_span(k, q)
+
+    def draw(draws: Draws, at: int, out: Reports) -> None:
+        _flip_lanes(draws.words, at, span, k, num, levels, out, draws.redo)
 
     return draw
 
 
 @counter.register
-def _(channel: Bits) -> Callable[[Reports, NDArray[np.uint64] | None, NDArray[np.int64]], None]:
+def _(channel: Bits) -> Count:
     def count(reports: Reports, public: NDArray[np.uint64] | None, cells: NDArray[np.int64]) -> None:
         add_masks(reports, cells)
 

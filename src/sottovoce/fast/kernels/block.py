@@ -2,76 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, HadamardSets
-from sottovoce.fast.kernels import Draws, Reports, sampler
+from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, sampler
+from sottovoce.fast.kernels.arithmetic import divisor, high_product, last_start, lowest, ones, remainder
 
 
 @njit(nogil=True, cache=True)
-def _parity(value):
-    for step in (32, 16, 8, 4, 2, 1):
-        value ^= value >> np.uint64(step)
-    return value & np.uint64(1)
+def _draw_hadamard(codes, words, at, order_bits, inside, groups, choices, bits, out, redo):
+    """No branch depends on a coin; `choices` holds the divisors for indices inside the set and beyond it.
 
-
-@njit(nogil=True, cache=True)
-def _draw_hadamard(codes, words, at, order, groups, inside, bits, out, redo):
+    Where a bit decides whether something is added, it is shifted: the compiler would make a branch of a product.
+    """
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
     one = np.uint64(1)
-    wide = np.uint64(order)
-    half = wide >> one
-    beyond = wide * np.uint64(groups) - half
-    size = np.uint64(1) << np.uint64(bits)
+    size = one << np.uint64(bits)
+    half = one << (order_bits - one)
     for i in range(codes.shape[0]):
         code = np.uint64(codes[i])
-        group = code % np.uint64(groups)
-        row = code // np.uint64(groups) + one
+        group = remainder(code, groups[0], groups[1], groups[2])
+        # One more than a multiple of the divisor, so that the quotient is right for the divisor 1 too.
+        row = (high_product(code - group + one, groups[1]) >> groups[2]) + one
+        start = group << order_bits
+        beyond = np.uint64((words[i, at] >> shift) << scale >= inside)
         drawn = words[i, at + 1] >> shift
-        if (words[i, at] >> shift) << scale < np.uint64(inside):
-            outcomes = half
-            parity = np.uint64(0)
-        else:
-            outcomes = beyond
-            parity = one
-        if drawn >= size - size % outcomes:
+        outcomes = choices[beyond, 0]
+        index = remainder(drawn, outcomes, choices[beyond, 1], choices[beyond, 2])
+        if drawn - index > size - outcomes:
             redo[i] = 1
-        index = drawn % outcomes
-        if index < half:
-            lowest = row & (~row + one)
-            free = (index & ~(lowest - one)) << one | index & (lowest - one)
-            if _parity(free & row) != parity:
-                free |= lowest
-            out[i] = group * wide + free
-        else:
-            rest = index - half
-            if rest >= group * wide:
-                rest += wide
-            out[i] = rest
+        place = lowest(row)
+        free = index + (index >> place << place)
+        free += ((ones(free & row) ^ beyond) & one) << place
+        rest = index - half  # wraps around where the index lies in the group, and is not used then
+        rest += np.uint64(rest >= start) << order_bits
+        out[i] = start + free if index < half else rest
 
 
 @singledispatch
-def _sets_sampler(sets: Any, inside: int) -> Callable[[NDArray[Any], Draws, int], Reports]:
+def _sets_sampler(sets: Any, inside: int) -> Sample:
     raise NotImplementedError(f"There is no vectorised sampler for the sets {sets!r}.")
 
 
 @_sets_sampler.register
-def _(sets: HadamardSets, inside: int) -> Callable[[NDArray[Any], Draws, int], Reports]:
-    def draw(codes: NDArray[Any], draws: Draws, at: int) -> Reports:
-        out = np.empty(len(codes), np.uint32)
-        _draw_hadamard(codes, draws.words, at, sets.order, sets.groups, inside, draws.bits, out, draws.redo)
-        return out
+def _(sets: HadamardSets, inside: int) -> Sample:
+    sizes = (sets.size, sets.outputs - sets.size)
+    choices = np.array([divisor(size) for size in sizes], np.uint64)
+    groups = np.array(divisor(sets.groups), np.uint64)
+    numbers = (np.uint64(sets.order.bit_length() - 1), np.uint64(inside), groups, choices)
+
+    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
+        last_start(max(sizes), draws.bits)  # refuses a draw from more outcomes than a coin has
+        _draw_hadamard(codes, draws.words, at, *numbers, draws.bits, out, draws.redo)
 
     return draw
 
 
 @sampler.register
-def _(channel: Block) -> Callable[[NDArray[Any], Draws, int], Reports]:
+def _(channel: Block) -> Sample:
     return _sets_sampler(channel.sets, channel.inside)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Chain, Then
-from sottovoce.fast.kernels import Draws, Reports, counter, sampler
+from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
 
 
 @sampler.register(Then)
 @sampler.register(Chain)
-def _(channel: Then | Chain) -> Callable[[NDArray[Any], Draws, int], Reports]:
+def _(channel: Then | Chain) -> Sample:
     first, second = sampler(channel.first), sampler(channel.second)
 
-    def draw(codes: NDArray[Any], draws: Draws, at: int) -> Reports:
-        return second(first(codes, draws, at), draws, at + channel.first.words)
+    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
+        between = empty_reports(channel.first, len(codes))
+        first(codes, draws, at, between)
+        if between.ndim == 1:
+            between = between.astype(np.uint32, copy=False)  # the one type of codes
+        second(between, draws, at + channel.first.words, out)
 
     return draw
 
 
 @counter.register(Chain)
-def _(channel: Chain) -> Callable[[Reports, NDArray[np.uint64] | None, NDArray[np.int64]], None]:
+def _(channel: Chain) -> Count:
     return counter(channel.second)

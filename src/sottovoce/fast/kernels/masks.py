@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_PLANES = 8
+_PLANES = 12
 
 
 @njit(nogil=True, cache=True)
@@ -18,33 +18,64 @@ def count_indices(reports, cells):
         cells[reports[i]] += 1
 
 
+@njit(nogil=True, inline="always")
+def _sum3(a, b, c):
+    """Three bits of each lane added: the sum, and the carry."""
+    half = a ^ b
+    return half ^ c, a & b | half & c
+
+
 @njit(nogil=True, cache=True)
 def _add_planes(reports, cells):
-    """Vertical counters: bit j of plane b is bit b of the count of lane j, so 64 lanes are added at once."""
-    planes = np.zeros(_PLANES, np.uint64)
-    one = np.uint64(1)
-    zero = np.uint64(0)
-    n = reports.shape[0]
-    full = (1 << _PLANES) - 1
-    for lane in range(reports.shape[1]):
-        start = 0
-        while start < n:
-            stop = min(n, start + full)
-            for i in range(start, stop):
-                carry = reports[i, lane]
-                for b in range(_PLANES):
-                    both = planes[b] & carry
-                    planes[b] ^= carry
+    """Vertical counters: bit j of plane b is bit b of the count of lane j, so 64 lanes are added at once.
+
+    Eight reports at a time are reduced to sums of weight 1, 2, 4 and a carry of weight 8 (a tree of carry-save
+    adders, Harley and Seal); only that carry runs through the higher planes. The columns are the inner loop, so
+    that memory is read in order and several of them are added by one instruction.
+    """
+    n, columns = reports.shape
+    planes = np.zeros((_PLANES, columns), np.uint64)
+    start = 0
+    while start < n:
+        stop = min(n, start + (1 << _PLANES) - 1)
+        i = start
+        while i + 8 <= stop:
+            for c in range(columns):
+                one, two_a = _sum3(planes[0, c], reports[i, c], reports[i + 1, c])
+                one, two_b = _sum3(one, reports[i + 2, c], reports[i + 3, c])
+                one, two_c = _sum3(one, reports[i + 4, c], reports[i + 5, c])
+                one, two_d = _sum3(one, reports[i + 6, c], reports[i + 7, c])
+                two, four_a = _sum3(planes[1, c], two_a, two_b)
+                two, four_b = _sum3(two, two_c, two_d)
+                planes[0, c] = one
+                planes[1, c] = two
+                planes[2, c], carry = _sum3(planes[2, c], four_a, four_b)
+                for b in range(3, _PLANES):
+                    both = planes[b, c] & carry
+                    planes[b, c] ^= carry
                     carry = both
-                    if carry == zero:
-                        break
-            for j in range(min(64, cells.shape[0] - 64 * lane)):
-                total = 0
+            i += 8
+        while i < stop:
+            for c in range(columns):
+                carry = reports[i, c]
                 for b in range(_PLANES):
-                    total += np.int64((planes[b] >> np.uint64(j)) & one) << b
-                cells[64 * lane + j] += total
-            planes[:] = zero
-            start = stop
+                    both = planes[b, c] & carry
+                    planes[b, c] ^= carry
+                    carry = both
+            i += 1
+        _spread(planes, cells)
+        start = stop
+
+
+@njit(nogil=True, cache=True)
+def _spread(planes, cells):
+    """Add the counters to the cells, and clear them."""
+    for j in range(cells.shape[0]):
+        total = np.uint64(0)
+        for b in range(_PLANES):
+            total |= (planes[b, j >> 6] >> np.uint64(j & 63) & np.uint64(1)) << np.uint64(b)
+        cells[j] += np.int64(total)
+    planes[:] = 0
 
 
 def add_masks(reports: NDArray[np.uint64], cells: NDArray[np.int64]) -> None:

@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import HashMap, Public, Subset
 from sottovoce.core.hashing import WORD, bucket_start, derived_words
-from sottovoce.fast.kernels import Draws, Reports, counter, sampler
+from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
 
 Public64 = NDArray[np.uint64]
+
+
+@njit(nogil=True, cache=True)
+def copy_public(words, out):
+    """The first two words of each row. (NumPy copies pairs slowly.)"""
+    for i in range(out.shape[0]):
+        out[i, 0] = words[i, 0]
+        out[i, 1] = words[i, 1]
 
 
 @njit(nogil=True, cache=True)
@@ -54,14 +62,14 @@ def mapped_words(public: Public64, depth: int) -> Public64:
 
 
 @singledispatch
-def mapper(chosen: Any) -> Callable[[Public64, NDArray[Any]], NDArray[np.uint32]]:
+def mapper(chosen: Any) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
     """The vectorised map: (public words, codes) -> mapped codes."""
     raise NotImplementedError(f"There is no vectorised form of the map {chosen!r}.")
 
 
 @mapper.register
-def _(chosen: HashMap) -> Callable[[Public64, NDArray[Any]], NDArray[np.uint32]]:
-    def apply(public: Public64, codes: NDArray[Any]) -> NDArray[np.uint32]:
+def _(chosen: HashMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
+    def apply(public: Public64, codes: Codes) -> NDArray[np.uint32]:
         out = np.empty(len(codes), np.uint32)
         _hash(public, codes, chosen.g, chosen.bits, out)
         return out
@@ -70,19 +78,19 @@ def _(chosen: HashMap) -> Callable[[Public64, NDArray[Any]], NDArray[np.uint32]]
 
 
 @sampler.register
-def _(channel: Public) -> Callable[[NDArray[Any], Draws, int], Reports]:
+def _(channel: Public) -> Sample:
     inner, apply = sampler(channel.inner), mapper(channel.map)
 
-    def draw(codes: NDArray[Any], draws: Draws, at: int) -> Reports:
+    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         if draws.public is None:
             raise ValueError("A public channel needs its public words.")
-        return inner(apply(mapped_words(draws.public, channel.inner.publics), codes), draws, at)
+        inner(apply(mapped_words(draws.public, channel.inner.publics), codes), draws, at, out)
 
     return draw
 
 
 @counter.register
-def _(channel: Public) -> Callable[[Reports, Public64 | None, NDArray[np.int64]], None]:
+def _(channel: Public) -> Count:
     chosen, inner = channel.map, channel.inner
     if not (isinstance(chosen, HashMap) and isinstance(inner, Subset) and inner.w == 1 and chosen.bits == WORD):
         raise NotImplementedError("There is a tally kernel for local hashing with randomized response only.")

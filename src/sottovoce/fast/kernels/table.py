@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Table
-from sottovoce.fast.kernels import Draws, Reports, sampler
+from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, sampler
 
 
 @njit(nogil=True, cache=True)
@@ -32,12 +28,10 @@ def _draw(codes, words, at, cumulative, bits, out):
 
 
 @sampler.register
-def _(channel: Table) -> Callable[[NDArray[Any], Draws, int], Reports]:
+def _(channel: Table) -> Sample:
     cumulative = np.array([channel.cumulative(code) for code in channel.codes()], np.uint64)
 
-    def draw(codes: NDArray[Any], draws: Draws, at: int) -> Reports:
-        out = np.empty(len(codes), np.uint32)
+    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         _draw(codes, draws.words, at, cumulative, draws.bits, out)
-        return out
 
     return draw
