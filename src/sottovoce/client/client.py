@@ -20,6 +20,17 @@ class Client:
     """
 
     mechanism: Mechanism
+    limit: float | None = None
+    accept: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        found = self.mechanism
+        if found.guarantee not in ("pure", *self.accept):
+            raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {found.guarantee}.")
+        if self.limit is not None and not found.epsilon <= self.limit:  # a limit that is no number refuses
+            raise PrivacyError(
+                f"This device accepts epsilon up to {self.limit}; this mechanism has {found.epsilon:.6g}."
+            )
 
     @classmethod
     def from_spec(
@@ -30,14 +41,7 @@ class Client:
         accept: tuple[str, ...] = (),
     ) -> Client:
         """The client of a mechanism's specification."""
-        mechanism = Mechanism.from_spec(spec)
-        if mechanism.guarantee not in ("pure", *accept):
-            raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {mechanism.guarantee}.")
-        if limit is not None and not mechanism.epsilon <= limit:  # a limit that is no number refuses
-            raise PrivacyError(
-                f"This device accepts epsilon up to {limit}; this mechanism has {mechanism.epsilon:.6g}."
-            )
-        return cls(mechanism)
+        return cls(Mechanism.from_spec(spec), limit, accept)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
         """The randomized message: a 16-byte random id, then the payload."""

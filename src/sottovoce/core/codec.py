@@ -6,7 +6,7 @@ no report are refused.
 
 from __future__ import annotations
 
-from sottovoce.core.channel import Channel
+from sottovoce.core.channel.base import Channel
 from sottovoce.core.errors import ReportError
 from sottovoce.core.specs import Spec
 
@@ -38,7 +38,7 @@ def decode(channel: Channel, payload: bytes) -> int:
 def split(channel: Channel, message: bytes) -> tuple[bytes, int]:
     """The id and the report of what a device sent."""
     expected = ID_BYTES + payload_bytes(channel)
-    if len(message) != expected:
+    if not isinstance(message, (bytes, bytearray)) or len(message) != expected:
         raise ReportError(f"A report of this mechanism has {expected} bytes, id and payload. Got {len(message)}.")
     return message[:ID_BYTES], decode(channel, message[ID_BYTES:])
 

@@ -19,6 +19,14 @@ class DomainError(SottovoceError, ValueError):
         self.value = value
         self.domain = domain
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _domain_error, (str(self), self.value, self.domain)
+
+
+def _domain_error(message: str, value: object, domain: object) -> DomainError:
+    """Pickling calls without keywords."""
+    return DomainError(message, value=value, domain=domain)
+
 
 class ReportError(SottovoceError, ValueError):
     """Bytes or numbers that no participant following the mechanism can have sent."""

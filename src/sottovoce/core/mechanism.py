@@ -11,13 +11,12 @@ from functools import cached_property
 from typing import Any
 
 from sottovoce.core import codec, late
-from sottovoce.core.channel import Chain, Channel, channel_from_spec
-from sottovoce.core.channel.base import NO_WORDS, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.coins import Coins, SystemCoins
-from sottovoce.core.domain import Domain, domain_from_spec
+from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.hashing import id_bytes
-from sottovoce.core.params import check_epsilon, decimal_text
+from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.rational import float_up, loss, within
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
@@ -45,16 +44,21 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
+        check_integer("version", self.name, self.version, 1, 1)
         if self.guarantee not in GUARANTEES:
             raise SpecError(f"A guarantee is one of {', '.join(GUARANTEES)}. Got {self.guarantee!r}.")
         if self.statistic not in STATISTICS:
             raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r}.")
-        if self.domain.size is not None and self.domain.size != self.channel.inputs:
+        if self.domain.size != self.channel.inputs or not self.channel.takes_every_code:
+            # A value without a code would be answered differently in kind, or not at all: silence tells.
+            codes = "a continuum of" if self.domain.size is None else self.domain.size
             raise MismatchError(
-                f"A domain of {self.domain.size} codes does not fit a channel of {self.channel.inputs} codes."
+                f"A domain of {codes} codes does not fit a {self.channel.kind} channel of {self.channel.inputs} codes."
             )
         if self.statistic == "outputs" and self.channel.outputs is None:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
+        if self.statistic == "supports" and self.channel.rates() is None:
+            raise SpecError("The reports of this channel support no codes, so supports cannot be counted.")
         if self.cells > MAX_CELLS:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {self.cells}.")
         if self.guarantee == "pure" and not within(self.ratio, self.claimed):
@@ -76,9 +80,8 @@ class Mechanism:
     @cached_property
     def epsilon_forever(self) -> float:
         """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
-        if isinstance(self.channel, Chain):
-            return float_up(loss(self.channel.ratio_forever()))
-        return float("inf")
+        stages = self.channel.stages
+        return float_up(loss(stages[0].ratio())) if stages else float("inf")
 
     # --- one answer --------------------------------------------------------------------------------
     @property
@@ -90,10 +93,34 @@ class Mechanism:
     def randomize(self, value: object, coins: Coins | None = None) -> bytes:
         """The message of one participant: a 16-byte id, then the payload."""
         code = self.domain.encode(value)  # refuses before a coin is drawn
+        if self.channel.stages:
+            raise PrivacyError(
+                "This mechanism keeps a memo of each value: `remember` once, then `answer_from` the memo."
+            )
         source = coins if coins is not None else SystemCoins()
         source.begin(self.channel.words + 2)
         public = (source.word(), source.word())
         return id_bytes(public) + self.payload(code, source, public)
+
+    def remember(self, value: object, coins: Coins | None = None) -> int:
+        """The memo of a value, drawn once and kept; drawing it again would spend the budget again."""
+        code = self.domain.encode(value)
+        if self.channel.stages is None:
+            raise PrivacyError(f"{self.name} keeps no memo: `randomize` answers.")
+        first, _ = self.channel.stages
+        source = coins if coins is not None else SystemCoins()
+        source.begin(first.words)
+        return first.sample(code, source)
+
+    def answer_from(self, memo: int, coins: Coins | None = None) -> bytes:
+        """A fresh message of a device that remembers its memo."""
+        stages = self.channel.stages
+        if stages is None or not stages[0].contains(memo):
+            raise PrivacyError(f"This is no memo of {self.name}.")
+        source = coins if coins is not None else SystemCoins()
+        source.begin(stages[1].words + 2)
+        public = (source.word(), source.word())
+        return id_bytes(public) + codec.encode(self.channel, stages[1].sample(memo, source, public))
 
     def payload(self, code: int, coins: Coins, public: Words = NO_WORDS) -> bytes:
         """What leaves the device beside the id. The audit enumerates this very function."""
@@ -123,7 +150,7 @@ class Mechanism:
     def from_spec(cls, spec: Mapping[str, Any] | str | bytes) -> Mechanism:
         """The mechanism a specification describes. The channel is taken as it is; no builder is called."""
         plain = parse(spec if isinstance(spec, (str, bytes)) else canonical(spec))
-        name, version, epsilon, domain, channel, statistic, coding, guarantee = take(plain, "a mechanism", _KEYS)
+        name, version, epsilon, domain, channel, statistic, _, guarantee = take(plain, "a mechanism", _KEYS)
         mechanism = cls(
             name=text(name, "a mechanism", "name"),
             domain=domain_from_spec(domain),
@@ -133,10 +160,9 @@ class Mechanism:
             version=integer(version, "a mechanism", "version"),
             guarantee=text(guarantee, "a mechanism", "guarantee"),
         )
-        if coding != codec.spec(mechanism.channel):
-            raise SpecError(
-                f"This version writes {codec.spec(mechanism.channel)}; the specification says {coding!r:.80}."
-            )
+        if canonical(mechanism.spec()) != canonical(plain):
+            places = "; ".join(difference(mechanism.spec(), plain))
+            raise SpecError(f"This is not how this version writes the mechanism: {places or 'types differ'}.")
         return mechanism
 
     @cached_property

@@ -9,6 +9,7 @@ from fractions import Fraction
 from sottovoce.core.errors import ParameterError
 
 MAX_EPSILON = 20
+MAX_DIGITS = 120
 
 
 def reject(name: str, owner: str, must_be: str, value: object) -> ParameterError:
@@ -35,8 +36,8 @@ def check_decimal(name: str, owner: str, value: object) -> Decimal:
         number = Decimal(repr(float(value)) if isinstance(value, float) else value)
     except InvalidOperation:
         raise reject(name, owner, "a number", value) from None
-    if not number.is_finite() or abs(number.adjusted()) > 30 or len(number.as_tuple().digits) > 60:
-        raise reject(name, owner, "a finite number of at most 60 digits", value)
+    if not number.is_finite() or abs(number.adjusted()) > MAX_DIGITS or len(number.as_tuple().digits) > MAX_DIGITS:
+        raise reject(name, owner, f"a finite number of at most {MAX_DIGITS} digits", value)
     return number
 
 

@@ -57,11 +57,15 @@ def parse(text: str | bytes) -> Spec:
         raise SpecError(f"A specification holds no floats. Got {literal}.")
 
     try:
+        text = text if isinstance(text, str) else text.decode("utf-8")
         value = json.loads(text, object_pairs_hook=once, parse_float=no_float, parse_constant=no_float)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise SpecError(f"A specification must be JSON: {problem}.") from None
+    except SpecError:
+        raise
+    except (ValueError, RecursionError) as problem:
+        raise SpecError(f"A specification must be JSON in UTF-8: {problem!s:.120}.") from None
     if not isinstance(value, dict):
         raise SpecError("A specification must be a JSON object.")
+    canonical(value)  # refuses what another language could read differently
     return cast(Spec, value)
 
 

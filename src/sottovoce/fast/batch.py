@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
+from sottovoce.core.channel import Subset
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
 from sottovoce.fast.encode import encode
-from sottovoce.fast.kernels import Draws, empty_reports, index_type, lanes, sampler
+from sottovoce.fast.kernels import Draws, empty_reports, index_type, lanes, last_node, sampler
 from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
 from sottovoce.fast.kernels.public import copy_public
 from sottovoce.fast.threads import chunks, run, stretch
 from sottovoce.fast.words import WordStream
 
 CHUNK_BYTES = 1 << 20
+
+_sampler = lru_cache(maxsize=16)(sampler)  # tables of public numbers, which small batches should not wait for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,10 +67,7 @@ def is_mask(mechanism: Mechanism) -> bool:
 
 def payload_outputs(mechanism: Mechanism) -> int | None:
     """How many payloads there are, where they are numbered from 0."""
-    channel = mechanism.channel
-    while channel.outputs is None and hasattr(channel, "inner"):
-        channel = channel.inner
-    return channel.outputs
+    return last_node(mechanism.channel).outputs
 
 
 def privatize(mechanism: Mechanism, values: Any, *, seed: int | None = None, threads: int | None = None) -> Reports:
@@ -89,7 +90,7 @@ def draw(
     channel = mechanism.channel
     payload = empty_reports(channel, len(codes))
     public = np.empty((len(codes), 2), np.uint64) if channel.publics else None
-    sample = sampler(channel)
+    sample = _sampler(channel)
     first_column = 2 if public is not None else 0
     size = max(1, chunk_bytes // (8 * mechanism.words))
 
@@ -166,8 +167,9 @@ def _wrong_masks(mechanism: Mechanism, payload: NDArray[Any]) -> NDArray[np.bool
         raise ReportError(f"Reports of this mechanism come as masks of {channel.payload_bits} bits.")
     spare = 64 * payload.shape[1] - channel.payload_bits
     wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
-    if channel.kind == "subset":
-        wrong |= popcounts(payload) != channel.w
+    node = last_node(channel)
+    if isinstance(node, Subset):
+        wrong |= popcounts(payload) != node.w
     return wrong
 
 

@@ -42,7 +42,12 @@ def _plain(values: Any) -> Any:
     """Columns of pandas, Polars and Arrow as arrays; where cells are empty, as lists that say which."""
     if hasattr(values, "to_pylist"):
         return values.to_pylist() if values.null_count else values.to_numpy(zero_copy_only=False)
-    return values.to_numpy() if hasattr(values, "to_numpy") else values
+    if not hasattr(values, "to_numpy"):
+        return values
+    array = values.to_numpy()
+    # Columns of integers with empty cells become floats, and then every cell would look wrong.
+    became_float = array.ndim == 1 and array.dtype.kind == "f" and not isinstance(values.dtype, np.dtype)
+    return list(values) if became_float else array
 
 
 @njit(nogil=True, cache=True)

@@ -31,12 +31,14 @@ from sottovoce.core.params import check_epsilon
 from sottovoce.core.rational import float_up, loss, within
 from sottovoce.core.specs import Spec, canonical
 
-MAX_CODES = 8  # enumerated with all of their codes
-MAX_RUNS = 1 << 12  # of the sampler, for one instance
+WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
+PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where it reads public words
 MAX_IDS = 1 << 10
-SPOT_PATHS = 1 << 9  # of one code of a large instance
-DRAWS = 400  # seeded messages of one code
-DRAWN_WORDS = 1 << 17  # that seeded messages of one code may take
+SPOT_RUNS = 1 << 9  # of the sampler, for one code of a large instance
+SPOT_WORDS = 16  # of a sampler that may have so few outcomes
+DRAWS = 250  # seeded messages of one code
+DRAWN_WORDS = 1 << 15  # that these may take
+REPEATED = 32  # of them are drawn again
 ALPHA = 1e-6  # false alarms of the comparison of frequencies; the seed is fixed, so an audit always says the same
 SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # nothing up the sleeve: golden ratio, a prime of xxHash
 
@@ -212,10 +214,8 @@ def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) ->
 # --- enumeration ----------------------------------------------------------------------------------------
 def _small(device: Mechanism) -> Finding | None:
     """Enumerate all of it, where it is small."""
-    if device.channel.inputs > MAX_CODES:
-        return None
     try:
-        ratio, problems = _compared(device)
+        ratio, problems = _compared(device, WHOLE_RUNS)
     except TooLargeError:
         return None
     return ratio, "enumerated", problems
@@ -223,32 +223,37 @@ def _small(device: Mechanism) -> Finding | None:
 
 def _large(device: Mechanism) -> Finding:
     """The closed form, proven equal to enumeration on small instances of the same nodes."""
-    problems = list(_spot_problems(device))
+    spots, problems = _spots(device)
     instances = 0
     for instance in device.channel.miniatures():
         try:
-            problems += _compared(_device(device, instance, device.claimed))[1]
+            limit = PROOF_RUNS << (3 if instance.publics else 0)
+            problems += _compared(_device(device, instance, device.claimed), limit)[1]
         except TooLargeError:
             continue
         instances += 1
-    if not instances:
+    if not instances and not spots:
         problems.append(UNPROVEN)
     try:
         ratio = closed_ratio(device.channel)
     except TooLargeError as error:
         return None, "neither enumerated nor in closed form", [*problems, str(error)]
-    return ratio, f"closed form, proven on {instances} enumerated instances", problems + [INFINITE] * (ratio is None)
+    if ratio is None:
+        problems.append(INFINITE)
+    proof = f"{instances} enumerated instances" if instances else f"{spots} enumerated codes"
+    return ratio, f"closed form, proven on {proof}" if instances or spots else "closed form, not proven", problems
 
 
-def _compared(device: Mechanism) -> tuple[Fraction | None, list[str]]:
+def _compared(device: Mechanism, limit: int) -> tuple[Fraction | None, list[str]]:
     """The ratio of the enumerated messages, and whether all closed forms agree with them."""
     channel = device.channel
     ids = list(islice(public_words(channel), MAX_IDS + 1)) if channel.publics else [SOME_ID]
-    if len(ids) > MAX_IDS:
-        raise TooLargeError("There are too many public words to enumerate.")
-    laws, left = [], max(MAX_RUNS, 4 * len(ids) * MAX_CODES)
+    if len(ids) * channel.inputs > limit:
+        raise TooLargeError("There are too many codes and public words to enumerate.")
+    laws, left = [], limit
     for code in channel.codes():
-        law, runs = _message_law(device, code, ids, left)
+        # A code that takes far more than its share shows at once that all of them would take too long.
+        law, runs = _message_law(device, code, ids, min(left, 3 * limit // (2 * channel.inputs)))
         laws.append((code, law))
         left -= runs
     ratio = worst_ratio([law for _, law in laws])
@@ -269,7 +274,11 @@ def _message_law(device: Mechanism, code: Any, ids: list[Words], max_runs: int) 
         def draw(tree: Coins, words: Words = words) -> bytes:
             nonlocal runs
             runs += 1
-            return device.randomize(code, _MessageCoins(tree, words))  # type: ignore[arg-type]
+            coins = _MessageCoins(tree, words)  # type: ignore[arg-type]
+            message = device.randomize(code, coins)
+            if len(coins.weights) != len(coins.path):
+                raise ValueError(NOT_REPEATABLE)
+            return message
 
         for message, probability in law_of(draw, max(1, max_runs - runs)).items():
             law[message] = law.get(message, Fraction(0)) + probability / len(ids)
@@ -302,38 +311,41 @@ def _memo_problems(channel: Channel) -> Iterator[str]:
 
 # --- the instance itself, where it is too large to enumerate ----------------------------------------------
 def _some_codes(channel: Channel) -> list[Any]:
-    """A few codes: the first, the last, and some between, or the first ones where they cannot be numbered."""
+    """The first, the last and the middle code, or the first few where they are not simply numbered."""
     codes = channel.codes()
     if isinstance(codes, range):
-        places = (0, 1, channel.inputs // 2, channel.inputs - 1)
+        places = (0, channel.inputs // 2, channel.inputs - 1)
         return [codes[place] for place in dict.fromkeys(places)]
     return list(islice(codes, 3))
 
 
-def _spot_problems(device: Mechanism) -> Iterator[str]:
+def _spots(device: Mechanism) -> tuple[int, list[str]]:
     """Some codes of a large instance, enumerated given one id, where they have few outcomes."""
     channel = device.channel
+    if channel.words > SPOT_WORDS:
+        return 0, []
     try:
-        laws = [(code, _message_law(device, code, [SOME_ID], SPOT_PATHS)[0]) for code in _some_codes(channel)]
+        laws = [(code, _message_law(device, code, [SOME_ID], SPOT_RUNS)[0]) for code in _some_codes(channel)]
+        closed = closed_ratio(channel)
     except TooLargeError:
-        return
-    for code, law in laws:
-        yield from _law_problems(channel, code, law, [SOME_ID])
-    found, closed = worst_ratio([law for _, law in laws]), closed_ratio(channel)
+        return 0, []
+    problems = [problem for code, law in laws for problem in _law_problems(channel, code, law, [SOME_ID])]
+    found = worst_ratio([law for _, law in laws])
     if closed is not None and (found is None or found > closed):
-        yield WRONG_RATIO
+        problems.append(WRONG_RATIO)
+    return len(laws), problems
 
 
 def _seeded_problems(device: Mechanism) -> Iterator[str]:
     """Messages from known words: their id, whether they can be read, and how often they support a code."""
-    channel = device.channel
+    channel, codes = device.channel, _some_codes(device.channel)
     draws = min(DRAWS, DRAWN_WORDS // (channel.words + 2))
-    codes = _some_codes(channel)
+    has_rates = channel.rates() is not None
     supported: dict[tuple[Any, Any], int] = {}
     for code in codes:
         for number in range(draws):
             message = device.randomize(code, SeededCoins(0, first_report=number))
-            if device.randomize(code, SeededCoins(0, first_report=number)) != message:
+            if number < REPEATED and device.randomize(code, SeededCoins(0, first_report=number)) != message:
                 yield NOT_REPEATABLE
             words = SeededCoins(0, first_report=number)
             words.begin(2)
@@ -345,17 +357,19 @@ def _seeded_problems(device: Mechanism) -> Iterator[str]:
             except ReportError:
                 yield UNREADABLE
                 return
-            if channel.rates() is not None:
-                for other in codes:
-                    hit = channel.supports(report, other, id_words(report_id))
-                    supported[code, other] = supported.get((code, other), 0) + hit
+            for other in codes if has_rates else ():
+                hit = channel.supports(report, other, id_words(report_id))
+                supported[code, other] = supported.get((code, other), 0) + hit
     yield from _frequency_problems(channel, supported, draws)
 
 
 def _frequency_problems(channel: Channel, supported: dict[tuple[Any, Any], int], draws: int) -> Iterable[str]:
     """Whether counts of supports stay within the bound of Hoeffding, at most ALPHA of them by chance outside."""
     for (code, other), count in supported.items():
-        rates = channel.rates(other)
+        try:
+            rates = channel.rates(other)
+        except LookupError:  # a code that stands for "none of them" has no rates
+            continue
         if isinstance(rates, Rates):
             expected = rates.own if code == other else rates.other
         elif isinstance(rates, Contrast) and code == other:

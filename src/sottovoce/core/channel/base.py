@@ -10,10 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.late import load
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import Spec
@@ -21,7 +22,15 @@ from sottovoce.core.specs import Spec
 Words = tuple[int, int]  # the two public words of a report: its id
 NO_WORDS: Words = (0, 0)
 
-_KINDS: dict[str, type[Channel]] = {}
+NODES = {
+    "bits": "core.channel.bits:Bits",
+    "block": "core.channel.block:Block",
+    "chain": "core.channel.compose:Chain",
+    "public": "core.channel.public:Public",
+    "subset": "core.channel.subset:Subset",
+    "table": "core.channel.table:Table",
+    "then": "core.channel.compose:Then",
+}
 
 
 class Rates(NamedTuple):
@@ -54,12 +63,6 @@ class Channel(ABC):
     kind: ClassVar[str]
     __slots__ = ()
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        kind = cls.__dict__.get("kind")
-        if kind is not None:
-            _KINDS[kind] = cls  # with slots a class is made twice, and only the second is the one that is exported
-
     # --- the sampler -------------------------------------------------------------------------------
     @property
     @abstractmethod
@@ -69,6 +72,16 @@ class Channel(ABC):
     def codes(self) -> Iterable[int]:
         """Every code."""
         return range(self.inputs)
+
+    @property
+    def takes_every_code(self) -> bool:
+        """Whether each number below `inputs` is a code."""
+        return True
+
+    @property
+    def stages(self) -> tuple[Channel, Channel] | None:
+        """The stage that a device draws once per value and keeps, and the fresh one; None where nothing is kept."""
+        return None
 
     @property
     @abstractmethod
@@ -151,11 +164,12 @@ class Channel(ABC):
 
 def channel_from_spec(spec: object) -> Channel:
     """The channel a specification describes."""
-    if not isinstance(spec, dict) or spec.get("node") not in _KINDS:
-        known = ", ".join(sorted(_KINDS))
-        raise SpecError(f"A channel of a specification has a node among {known}. Got {spec!r:.80}.")
+    node = spec.get("node") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict) or not isinstance(node, str) or node not in NODES:
+        raise SpecError(f"A channel of a specification has a node among {', '.join(NODES)}. Got {spec!r:.80}.")
     fields = {key: value for key, value in spec.items() if key != "node"}
-    return _KINDS[spec["node"]].from_fields(fields)
+    channel: Channel = load(NODES[node]).from_fields(fields)
+    return channel
 
 
 def check_units(name: str, owner: str, value: int) -> int:

@@ -14,6 +14,7 @@ from sottovoce.core.params import check_integer, reject
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integer, integers, take
 
+MAX_MASK = 64  # positions of uneven masks, whose worst pair is found by dynamic programming
 ENCODINGS = ("onehot", "optional", "mask")
 
 
@@ -38,6 +39,8 @@ class Bits(Channel):
         if self.encoding not in ENCODINGS:
             raise reject("encoding", self.kind, f"one of {', '.join(ENCODINGS)}", self.encoding)
         check_integer("ones", self.kind, self.ones, 0, self.k)
+        if self.encoding == "mask":
+            check_integer("k", self.kind, self.k, 1, MAX_MASK if self.rates_vary else 1 << 12)
         if self.encoding != "mask" and self.ones != 1:
             raise reject("ones", self.kind, f"1 where the encoding is {self.encoding}", self.ones)
         for name, value in (("p", self.p), ("q", self.q)):
@@ -66,6 +69,10 @@ class Bits(Channel):
         if self.encoding == "mask" and self.ones:
             return (code for code in range(self.inputs) if code.bit_count() == self.ones)
         return range(self.inputs)
+
+    @property
+    def takes_every_code(self) -> bool:
+        return self.encoding != "mask" or not self.ones
 
     def mask(self, code: int) -> int:
         """The positions where the encoding of a code has a 1."""
@@ -111,8 +118,18 @@ class Bits(Channel):
         return 0 <= report < 1 << self.k
 
     def ratio(self) -> Fraction:
+        if isinstance(self.p, int) and isinstance(self.q, int):
+            return self._even_ratio(units(self.p), units(self.q))
         p, q = self._each(self.p), self._each(self.q)
         return bits_ratio([units(n) for n in p], [units(n) for n in q], self.encoding, self.ones)
+
+    def _even_ratio(self, p: Fraction, q: Fraction) -> Fraction:
+        """All positions alike: only how many may rise and fall matters."""
+        if self.encoding != "mask":
+            return bits_ratio([p, p], [q, q], self.encoding, 1)
+        if self.ones:
+            return bits_ratio([p, p], [q, q], "onehot", 1) ** min(self.ones, self.k - self.ones)
+        return bits_ratio([p], [q], "mask", 0) ** self.k
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
         mask = self.mask(code)
@@ -128,7 +145,7 @@ class Bits(Channel):
         return bool(report >> code & 1)
 
     def rates(self, code: int = 0) -> Rates | None:
-        if self.encoding == "mask":
+        if self.encoding == "mask" or code == self.k:
             return None
         return Rates(units(self._each(self.p)[code]), units(self._each(self.q)[code]))
 

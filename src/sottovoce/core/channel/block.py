@@ -182,7 +182,7 @@ class Block(Channel):
     @classmethod
     def from_fields(cls, fields: Spec) -> Block:
         sets, inside = take(fields, cls.kind, ("sets", "inside"))
-        if not isinstance(sets, dict) or sets.get("kind") not in SETS:
+        if not isinstance(sets, dict) or not isinstance(sets.get("kind"), str) or sets["kind"] not in SETS:
             raise SpecError(f"The sets of a block channel have a kind among {', '.join(SETS)}. Got {sets!r:.80}.")
         rest = {key: value for key, value in sets.items() if key != "kind"}
         return cls(SETS[sets["kind"]].from_spec(rest), integer(inside, cls.kind, "inside"))

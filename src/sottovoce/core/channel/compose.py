@@ -11,7 +11,7 @@ from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, channel
 from sottovoce.core.channel.bits import Bits, bits_ratio
 from sottovoce.core.channel.table import Table
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
 from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, take
 
@@ -34,6 +34,8 @@ class _Composed(Channel):
                 f"In a {self.kind} channel the reports of the first are the codes of the second:"
                 f" {reports} reports, {self.second.inputs} codes."
             )
+        if not self.second.takes_every_code:
+            raise ParameterError(f"In a {self.kind} channel the second must take every report of the first.")
         if self.first.publics:
             raise ParameterError(f"In a {self.kind} channel only the second may read public words.")
 
@@ -72,24 +74,34 @@ class _Composed(Channel):
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
         between = range(self.second.inputs)
-        if len(between) > MAX_CELLS:
+        if self._terms > MAX_CELLS:
             raise TooLargeError(
-                f"The law of this {self.kind} channel sums over {len(between)} codes between its stages."
+                f"The law of this {self.kind} channel sums over {self._terms} products for each report."
             )
         return sum(
             (self.first.likelihood(m, code) * self.second.likelihood(report, m, public) for m in between),
             Fraction(0),
         )
 
+    @property
+    def _terms(self) -> int:
+        """How many products one likelihood sums up, compositions within compositions included."""
+        inner = [stage._terms if isinstance(stage, _Composed) else 1 for stage in (self.first, self.second)]
+        return self.second.inputs * sum(inner)
+
     def _ratio_by_entry(self) -> Fraction:
         reports = 1 << self.second.payload_bits if self.second.outputs is None else self.second.outputs
-        if self.publics or self.inputs * self.second.inputs * reports > MAX_CELLS:
+        if self.publics or self.inputs * self._terms * reports > MAX_CELLS:
             raise TooLargeError(
                 f"This {self.kind} channel has no closed form for its ratio, and is too large to sum up."
             )
         worst = Fraction(1)
         for report in filter(self.second.contains, range(reports)):
             column = [self.likelihood(report, code) for code in self.codes()]
+            if max(column) and not min(column):
+                raise PrivacyError(
+                    f"A {self.kind} channel with different supports gives no privacy: the ratio is infinite."
+                )
             if max(column):
                 worst = max(worst, max(column) / min(column))
         return worst
@@ -128,17 +140,22 @@ class Then(_Composed):
 class Chain(_Composed):
     """A memoised first stage, drawn once per value, and a fresh second stage for each report.
 
-    `ratio` is that of one report; `ratio_forever` bounds any number of reports of the same value.
+    `ratio` is that of one report. Any number of reports of one value are functions of the memo and fresh coins, so
+    together they lose at most what the first stage loses.
     """
 
     kind: ClassVar[str] = "chain"
 
+    @property
+    def stages(self) -> tuple[Channel, Channel]:
+        return self.first, self.second
+
     def memo(self, code: int, coins: Coins) -> int:
-        """The first stage: what a device keeps."""
+        """What a device keeps."""
         return self.first.sample(code, coins)
 
     def ratio_forever(self) -> Fraction:
-        """All reports of one value are functions of the memo and fresh coins."""
+        """The ratio of all reports of one value together."""
         return self.first.ratio()
 
     def _bit_rates(self) -> list[Rates] | None:

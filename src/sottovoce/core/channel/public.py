@@ -84,7 +84,7 @@ class Public(Channel):
     inner: Channel
 
     def __post_init__(self) -> None:
-        if self.map.outputs != self.inner.inputs:
+        if self.map.outputs != self.inner.inputs or not self.inner.takes_every_code:
             raise ParameterError(
                 f"A public map with {self.map.outputs} values needs an inner channel with as many codes;"
                 f" it has {self.inner.inputs}."
@@ -148,7 +148,7 @@ class Public(Channel):
     @classmethod
     def from_fields(cls, fields: Spec) -> Public:
         spec, inner = take(fields, cls.kind, ("map", "inner"))
-        if not isinstance(spec, dict) or spec.get("kind") not in MAPS:
+        if not isinstance(spec, dict) or not isinstance(spec.get("kind"), str) or spec["kind"] not in MAPS:
             raise SpecError(f"The map of a public channel has a kind among {', '.join(MAPS)}. Got {spec!r:.80}.")
         rest = {key: value for key, value in spec.items() if key != "kind"}
         return cls(MAPS[spec["kind"]].from_spec(rest), channel_from_spec(inner))

@@ -24,9 +24,11 @@ class Subset(Channel):
     keep: int
 
     def __post_init__(self) -> None:
-        check_integer("k", self.kind, self.k, 2, 1 << 32)
-        check_integer("w", self.kind, self.w, 1, self.k - 1)
-        check_units("keep", self.kind, self.keep)
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, 1 << 32))
+        object.__setattr__(self, "w", check_integer("w", self.kind, self.w, 1, self.k - 1))
+        object.__setattr__(self, "keep", check_units("keep", self.kind, self.keep))
+        if self.w > 1:
+            check_integer("k", self.kind, self.k, 2, 1 << 20)
         check_informative(self.kind, *self.rates())
 
     @property
@@ -43,13 +45,14 @@ class Subset(Channel):
         if self.w == 1:
             report = code if kept else _skip(coins.below(self.k - 1), code)
         else:
-            report = 1 << code if kept else 0
+            chosen = {code} if kept else set()
             # Floyd's algorithm: the next of `wanted` elements is uniform below a bound that rises by one;
             # an element already chosen is replaced by the bound itself, which cannot have been chosen.
             wanted = self.w - 1 if kept else self.w
             for bound in range(self.k - 1 - wanted, self.k - 1):
-                bit = 1 << _skip(coins.below(bound + 1), code)
-                report |= 1 << _skip(bound, code) if report & bit else bit
+                place = _skip(coins.below(bound + 1), code)
+                chosen.add(_skip(bound, code) if place in chosen else place)
+            report = _mask(chosen, self.k)
         coins.seek(end)
         return report
 
@@ -104,6 +107,14 @@ class Subset(Channel):
     def from_fields(cls, fields: Spec) -> Subset:
         names = ("k", "w", "keep")
         return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(fields, cls.kind, names), strict=True)))
+
+
+def _mask(places: set[int], k: int) -> int:
+    """The number whose set bits are these places; through bytes, since shifting long numbers is slow."""
+    lanes = bytearray(-(-k // 8))
+    for place in places:
+        lanes[place >> 3] |= 1 << (place & 7)
+    return int.from_bytes(lanes, "little")
 
 
 def _skip(index: int, code: int) -> int:

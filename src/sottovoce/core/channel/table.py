@@ -11,6 +11,7 @@ from typing import ClassVar
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
+from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integers, take
 
@@ -23,9 +24,9 @@ class Table(Channel):
     rows: tuple[tuple[int, ...], ...]
 
     def __init__(self, rows: Iterable[Iterable[int]]) -> None:
-        listed = tuple(tuple(row) for row in rows)
+        listed = tuple(tuple(check_integer("rows", self.kind, weight, 0, UNIT) for weight in row) for row in rows)
         width = len(listed[0]) if listed else 0
-        if width < 2 or any(len(row) != width or min(row) < 0 or sum(row) != UNIT for row in listed):
+        if width < 2 or any(len(row) != width or sum(row) != UNIT for row in listed):
             raise ParameterError("The 'rows' of a table must be equally long lists of weights, each summing to 2**53.")
         object.__setattr__(self, "rows", listed)
 
@@ -53,7 +54,7 @@ class Table(Channel):
         return len(self.rows[0])
 
     def contains(self, report: int) -> bool:
-        return 0 <= report < self.outputs
+        return 0 <= report < self.outputs and any(row[report] for row in self.rows)
 
     def ratio(self) -> Fraction:
         worst = Fraction(1)

@@ -1,8 +1,26 @@
-"""What a participant may hold, and views of it."""
+"""What a participant may hold, and views of it. Each kind is loaded when first used."""
+
+from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.domain.base import Domain, domain_from_spec
-from sottovoce.core.domain.plain import Categories, Integers, Interval, Record
-from sottovoce.core.domain.views import Above, Bins, Level, Prefix, Select, Square
+from sottovoce.core.late import load
+
+if TYPE_CHECKING:
+    from sottovoce.core.domain.plain import Categories, Integers, Interval, Record
+    from sottovoce.core.domain.views import Above, Bins, Level, Prefix, Select, Square
+
+_HOMES = {
+    "Categories": "plain",
+    "Integers": "plain",
+    "Interval": "plain",
+    "Record": "plain",
+    "Above": "views",
+    "Bins": "views",
+    "Level": "views",
+    "Prefix": "views",
+    "Select": "views",
+    "Square": "views",
+}
 
 __all__ = [
     "Above",
@@ -18,3 +36,9 @@ __all__ = [
     "Square",
     "domain_from_spec",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return load(f"core.domain.{_HOMES[name]}:{name}")

@@ -7,9 +7,21 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from sottovoce.core.errors import DomainError, SpecError
+from sottovoce.core.late import load
 from sottovoce.core.specs import Spec
 
-_KINDS: dict[str, type[Domain]] = {}
+KINDS = {
+    "above": "core.domain.views:Above",
+    "bins": "core.domain.views:Bins",
+    "categories": "core.domain.plain:Categories",
+    "integers": "core.domain.plain:Integers",
+    "interval": "core.domain.plain:Interval",
+    "level": "core.domain.views:Level",
+    "prefix": "core.domain.views:Prefix",
+    "record": "core.domain.plain:Record",
+    "select": "core.domain.views:Select",
+    "square": "core.domain.views:Square",
+}
 
 
 class Domain(ABC):
@@ -17,12 +29,6 @@ class Domain(ABC):
 
     kind: ClassVar[str]
     __slots__ = ()
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        kind = cls.__dict__.get("kind")
-        if kind is not None:
-            _KINDS[kind] = cls
 
     @property
     def size(self) -> int | None:
@@ -75,8 +81,9 @@ class Domain(ABC):
 
 def domain_from_spec(spec: object) -> Domain:
     """The domain a specification describes."""
-    if not isinstance(spec, dict) or spec.get("kind") not in _KINDS:
-        known = ", ".join(sorted(_KINDS))
-        raise SpecError(f"The domain of a specification has a kind among {known}. Got {spec!r:.80}.")
+    kind = spec.get("kind") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict) or not isinstance(kind, str) or kind not in KINDS:
+        raise SpecError(f"The domain of a specification has a kind among {', '.join(KINDS)}. Got {spec!r:.80}.")
     rest = {key: value for key, value in spec.items() if key != "kind"}
-    return _KINDS[spec["kind"]].from_spec(rest)
+    domain: Domain = load(KINDS[kind]).from_spec(rest)
+    return domain

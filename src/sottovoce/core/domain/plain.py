@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
+from sottovoce.core.params import MAX_DIGITS, check_decimal, check_integer, decimal_text, reject
 from sottovoce.core.specs import MAX_INTEGER, Spec, take
 
 MAX_CODES = 1 << 32  # the hash family is exactly pairwise independent below this
@@ -45,6 +45,9 @@ class Categories(Domain):
         object.__setattr__(self, "_codes", {value: code for code, value in enumerate(plain)})
 
     def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A domain cannot be changed.")
+
+    def __delattr__(self, name: str) -> None:
         raise AttributeError("A domain cannot be changed.")
 
     def __eq__(self, other: object) -> bool:
@@ -178,11 +181,15 @@ class Record(Domain):
     def __init__(self, fields: Mapping[str, Domain] | Iterable[tuple[str, Domain]]) -> None:
         items = tuple(fields.items() if isinstance(fields, Mapping) else fields)
         names = [name for name, _ in items]
-        if not items or len(set(names)) != len(names) or not all(isinstance(d, Domain) for _, d in items):
+        typed = all(isinstance(name, str) and isinstance(domain, Domain) for name, domain in items)
+        if not items or not typed or len(set(names)) != len(names):
             raise ParameterError("The fields of a record must be distinct names with a domain each.")
         object.__setattr__(self, "fields", items)
 
     def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A domain cannot be changed.")
+
+    def __delattr__(self, name: str) -> None:
         raise AttributeError("A domain cannot be changed.")
 
     def __eq__(self, other: object) -> bool:
@@ -209,6 +216,8 @@ class Record(Domain):
     @classmethod
     def from_spec(cls, spec: Spec) -> Record:
         (fields,) = take(spec, cls.kind, ("fields",))
+        if not isinstance(fields, (list, tuple)):
+            raise reject("fields", cls.kind, "a list", fields)
         pairs = [take(field, "a record's field", ("name", "domain")) for field in fields]
         return cls([(name, domain_from_spec(domain)) for name, domain in pairs])
 
@@ -234,11 +243,11 @@ def _whole(value: object) -> int | None:
 
 
 def exact_number(value: object) -> Fraction | None:
-    """The number a value is, exactly, or None."""
+    """The number a value is, exactly, or None. A float is the shortest decimal that prints it, as in parameters."""
     if isinstance(value, float):
-        return Fraction(value) if isfinite(value) else None
+        return Fraction(float.__repr__(value)) if isfinite(value) else None
     if isinstance(value, Decimal):
-        return Fraction(value) if value.is_finite() else None
+        return Fraction(value) if value.is_finite() and abs(value.adjusted()) <= MAX_DIGITS else None
     if isinstance(value, Rational) and not isinstance(value, bool):
         return Fraction(int(value.numerator), int(value.denominator))  # NumPy's integers would overflow inside
     whole = _whole(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -62,8 +62,10 @@ class Bins(Domain):
     def even(cls, of: Integers | Interval, bins: int) -> Bins:
         """Bins of equal width."""
         count = check_integer("bins", cls.kind, bins, 2, 1 << 20)
-        low, high = Decimal(_numeric(cls.kind, of).low), Decimal(of.high)
-        return cls(of, [low + (high - low) * i / count for i in range(1, count)])
+        context = Context(prec=34)
+        low, width = Decimal(_numeric(cls.kind, of).low), context.subtract(Decimal(of.high), Decimal(of.low))
+        steps = (context.divide(context.multiply(width, Decimal(i)), Decimal(count)) for i in range(1, count))
+        return cls(of, [context.add(low, step) for step in steps])
 
     @property
     def size(self) -> int:
@@ -131,23 +133,20 @@ class Level(Domain):
     of: Domain
     branching: int
     level: int
+    depth: int = field(init=False, repr=False, compare=False)  # level of the leaves
+    _leaves_per_node: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _finite(self.kind, self.of)
-        check_integer("branching", self.kind, self.branching, 2, 1 << 20)
-        check_integer("level", self.kind, self.level, 1, self.depth)
-
-    @property
-    def depth(self) -> int:
-        """The level of the leaves: the least power of the branching that holds every code."""
+        codes = _finite(self.kind, self.of)
+        branching = check_integer("branching", self.kind, self.branching, 2, 1 << 20)
         depth, leaves = 0, 1
-        while leaves < _finite(self.kind, self.of):
-            depth, leaves = depth + 1, leaves * self.branching
-        return depth
-
-    @property
-    def _leaves_per_node(self) -> int:
-        return int(self.branching ** (self.depth - self.level))
+        while leaves < codes:
+            depth, leaves = depth + 1, leaves * branching
+        level = check_integer("level", self.kind, self.level, 1, depth)
+        object.__setattr__(self, "branching", branching)
+        object.__setattr__(self, "level", level)
+        object.__setattr__(self, "depth", depth)
+        object.__setattr__(self, "_leaves_per_node", branching ** (depth - level))
 
     @property
     def size(self) -> int:
@@ -176,12 +175,13 @@ class Prefix(Domain):
     of: Domain
     bits: int
 
-    def __post_init__(self) -> None:
-        check_integer("bits", self.kind, self.bits, 1, (_finite(self.kind, self.of) - 1).bit_length())
+    _dropped: int = field(init=False, repr=False, compare=False)
 
-    @property
-    def _dropped(self) -> int:
-        return (_finite(self.kind, self.of) - 1).bit_length() - self.bits
+    def __post_init__(self) -> None:
+        length = (_finite(self.kind, self.of) - 1).bit_length()
+        bits = check_integer("bits", self.kind, self.bits, 1, length)
+        object.__setattr__(self, "bits", bits)
+        object.__setattr__(self, "_dropped", length - bits)
 
     @property
     def size(self) -> int:

@@ -55,13 +55,21 @@ def lanes(bits: int) -> int:
     return -(-bits // 64)
 
 
+def last_node(channel: Channel) -> Channel:
+    """The node whose reports are sent: inside a public map, or the second of two stages."""
+    while True:
+        inside = getattr(channel, "inner", None) or getattr(channel, "second", None)
+        if inside is None:
+            return channel
+        channel = inside
+
+
 def empty_reports(channel: Channel, count: int) -> Reports:
     """Room for the reports of a channel: indices in the smallest unsigned type, or masks."""
-    while channel.outputs is None and hasattr(channel, "inner"):
-        channel = channel.inner
-    if channel.outputs is None:
-        return np.empty((count, lanes(channel.payload_bits)), np.uint64)
-    return np.empty(count, index_type(channel.outputs))
+    node = last_node(channel)
+    if node.outputs is None:
+        return np.empty((count, lanes(node.payload_bits)), np.uint64)
+    return np.empty(count, index_type(node.outputs))
 
 
 def index_type(outputs: int) -> type[np.unsignedinteger[Any]]:
@@ -84,6 +92,7 @@ __all__ = [
     "empty_reports",
     "index_type",
     "lanes",
+    "last_node",
     "public",
     "sampler",
     "subset",

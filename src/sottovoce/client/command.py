@@ -1,0 +1,46 @@
+"""`sottovoce answer`: one randomized answer from a shell, with nothing but the standard library."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sottovoce.client.client import Client
+from sottovoce.core.domain import Domain, Integers, Interval
+from sottovoce.core.errors import ParameterError
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the message that would be sent, in hexadecimal."""
+    parser = argparse.ArgumentParser(
+        prog="sottovoce answer", description="Randomize one answer on this machine and print the message as hex."
+    )
+    parser.add_argument("spec", type=Path, help="a mechanism's specification (JSON)")
+    parser.add_argument("--value", help="the answer; read from standard input if left out, so that no shell keeps it")
+    parser.add_argument("--limit", type=float, help="refuse a mechanism whose computed epsilon is larger")
+    options = parser.parse_args(arguments)
+    try:
+        client = Client.from_spec(options.spec.read_bytes(), limit=options.limit)
+    except OSError as problem:
+        raise ParameterError(f"The specification {options.spec} cannot be read: {problem.strerror}.") from None
+    text = options.value if options.value is not None else sys.stdin.readline().rstrip("\n")
+    print(client.report(_typed(client.mechanism.domain, text)).hex())
+    print(f"epsilon {client.mechanism.epsilon:.6g}, computed from the channel", file=sys.stderr)
+    return 0
+
+
+def _typed(domain: Domain, text: str) -> object:
+    """What a person typed, as the domain holds it."""
+    while hasattr(domain, "of"):
+        domain = domain.of
+    values = getattr(domain, "values", ("",))
+    try:
+        if isinstance(domain, Interval):
+            return float(text)
+        if isinstance(domain, Integers) or isinstance(values[0], int):
+            return int(text)
+    except ValueError:
+        return text  # the domain refuses it in its own words
+    return text

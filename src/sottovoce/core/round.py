@@ -1,0 +1,95 @@
+"""Rounds: who is asked what, and how one round leads to the next.
+
+A protocol is a pure state machine. Its whole state is the history of tallies, so a collector can stop, save the
+tallies, and go on elsewhere with the same result.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_integer
+
+Tallies = tuple[Any, ...]  # one tally per arm, in the order of the arms
+History = Sequence[Tallies]  # of every round that is over
+Estimates = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way of asking: a share of the participants of a round answers through this mechanism."""
+
+    name: str
+    mechanism: Mechanism
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        check_integer("weight", f"arm {self.name!r}", self.weight, 1, 1 << 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Arms, and the number of reports after which the round may end (None: all who are left)."""
+
+    arms: tuple[Arm, ...]
+    quota: int | None = None
+
+    def __post_init__(self) -> None:
+        names = [arm.name for arm in self.arms]
+        if not names or len(set(names)) != len(names):
+            raise ParameterError(f"A round has at least one arm, and their names differ. Got {names}.")
+        if self.quota is not None:
+            check_integer("quota", "a round", self.quota, 1, 1 << 53)
+
+    @property
+    def weight(self) -> int:
+        """The weights of all arms together."""
+        return sum(arm.weight for arm in self.arms)
+
+    @property
+    def epsilon(self) -> float:
+        """The most that one participant, who answers in one arm, can lose."""
+        return max(arm.mechanism.epsilon for arm in self.arms)
+
+    def arm_at(self, ticket: int) -> int:
+        """The arm of a ticket below `weight`."""
+        for place, arm in enumerate(self.arms):
+            ticket -= arm.weight
+            if ticket < 0:
+                return place
+        raise ValueError(f"A ticket of this round is below {self.weight}.")
+
+    def assign(self, coins: Coins) -> int:
+        """An arm by data-independent coins: participants do not choose, and values play no part."""
+        return self.arm_at(coins.below(self.weight))
+
+
+class Protocol(ABC):
+    """Subclasses are frozen: everything that changes is in the history."""
+
+    @abstractmethod
+    def start(self) -> Round:
+        """The first round."""
+
+    @abstractmethod
+    def advance(self, history: History) -> Round | Estimates:
+        """What follows these finished rounds: another round, or the estimates."""
+
+
+def check_tallies(current: Round, tallies: Sequence[Any]) -> Tallies:
+    """The tallies of a round, one per arm and each of the arm's mechanism."""
+    found = [getattr(tally, "fingerprint", None) for tally in tallies]
+    expected = [arm.mechanism.fingerprint for arm in current.arms]
+    if found != expected:
+        in_place = sum(a == b for a, b in zip(found, expected, strict=False))
+        raise ParameterError(
+            f"A round with the arms {', '.join(arm.name for arm in current.arms)} ends with one tally of each arm's"
+            f" mechanism, in this order. Got {len(found)} tallies, {in_place} of them in place."
+        )
+    return tuple(tallies)

@@ -1,0 +1,39 @@
+"""One round: one question to everyone, or several questions to a part of the participants each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Protocol):
+    """One question to everyone."""
+
+    mechanism: Mechanism
+    name: str = "answer"
+
+    def start(self) -> Round:
+        return Round((Arm(self.name, self.mechanism),))
+
+    def advance(self, history: History) -> Round | Estimates:
+        ((tally,),) = history
+        return {self.name: self.mechanism.estimate(tally)}
+
+
+@dataclass(frozen=True, slots=True)
+class AskEach(Protocol):
+    """Several questions in one round; each participant answers one of them, with the whole budget."""
+
+    arms: tuple[Arm, ...]
+
+    def start(self) -> Round:
+        return Round(self.arms)
+
+    def advance(self, history: History) -> Round | Estimates:
+        (tallies,) = history
+        return {
+            arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(self.arms, tallies, strict=True) if tally.n
+        }

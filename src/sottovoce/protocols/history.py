@@ -1,0 +1,64 @@
+"""Saving a protocol between rounds: its state is the tallies of the rounds that are over."""
+
+from __future__ import annotations
+
+import struct
+
+from sottovoce.core.errors import ReportError
+from sottovoce.core.round import Estimates, History, Protocol, Round, check_tallies
+from sottovoce.tally.tally import Tally
+
+_MAGIC = b"sottovoce history 1\n"
+
+
+def save(history: History) -> bytes:
+    """The finished rounds as bytes."""
+    parts = [_MAGIC, struct.pack("<I", len(history))]
+    for tallies in history:
+        parts.append(struct.pack("<I", len(tallies)))
+        for tally in tallies:
+            data = tally.to_bytes()
+            parts += [struct.pack("<Q", len(data)), data]
+    return b"".join(parts)
+
+
+def load(data: bytes) -> tuple[tuple[Tally, ...], ...]:
+    """The finished rounds of these bytes."""
+    if not data.startswith(_MAGIC):
+        raise ReportError("These bytes are not a saved protocol of this version.")
+    place = len(_MAGIC)
+
+    def number(form: str) -> int:
+        nonlocal place
+        size = struct.calcsize(form)
+        if place + size > len(data):
+            raise ReportError("This saved protocol is cut off.")
+        (value,) = struct.unpack_from(form, data, place)
+        place += size
+        return int(value)
+
+    rounds = []
+    for _ in range(number("<I")):
+        tallies = []
+        for _ in range(number("<I")):
+            length = number("<Q")
+            if place + length > len(data):
+                raise ReportError("This saved protocol is cut off.")
+            tallies.append(Tally.from_bytes(data[place : place + length]))
+            place += length
+        rounds.append(tuple(tallies))
+    if place != len(data):
+        raise ReportError("This saved protocol has bytes after its end.")
+    return tuple(rounds)
+
+
+def current(protocol: Protocol, history: History) -> Round | Estimates:
+    """Where a protocol stands after these rounds; every tally is checked against the arm it belongs to."""
+    stage: Round | Estimates = protocol.start()
+    done: list[tuple[Tally, ...]] = []
+    for tallies in history:
+        if not isinstance(stage, Round):
+            raise ReportError("This history has more rounds than its protocol.")
+        done.append(check_tallies(stage, tallies))
+        stage = protocol.advance(tuple(done))
+    return stage

@@ -1,0 +1,57 @@
+"""Two rounds: find the fullest stretch of a range of integers, then look into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.domain import Bins, Integers
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_integer
+from sottovoce.core.registry import mechanism as build
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+
+
+@dataclass(frozen=True, slots=True)
+class Refine(Protocol):
+    """`first` participants say in which of `stretches` equal stretches they are; the rest, where in the fullest one.
+
+    The second question is about the stretch with the largest first estimate: below it, each of its integers, above
+    it. Everyone answers once.
+    """
+
+    domain: Integers
+    epsilon: Any
+    first: int
+    stretches: int = 4
+    method: str = "grr"
+
+    def __post_init__(self) -> None:
+        check_integer("stretches", "refine", self.stretches, 2, self.domain.size // 2)
+
+    def _edges(self) -> list[int]:
+        low, size = self.domain.low, self.domain.size
+        return [low + size * i // self.stretches for i in range(1, self.stretches)]
+
+    def _coarse(self) -> Mechanism:
+        return build(self.method, Bins(self.domain, self._edges()), epsilon=self.epsilon)
+
+    def fine(self, stretch: int) -> Mechanism:
+        """The second question."""
+        ends = [self.domain.low, *self._edges(), self.domain.high + 1]
+        inside = range(ends[stretch], ends[stretch + 1] + 1)
+        edges = [edge for edge in inside if self.domain.low < edge <= self.domain.high]
+        return build(self.method, Bins(self.domain, edges), epsilon=self.epsilon)
+
+    def start(self) -> Round:
+        return Round((Arm("stretch", self._coarse()),), quota=self.first)
+
+    def advance(self, history: History) -> Round | Estimates:
+        (coarse_tally,), *later = history
+        coarse = coarse_tally.mechanism.estimate(coarse_tally)
+        fine = self.fine(int(np.argmax(coarse.values)))
+        if not later:
+            return Round((Arm("value", fine),))
+        return {"stretch": coarse, "value": fine.estimate(later[0][0])}

@@ -1,0 +1,86 @@
+"""A whole protocol on answers that are known: what would we have learned?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.coins import TapeCoins
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.rational import FINE, UNIT
+from sottovoce.core.round import Estimates, History, Protocol, Round
+from sottovoce.fast.words import WordStream
+from sottovoce.protocols.history import current
+
+
+def simulate(protocol: Protocol, answers: Any, *, seed: int | None = None, history: History = ()) -> Estimates:
+    """Run a protocol: each participant is put into one round and one arm by coins, and answers once.
+
+    With a `history` the protocol goes on after those rounds; `answers` are then the participants who are left.
+    """
+    done = list(history)
+    stage = current(protocol, done)
+    waiting = _order(answers, seed)
+    while isinstance(stage, Round):
+        asked = len(waiting) if stage.quota is None else stage.quota
+        if asked > len(waiting) or not asked:
+            raise ParameterError(
+                f"Round {len(done) + 1} waits for {max(asked, 1)} participants; {len(waiting)} are left of"
+                f" {len(answers)}."
+            )
+        now, waiting = waiting[:asked], waiting[asked:]
+        done.append(_ask(stage, answers, now, None if seed is None else seed + 7919 * (len(done) + 1)))
+        stage = current(protocol, done)
+    return stage
+
+
+def play_round(stage: Round, answers: Any, *, seed: int | None = None) -> tuple[Any, ...]:
+    """One round in which all of these participants answer: its tallies."""
+    return _ask(stage, answers, np.arange(len(answers)), seed)
+
+
+def _stream(seed: int | None, words: int = 2) -> WordStream:
+    return WordStream.secure(words) if seed is None else WordStream.seeded(words, seed)
+
+
+def _order(answers: Any, seed: int | None) -> NDArray[np.int64]:
+    """A random order of the participants, by words that know nothing of the answers."""
+    return np.argsort(_stream(seed).rows(0, len(answers))[:, 0], kind="stable")
+
+
+def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None) -> tuple[Any, ...]:
+    arms = _assign(stage, len(who), None if seed is None else seed + 1)
+    tallies = []
+    for place, arm in enumerate(stage.arms):
+        chosen = who[arms == place]
+        values = _take(answers, chosen)
+        own_seed = None if seed is None else seed + 2 + place
+        tallies.append(arm.mechanism.tally(arm.mechanism.privatize(values, seed=own_seed)))
+    return tuple(tallies)
+
+
+def _assign(stage: Round, participants: int, seed: int | None) -> NDArray[np.int64]:
+    """`Round.assign` for everyone: the same arms as its coins would give."""
+    stream = _stream(seed)
+    tickets = stream.rows(0, participants)[:, 0] >> np.uint64(64 - FINE)
+    rejected = np.flatnonzero(tickets >= UNIT - UNIT % stage.weight)
+    starts = np.cumsum([arm.weight for arm in stage.arms])
+    arms = np.searchsorted(starts, tickets % np.uint64(stage.weight), side="right")
+    for place in rejected:
+        coins = TapeCoins(stream.rows(int(place), 1).tobytes(), stream.overflow(int(place)))
+        coins.begin(1)
+        arms[place] = stage.assign(coins)
+    return arms
+
+
+def _take(answers: Any, chosen: NDArray[np.int64]) -> Sequence[Any] | NDArray[Any]:
+    """The answers of the chosen participants; the rows of a table become records."""
+    if hasattr(answers, "iloc"):
+        part = answers.iloc[chosen]
+        return list(part.to_dict("records")) if part.ndim == 2 else part.to_numpy()
+    if isinstance(answers, np.ndarray):
+        return answers[chosen]
+    return [answers[int(i)] for i in chosen]

@@ -1,0 +1,228 @@
+"""One contract for every mechanism, exact checks first.
+
+`check_mechanism` raises `AssertionError` with one sentence at the first thing that does not hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core import codec
+from sottovoce.core.channel import Channel, Contrast, Rates
+from sottovoce.core.channel.base import Words
+from sottovoce.core.coins import SeededCoins, TapeCoins
+from sottovoce.core.domain import Integers
+from sottovoce.core.errors import ReportError, TooLargeError
+from sottovoce.core.exact import law
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import MAX_EPSILON
+from sottovoce.core.rational import within
+from sottovoce.estimate.coverage import coverage
+from sottovoce.estimate.frequency import evidence
+from sottovoce.fast.batch import draw
+from sottovoce.fast.words import WordStream
+from sottovoce.privacy.audit import audit
+from sottovoce.tally.stream import to_arrow
+from sottovoce.tally.tally import Tally
+from sottovoce.testing.statistics import check_rate
+
+WASTE = 1e-6
+MAX_ENUMERATED = 8
+
+
+def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_000) -> None:
+    """Everything a mechanism must keep."""
+    check_privacy(mechanism)
+    for small in small_instances(mechanism):
+        check_law(small)
+        check_estimator(small)
+    check_spec(mechanism)
+    check_messages(mechanism, seed)
+    check_fast_is_scalar(mechanism, seed)
+    check_tallies(mechanism, seed)
+    check_intervals(mechanism)
+    check_drawn_rates(mechanism, seed, reports)
+
+
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise AssertionError(sentence)
+
+
+def small_instances(mechanism: Mechanism) -> Iterator[Mechanism]:
+    """The mechanism itself where it can be enumerated, and small instances of its channel."""
+    channels = list(mechanism.channel.miniatures())
+    if mechanism.channel.inputs <= MAX_ENUMERATED and not mechanism.channel.publics:
+        channels.append(mechanism.channel)
+    for channel in channels:
+        statistic = mechanism.statistic if channel.outputs is not None else "supports"
+        yield Mechanism(mechanism.name, Integers(0, channel.inputs - 1), channel, Decimal(MAX_EPSILON), statistic)
+
+
+def check_privacy(mechanism: Mechanism) -> None:
+    """The audit holds, and no budget is wasted."""
+    certificate = audit(mechanism)
+    _require(certificate.ok, str(certificate))
+    _require(within(mechanism.ratio, mechanism.claimed), "The ratio exceeds e**epsilon.")
+    _require(
+        mechanism.epsilon >= float(mechanism.claimed) - WASTE,
+        f"{mechanism.name} wastes budget: epsilon {mechanism.epsilon!r} of {mechanism.claimed}.",
+    )
+
+
+def check_law(mechanism: Mechanism) -> None:
+    """Law and closed forms agree, exactly, and the alphabet does not depend on the input."""
+    channel = mechanism.channel
+    try:
+        laws = {code: law(channel, code) for code in channel.codes()}
+    except TooLargeError:
+        return
+    alphabets = {frozenset(one) for one in laws.values()}
+    _require(len(alphabets) == 1, "The alphabet of the reports depends on the input.")
+    ids = len({words for words, _ in next(iter(alphabets))})
+    for code, one in laws.items():
+        _require(sum(one.values()) == 1, f"The law of code {code} does not sum to one.")
+        for (words, report), probability in one.items():
+            _require(channel.contains(report), "A drawn report is not in the alphabet.")
+            _require(probability * ids == channel.likelihood(report, code, words), "The likelihood is not the law.")
+
+
+def scalar_cells(mechanism: Mechanism, words: Words, report: int) -> NDArray[np.int64]:
+    """The tally cells of one report, by the scalar definition of its statistic."""
+    if mechanism.statistic == "outputs":
+        return np.eye(mechanism.cells, dtype=np.int64)[report]
+    codes = mechanism.channel.codes()
+    return np.array([mechanism.channel.supports(report, code, words) for code in codes], np.int64)
+
+
+def check_estimator(mechanism: Mechanism) -> None:
+    """Mean and variance of the shipped estimator of one report, over the enumerated law, are what is claimed."""
+    channel = mechanism.channel
+    for code in channel.codes():
+        mean = np.zeros(channel.inputs)
+        square = np.zeros(channel.inputs)
+        for (words, report), probability in law(channel, code).items():
+            values = evidence(mechanism, 1, scalar_cells(mechanism, words, report)).values()
+            mean += float(probability) * values
+            square += float(probability) * values**2
+        truth = np.eye(channel.inputs)[code]
+        scale = float(np.sqrt(square.max()))
+        _require(float(np.abs(mean - truth).max()) < 1e-9 * scale, f"The estimate is biased for code {code}.")
+        predicted = mechanism.variance(truth, 1, target="sample")
+        error = float(np.abs(square - mean**2 - predicted).max())
+        _require(error < 1e-9 * scale**2, f"The predicted variance is not that of the law for code {code}.")
+
+
+def check_spec(mechanism: Mechanism) -> None:
+    """The specification is complete."""
+    again = Mechanism.from_spec(mechanism.spec())
+    _require(again == mechanism and again.fingerprint == mechanism.fingerprint, "The specification loses something.")
+
+
+def _some_values(mechanism: Mechanism, seed: int, count: int) -> list[object]:
+    """Values spread over the domain."""
+    labels = mechanism.domain.labels()
+    return [labels[(seed + 7919 * i) % len(labels)] for i in range(count)]
+
+
+def check_messages(mechanism: Mechanism, seed: int) -> None:
+    """Messages have one length; what no participant can have sent is refused."""
+    width = codec.ID_BYTES + codec.payload_bytes(mechanism.channel)
+    coins = SeededCoins(seed)
+    for value in _some_values(mechanism, seed, 50):
+        try:
+            message = mechanism.randomize(value, coins)
+        except ValueError:
+            continue  # labels of views are texts about a raw answer, not answers
+        _require(len(message) == width, "The length of a message varies.")
+        _, report = codec.split(mechanism.channel, message)
+        _require(codec.encode(mechanism.channel, report) == message[codec.ID_BYTES :], "A report has two encodings.")
+        for wrong in (message[:-1], message + b"\0", b""):
+            _require(_refused(mechanism.channel, wrong), "A message of another length is accepted.")
+    if mechanism.channel.payload_bits % 8:
+        spare = bytes(codec.ID_BYTES) + b"\xff" * (width - codec.ID_BYTES)
+        _require(_refused(mechanism.channel, spare), "Spare bits of a payload may be set.")
+
+
+def _refused(channel: Channel, message: bytes) -> bool:
+    try:
+        codec.split(channel, message)
+    except ReportError:
+        return True
+    return False
+
+
+def check_fast_is_scalar(mechanism: Mechanism, seed: int, count: int = 40) -> None:
+    """The kernels give the reports of the scalar sampler from the same words."""
+    codes = np.arange(seed, seed + count, dtype=np.uint32) % mechanism.channel.inputs
+    stream = WordStream.seeded(mechanism.words, seed)
+    batch = draw(mechanism, codes, stream, threads=2, chunk_bytes=8 * mechanism.words * 7)
+    for place, report in enumerate(batch):
+        coins = TapeCoins(stream.rows(place, 1).tobytes(), stream.overflow(place))
+        words, expected = mechanism.draw(int(codes[place]), coins)
+        _require(report == expected, f"Report {place} of a batch is not that of the scalar sampler.")
+        if batch.public is not None:
+            _require(tuple(int(w) for w in batch.public[place]) == words, "The public words of a batch differ.")
+
+
+def check_tallies(mechanism: Mechanism, seed: int, count: int = 60) -> None:
+    """Tallies merge in any order; rows, bytes and object agree; kernels count like the scalar definition."""
+    codes = np.arange(seed, seed + count, dtype=np.uint32) % mechanism.channel.inputs
+    batch = draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))
+    whole = mechanism.tally(batch)
+    a, b, c = (mechanism.tally(batch[i::3]) for i in range(3))
+    empty = Tally.empty(mechanism)
+    _require((a + b) + c == a + (b + c) == c + a + b == whole == whole + empty, "Tallies do not merge.")
+    _require(Tally.from_bytes(whole.to_bytes(), mechanism=mechanism) == whole, "A tally's bytes lose something.")
+    _require(Tally.from_rows(mechanism, [*a.to_rows(), *b.to_rows(), *c.to_rows()]) == whole, "Rows lose something.")
+    _require(mechanism.tally_batches([to_arrow(batch[:7]), to_arrow(batch[7:])]) == whole, "Arrow batches differ.")
+    cells = np.zeros(mechanism.cells, np.int64)
+    for place, report in enumerate(batch):
+        words = (0, 0) if batch.public is None else (int(batch.public[place, 0]), int(batch.public[place, 1]))
+        cells += scalar_cells(mechanism, words, report)
+    _require(bool((cells == whole.cells).all()), "The tally kernel does not count like the scalar definition.")
+
+
+def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
+    """Exact intervals cover, computed from the law."""
+    if not isinstance(mechanism.channel.rates(), (Rates, Contrast)) or mechanism.channel.rates_vary:
+        return
+    for share in (0.0, 0.05, 0.5):
+        for target in ("population", "sample"):
+            covered = coverage(mechanism, n, share, "exact", target)
+            _require(covered >= 0.95 - 1e-9, f"The exact interval for the {target} covers {covered:.4f} at {share}.")
+
+
+def check_drawn_rates(mechanism: Mechanism, seed: int, reports: int) -> None:
+    """Drawn reports have the rates of the law, and enough of them to notice a rate that is 30 % off."""
+    for what, rate, supported in _rate_checks(mechanism):
+        count = min(max(reports, math.ceil(2000 / float(min(rate, 1 - rate)))), 2_000_000)
+        holder = np.zeros(count, np.uint32)
+        batch = draw(mechanism, holder, WordStream.seeded(mechanism.words, seed))
+        cells = mechanism.tally(batch).cells
+        check_rate(f"{mechanism.name}, {what}", supported(cells, count), count, float(rate))
+
+
+def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[NDArray[np.int64], int], int]]]:
+    """Rates of the first and the last code when everyone holds the first."""
+    rates = mechanism.channel.rates()
+    last = mechanism.channel.inputs - 1
+
+    def supports(code: int) -> Callable[[NDArray[np.int64], int], int]:
+        def count(cells: NDArray[np.int64], n: int) -> int:
+            found = evidence(mechanism, n, cells)
+            return int((found.counts if hasattr(found, "counts") else found.plus)[code])  # type: ignore[attr-defined]
+
+        return count
+
+    if isinstance(rates, Rates) and not mechanism.channel.rates_vary:
+        return [("own support", rates.own, supports(0)), ("other support", rates.other, supports(last))]
+    if isinstance(rates, Contrast):
+        return [("own support", rates.plus_own, supports(0))]
+    return []
