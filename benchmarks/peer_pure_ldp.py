@@ -1,7 +1,7 @@
 """pure-ldp 1.2.0, called the way its documentation does: one ``privatise`` per person.
 
 It offers no batch call on the client (``encode_string`` of its internal Hadamard classes is the same loop,
-and measured slower); on the server ``aggregate_all`` is its batch call. What a fair comparison must know:
+and was no faster); on the server ``aggregate_all`` is its batch call. What a fair comparison must know:
 
 * The default index mapper subtracts 1, so that with codes from 0 the code 0 becomes index -1 and is
   reported as such. An identity mapper is passed, at the same cost as the default.

@@ -46,7 +46,6 @@ def clock(call: Callable[[], object], loops: int = 1) -> float:
     """
     total = 0.0
     for _ in range(loops):
-        gc.collect()
         gc.disable()
         start = time.perf_counter()
         result = call()

@@ -16,7 +16,7 @@ from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.hashing import id_bytes
-from sottovoce.core.params import check_epsilon, check_integer, decimal_text
+from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.rational import float_up, loss, within
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
@@ -44,23 +44,26 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
-        check_integer("version", self.name, self.version, 1, 1)
+        if type(self.version) is not int or self.version != 1:
+            raise SpecError(f"This package knows version 1 of a mechanism. Got {self.version!r:.20}.")
         if self.guarantee not in GUARANTEES:
             raise SpecError(f"A guarantee is one of {', '.join(GUARANTEES)}. Got {self.guarantee!r}.")
         if self.statistic not in STATISTICS:
             raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r}.")
         if self.domain.size != self.channel.inputs or not self.channel.takes_every_code:
             # A value without a code would be answered differently in kind, or not at all: silence tells.
-            codes = "a continuum of" if self.domain.size is None else self.domain.size
+            codes = "a continuum of" if self.domain.size is None else count_text(self.domain.size)
+            taken = "" if self.channel.takes_every_code else "not all of "
             raise MismatchError(
-                f"A domain of {codes} codes does not fit a {self.channel.kind} channel of {self.channel.inputs} codes."
+                f"A domain of {codes} codes does not fit a {self.channel.kind} channel, which takes"
+                f" {taken}{count_text(self.channel.inputs)} codes."
             )
         if self.statistic == "outputs" and self.channel.outputs is None:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
         if self.statistic == "supports" and self.channel.rates() is None:
             raise SpecError("The reports of this channel support no codes, so supports cannot be counted.")
         if self.cells > MAX_CELLS:
-            raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {self.cells}.")
+            raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
         if self.guarantee == "pure" and not within(self.ratio, self.claimed):
             raise PrivacyError(
                 f"This {self.name} channel has epsilon {self.epsilon:.6g}, more than the {self.claimed} it claims."
@@ -115,7 +118,7 @@ class Mechanism:
     def answer_from(self, memo: int, coins: Coins | None = None) -> bytes:
         """A fresh message of a device that remembers its memo."""
         stages = self.channel.stages
-        if stages is None or not stages[0].contains(memo):
+        if stages is None or type(memo) is not int or not stages[0].contains(memo):
             raise PrivacyError(f"This is no memo of {self.name}.")
         source = coins if coins is not None else SystemCoins()
         source.begin(stages[1].words + 2)

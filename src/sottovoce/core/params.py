@@ -67,6 +67,11 @@ def check_integer(name: str, owner: str, value: object, low: int, high: int) -> 
     return number
 
 
+def count_text(count: int) -> str:
+    """A count for an error's sentence; Python refuses to print the decimals of very long integers."""
+    return str(count) if count < 1 << 64 else f"at least 2**{count.bit_length() - 1}"
+
+
 def check_fraction(name: str, owner: str, value: object) -> Fraction:
     """A finite number, exactly."""
     return Fraction(check_decimal(name, owner, value))

@@ -35,10 +35,12 @@ class Bits(Channel):
     ones: int = 1
 
     def __post_init__(self) -> None:
-        check_integer("k", self.kind, self.k, 1 if self.encoding != "onehot" else 2, 1 << 24)
+        # What is kept is what was checked: NumPy's integers would overflow in the closed forms.
+        least = 1 if self.encoding != "onehot" else 2
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, least, 1 << 24))
         if self.encoding not in ENCODINGS:
             raise reject("encoding", self.kind, f"one of {', '.join(ENCODINGS)}", self.encoding)
-        check_integer("ones", self.kind, self.ones, 0, self.k)
+        object.__setattr__(self, "ones", check_integer("ones", self.kind, self.ones, 0, self.k))
         if self.encoding == "mask":
             check_integer("k", self.kind, self.k, 1, MAX_MASK if self.rates_vary else 1 << 12)
         if self.encoding != "mask" and self.ones != 1:
@@ -46,8 +48,10 @@ class Bits(Channel):
         for name, value in (("p", self.p), ("q", self.q)):
             if isinstance(value, tuple) and len(value) != self.k:
                 raise reject(name, self.kind, f"one probability, or one for each of the {self.k} bits", value)
-            for num in value if isinstance(value, tuple) else (value,):
-                check_units(name, self.kind, num)
+            if isinstance(value, tuple):
+                object.__setattr__(self, name, tuple(check_units(name, self.kind, num) for num in value))
+            else:
+                object.__setattr__(self, name, check_units(name, self.kind, value))
         if self.rates_vary:
             for p, q in zip(self._each(self.p), self._each(self.q), strict=True):
                 check_informative(self.kind, units(p), units(q))
@@ -126,7 +130,8 @@ class Bits(Channel):
     def _even_ratio(self, p: Fraction, q: Fraction) -> Fraction:
         """All positions alike: only how many may rise and fall matters."""
         if self.encoding != "mask":
-            return bits_ratio([p, p], [q, q], self.encoding, 1)
+            some = min(self.k, 2)  # with a single bit no two codes can set different ones
+            return bits_ratio([p] * some, [q] * some, self.encoding, 1)
         if self.ones:
             return bits_ratio([p, p], [q, q], "onehot", 1) ** min(self.ones, self.k - self.ones)
         return bits_ratio([p], [q], "mask", 0) ** self.k

@@ -54,11 +54,12 @@ class HadamardSets:
     groups: int
 
     def __post_init__(self) -> None:
-        check_integer("order", self.kind, self.order, 2, 1 << 24)
-        check_integer("groups", self.kind, self.groups, 1, 1 << 24)
+        object.__setattr__(self, "order", check_integer("order", self.kind, self.order, 2, 1 << 24))
+        object.__setattr__(self, "groups", check_integer("groups", self.kind, self.groups, 1, 1 << 24))
         if self.order & (self.order - 1):
             raise reject("order", self.kind, "a power of two", self.order)
-        check_integer("codes", self.kind, self.codes, 2, self.groups * (self.order - 1))
+        most = self.groups * (self.order - 1)
+        object.__setattr__(self, "codes", check_integer("codes", self.kind, self.codes, 2, most))
 
     @property
     def outputs(self) -> int:
@@ -126,7 +127,7 @@ class Block(Channel):
     inside: int
 
     def __post_init__(self) -> None:
-        check_units("inside", self.kind, self.inside)
+        object.__setattr__(self, "inside", check_units("inside", self.kind, self.inside))
         check_informative(self.kind, units(self.inside), Fraction(self.sets.size, self.sets.outputs))
 
     @property

@@ -12,6 +12,7 @@ from sottovoce.core.channel.bits import Bits, bits_ratio
 from sottovoce.core.channel.table import Table
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
+from sottovoce.core.params import count_text
 from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, take
 
@@ -28,11 +29,11 @@ class _Composed(Channel):
     second: Channel
 
     def __post_init__(self) -> None:
-        reports = self.first.outputs if self.first.outputs is not None else 1 << self.first.payload_bits
+        reports = _reports(self.first)
         if reports != self.second.inputs:
             raise ParameterError(
                 f"In a {self.kind} channel the reports of the first are the codes of the second:"
-                f" {reports} reports, {self.second.inputs} codes."
+                f" {count_text(reports)} reports, {count_text(self.second.inputs)} codes."
             )
         if not self.second.takes_every_code:
             raise ParameterError(f"In a {self.kind} channel the second must take every report of the first.")
@@ -45,6 +46,10 @@ class _Composed(Channel):
 
     def codes(self) -> Iterable[int]:
         return self.first.codes()
+
+    @property
+    def takes_every_code(self) -> bool:
+        return self.first.takes_every_code
 
     @property
     def words(self) -> int:
@@ -73,10 +78,10 @@ class _Composed(Channel):
         return self.second.contains(report)
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
-        between = range(self.second.inputs)
+        between = filter(self.first.contains, range(self.second.inputs))  # a likelihood is defined on reports only
         if self._terms > MAX_CELLS:
             raise TooLargeError(
-                f"The law of this {self.kind} channel sums over {self._terms} products for each report."
+                f"The law of this {self.kind} channel sums over {count_text(self._terms)} products for each report."
             )
         return sum(
             (self.first.likelihood(m, code) * self.second.likelihood(report, m, public) for m in between),
@@ -90,14 +95,12 @@ class _Composed(Channel):
         return self.second.inputs * sum(inner)
 
     def _ratio_by_entry(self) -> Fraction:
-        reports = 1 << self.second.payload_bits if self.second.outputs is None else self.second.outputs
-        if self.publics or self.inputs * self._terms * reports > MAX_CELLS:
+        if self.publics or _products(self) > MAX_CELLS:
             raise TooLargeError(
                 f"This {self.kind} channel has no closed form for its ratio, and is too large to sum up."
             )
         worst = Fraction(1)
-        for report in filter(self.second.contains, range(reports)):
-            column = [self.likelihood(report, code) for code in self.codes()]
+        for column in zip(*_matrix(self), strict=True):
             if max(column) and not min(column):
                 raise PrivacyError(
                     f"A {self.kind} channel with different supports gives no privacy: the ratio is infinite."
@@ -113,6 +116,33 @@ class _Composed(Channel):
     def from_fields(cls: type[C], fields: Spec) -> C:
         first, second = take(fields, cls.kind, ("first", "second"))
         return cls(channel_from_spec(first), channel_from_spec(second))
+
+
+def _reports(channel: Channel) -> int:
+    """How many numbers of the channel's width there are, reports or not."""
+    return channel.outputs if channel.outputs is not None else 1 << channel.payload_bits
+
+
+def _matrix(channel: Channel) -> list[list[Fraction]]:
+    """The law, one row per code. Compositions are multiplied up once, however deep they are nested."""
+    if isinstance(channel, _Composed):
+        first, columns = _matrix(channel.first), list(zip(*_matrix(channel.second), strict=True))
+        return [
+            [sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in first
+        ]
+    reports = range(_reports(channel))
+    return [
+        [channel.likelihood(y, code) if channel.contains(y) else Fraction(0) for y in reports]
+        for code in channel.codes()
+    ]
+
+
+def _products(channel: Channel) -> int:
+    """The work of `_matrix`."""
+    cells = channel.inputs * _reports(channel)
+    if isinstance(channel, _Composed):
+        return cells * channel.second.inputs + _products(channel.first) + _products(channel.second)
+    return cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +162,7 @@ class Then(_Composed):
             type(self)(first, second)
             for first in self.first.miniatures()
             for second in (self.second, *self.second.miniatures())
-            if (first.outputs or 1 << first.payload_bits) == second.inputs
+            if _reports(first) == second.inputs
         )
 
 
@@ -186,7 +216,7 @@ class Chain(_Composed):
 
     def rates(self, code: int = 0) -> Rates | None:
         rates = self._bit_rates()
-        return rates[code] if rates else None
+        return rates[code] if rates and code < len(rates) else None  # no bit stands for the last optional code
 
     @property
     def rates_vary(self) -> bool:

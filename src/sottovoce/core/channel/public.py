@@ -41,8 +41,10 @@ class HashMap:
     def __post_init__(self) -> None:
         if self.bits not in (4, 6, 8, WORD):
             raise reject("bits", self.kind, "64 (4, 6 or 8 in proofs)", self.bits)
-        check_integer("k", self.kind, self.k, 2, 1 << self.bits // 2)
-        check_integer("g", self.kind, self.g, 2, 1 << min(20, self.bits // 2))
+        half = int(self.bits) // 2
+        object.__setattr__(self, "bits", 2 * half)
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, 1 << half))
+        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, 1 << min(20, half)))
 
     @property
     def inputs(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import count_text
 
 
 def categories(owner: str, domain: Domain, largest: int = 1 << 24) -> int:
@@ -12,6 +13,6 @@ def categories(owner: str, domain: Domain, largest: int = 1 << 24) -> int:
     if size is None or not 2 <= size <= largest:
         raise ParameterError(
             f"The 'domain' parameter of {owner} must have from 2 to {largest} codes."
-            f" Got {'a continuum' if size is None else size}."
+            f" Got {'a continuum' if size is None else count_text(size)}."
         )
     return size

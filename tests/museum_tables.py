@@ -1,0 +1,148 @@
+"""Tables of published formulas, right and wrong, for the museum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from scipy.optimize import linprog
+
+from sottovoce.core.channel import Table
+from sottovoce.core.rational import UNIT, floor_unit, odds
+
+
+def table(rows: Sequence[Sequence[Fraction | float]]) -> Table:
+    """Integer weights near the given probabilities; what rounding leaves over goes to the largest of a row."""
+    result = []
+    for row in rows:
+        total = sum(map(Fraction, row))
+        weights = [floor_unit(Fraction(p) / total) for p in row]
+        weights[weights.index(max(weights))] += UNIT - sum(weights)
+        result.append(weights)
+    return Table(result)
+
+
+def budget(epsilon: float | str) -> Fraction:
+    """e**epsilon, a trifle low, so that rounding to a table does not exceed it."""
+    return odds(Decimal(str(epsilon)) - Decimal("1e-12"))
+
+
+def group_nprr(epsilon: str, k: int, groups: int, *, neutral: str) -> Table:
+    """Group-means, Algorithm 3 with NPRR and the allocation of Theorem 3.
+
+    neutral "published": where the group changed, the value 0 is perturbed; "uniform": the corrected report.
+    """
+    e2 = budget(epsilon)
+    e1 = e2 / ((k + 1) * e2 / (e2 + k))
+    stay = e1 / (e1 + groups - 1)
+    move = 1 / (e1 + groups - 1)
+    zero = [Fraction((k // 2 == y) + ((k + 1) // 2 == y), 2) for y in range(k + 1)]  # 0 lies on the grid, or between
+
+    def perturbed(rounded: Sequence[Fraction], y: int) -> Fraction:
+        return (rounded[y] * e2 + 1 - rounded[y]) / (e2 + k)
+
+    def entry(code: tuple[int, int], output: tuple[int, int]) -> Fraction:
+        (g, v), (h, y) = code, output
+        if g == h:
+            return stay * perturbed([Fraction(v == level) for level in range(k + 1)], y)
+        return move * (perturbed(zero, y) if neutral == "published" else Fraction(1, k + 1))
+
+    cells = list(product(range(groups), range(k + 1)))
+    return table([[entry(code, output) for output in cells] for code in cells])
+
+
+def group_nprr_loss(epsilon: float, k: int) -> float:
+    """Erratum 1: the exact loss of the published allocation."""
+    return 2 * epsilon - math.log((k + 1) * math.exp(epsilon) / (math.exp(epsilon) + k))
+
+
+def aaa(epsilon: float, steps: int, reach: int, *, tails: bool, floor: float = 1e-6, decay: float = 0.5) -> Table:
+    """AAA, Eq. (14) of the paper for a normal prior, with the unbiasedness of Eq. (10) put back.
+
+    The window of noise is -reach..reach around each of steps + 1 inputs. The paper's q are positive: `floor`.
+    With `tails` the geometric tails of Eq. (12) are kept, as far as the widest window, where all that is left is
+    collected (post-processing); without them they are cut off, as in the released code.
+    """
+    inputs, window = range(steps + 1), range(-reach, reach + 1)
+    place = {(i, j): n for n, (i, j) in enumerate(product(inputs, window))}
+    mass, mean, square = (sum((reach + t) ** power * decay**t for t in range(200)) for power in range(3))
+    prior = [math.exp(-2 * (2 * i / steps - 1) ** 2) for i in inputs]
+    cost = [prior[i] * (square if abs(j) == reach else j * j) for i, j in place]
+    ratios = []
+    for (i, j), other in product(place, inputs):
+        if other != i and (other, i + j - other) in place:
+            row = np.zeros(len(place))
+            row[place[i, j]], row[place[other, i + j - other]] = 1, -math.exp(epsilon)
+            ratios.append(row)
+    equal = np.zeros((2 * len(inputs), len(place)))
+    for (i, j), n in place.items():
+        outer = abs(j) == reach
+        equal[i, n] = mass if outer else 1
+        equal[len(inputs) + i, n] = math.copysign(mean, j) if outer else j
+    sums = [1] * len(inputs) + [0] * len(inputs)
+    q = linprog(cost, np.array(ratios), np.zeros(len(ratios)), equal, sums, bounds=(floor, 1), method="highs").x
+    rows = []
+    for i in inputs:
+        row = [0.0] * (steps + 2 * reach + 1)
+        for j in range(-reach - 200, reach + 201) if tails else window:
+            inner = max(-reach, min(reach, j))
+            output = max(0, min(len(row) - 1, i + j + reach))
+            row[output] += q[place[i, inner]] * decay ** abs(j - inner)
+        rows.append(row)
+    return table(rows)
+
+
+def laplace(epsilon: str, inputs: int, *, scale: str = "1") -> Table:
+    """Two-sided geometric noise on a grid of inputs over [-1, 1], clamped; `scale` multiplies what is right."""
+    step = budget(str(Decimal(epsilon) / (Decimal(scale) * (inputs - 1))))
+    return table([geometric_row(1 / step, i, inputs, 3 * inputs) for i in range(inputs)])
+
+
+def geometric_row(decay: Fraction, centre: int, offset: int, outputs: int) -> list[Fraction]:
+    """Clamped geometric noise around an output; all that lies beyond an end is collected there."""
+    decay = decay.limit_denominator(1 << 60)
+    row = [decay ** abs(y - offset - centre) * (1 - decay) for y in range(outputs)]
+    row[0], row[-1] = row[0] / (1 - decay), row[-1] / (1 - decay)
+    return row
+
+
+def histogram_encoding(epsilon: str, scale: Decimal) -> Table:
+    """Two categories, one-hot, Laplace noise of this scale on each entry, on a grid of a quarter, clamped."""
+    quarter = Decimal(1) / (4 * scale) - Decimal("1e-13")
+    decay = 1 / odds(quarter)
+    rows = []
+    for code in range(2):
+        sides = [geometric_row(decay, 4 * (code == entry), 4, 13) for entry in range(2)]
+        rows.append([a * b for a, b in product(*sides)])
+    return table(rows)
+
+
+def answer_at_random(p: Fraction) -> Table:
+    """The truth with probability p, else a fair coin."""
+    return table([[(1 + p) / 2, (1 - p) / 2], [(1 - p) / 2, (1 + p) / 2]])
+
+
+def flip(p: Fraction) -> Table:
+    """The truth with probability p, else the contrary."""
+    return table([[p, 1 - p], [1 - p, p]])
+
+
+def rounding(levels: int) -> Table:
+    """Unbiased rounding of 2 levels - 1 inputs to a grid of half as many: sure on it, a fair coin between."""
+    half = UNIT // 2
+    rows = []
+    for code in range(2 * levels - 1):
+        row = [0] * levels
+        row[code // 2] += half
+        row[-(-code // 2)] += half
+        rows.append(row)
+    return Table(rows)
+
+
+def unequal_supports(k: int) -> Table:
+    """A band matrix: far outputs are impossible."""
+    return table([[max(0, 2 - abs(x - y)) for y in range(k)] for x in range(k)])

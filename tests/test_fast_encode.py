@@ -1,0 +1,159 @@
+"""Batches accept what the domain accepts; one answer outside refuses them all, before a coin is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sottovoce as sv
+from sottovoce.core.domain import Bins, Categories, Integers
+from sottovoce.core.errors import DomainError
+from sottovoce.fast.batch import privatize
+from sottovoce.fast.encode import encode
+from sottovoce.fast.words import WordStream
+
+NUMBERS = Integers(-3, 6)
+NAMES = Categories(["red", "green", "blue"])
+YEARS = Categories([2001, -5, 1999, 2**53])
+
+GOOD = [
+    (NUMBERS, [-3, 6, 0]),
+    (NUMBERS, range(-3, 7)),
+    (NUMBERS, np.array([-3, 6, 0])),
+    (NUMBERS, np.array([-3, 6, 0], np.int8)),
+    (NUMBERS, np.array([0, 6], np.uint8)),
+    (NUMBERS, np.array([0, 6], np.uint64)),
+    (NUMBERS, np.array([-3, 6, 0], ">i4")),
+    (NUMBERS, np.arange(-3, 7)[::2]),
+    (NUMBERS, pd.Series([5, -3, 6])),
+    (NUMBERS, pd.Series([5, -3, 6], dtype="Int64")),
+    (NUMBERS, pd.Categorical([5, -3, 5])),
+    (NUMBERS, pa.array([5, -3, 6])),
+    (NUMBERS, [np.int64(3), 2]),
+    (NUMBERS, iter([1, 2])),
+    (NAMES, ["blue", "red"]),
+    (NAMES, ("blue", "red")),
+    (NAMES, np.array(["blue", "red"])),
+    (NAMES, np.array(["blue", "red"], dtype=object)),
+    (NAMES, pd.Series(["blue", "red"])),
+    (NAMES, pd.Series(["blue", "red"], dtype="category")),
+    (NAMES, pa.array(["blue", "red"])),
+    (NAMES, [np.str_("green")]),
+    (YEARS, [1999, 2001]),
+    (YEARS, np.array([2**53, -5, 1999, 2001])),
+    (YEARS, np.array([2**53, 1999], np.uint64)),
+    (Bins(Integers(0, 9), [3, 7]), np.array([0, 3, 9])),
+    (Integers(0, 2**32 - 1), np.array([2**32 - 1, 0])),
+]
+
+
+@pytest.mark.parametrize(("domain", "values"), GOOD, ids=range(len(GOOD)))
+def test_batches_encode_like_the_domain(domain: Any, values: Any) -> None:
+    listed = list(values)
+    codes = encode(domain, iter(listed) if hasattr(values, "__next__") else values)
+    plain = [value.as_py() if isinstance(value, pa.Scalar) else value for value in listed]
+    assert codes.dtype == np.uint32 and codes.tolist() == [domain.encode(value) for value in plain]
+
+
+def test_an_empty_batch_is_empty() -> None:
+    for domain in (NUMBERS, NAMES, YEARS):
+        for values in ([], (), np.array([], np.int64), np.array([], object), pd.Series([], dtype=object)):
+            assert encode(domain, values).shape == (0,)
+    for name in sv.names():
+        mechanism = sv.mechanism(name, Integers(0, 9), epsilon=1)
+        batch = privatize(mechanism, [])
+        assert len(batch) == 0 and len(list(batch)) == 0
+
+
+long_list = np.zeros(200_000, np.int64)
+long_list[150_000] = 7
+long_list[-1] = -4
+
+BAD = [  # domain, values, how many are refused, the first of them
+    (NUMBERS, [1.0, 2], 1, 0),
+    (NUMBERS, [2, 1.0], 1, 1),
+    (NUMBERS, np.array([1.0, 2.0]), 2, 0),
+    (NUMBERS, [1, True], 1, 1),
+    (NUMBERS, [True, 1], 1, 0),
+    (NUMBERS, np.array([True, False]), 2, 0),
+    (NUMBERS, [0, float("nan"), None], 2, 1),
+    (NUMBERS, np.array([np.nan]), 1, 0),
+    (NUMBERS, ["1", 2], 1, 0),
+    (NUMBERS, np.array(["1", "2"]), 2, 0),
+    (NUMBERS, np.array([b"1"]), 1, 0),
+    (NUMBERS, [[1], [2]], 2, 0),
+    (NUMBERS, [-4, 0, 6], 1, 0),
+    (NUMBERS, [-3, 0, 7], 1, 2),
+    (NUMBERS, np.array([-4, 0, 6]), 1, 0),
+    (NUMBERS, np.array([-3, 0, 7]), 1, 2),
+    (NUMBERS, np.array([0, 2**63 - 1, -(2**63)]), 2, 1),
+    (NUMBERS, np.array([0, 2**64 - 1], np.uint64), 1, 1),
+    (NUMBERS, np.array([0, 2**64 - 3], np.uint64), 1, 1),
+    (NUMBERS, np.array([0, -128], np.int8), 1, 1),
+    (NUMBERS, long_list, 2, 150_000),
+    (NUMBERS, pd.Series([1, None, 2], dtype="Int64"), 1, 1),
+    (NUMBERS, pd.Series([1, 9], index=[8, 9]), 1, 1),
+    (NUMBERS, pd.Categorical([1, None]), 1, 1),
+    (NUMBERS, pa.array([1, None]), 1, 1),
+    (NUMBERS, np.array([1, 1 + 0j]), 2, 0),
+    (NUMBERS, np.array(["2020-01-01"], "datetime64[D]"), 1, 0),
+    (NUMBERS, [1 << 80], 1, 0),
+    (NAMES, ["red", "pink"], 1, 1),
+    (NAMES, ["red", 1], 1, 1),
+    (NAMES, ["red", "\ud800"], 1, 1),
+    (NAMES, np.array(["red", "Red"]), 1, 1),
+    (NAMES, np.array([0, 1]), 2, 0),
+    (NAMES, np.array([0.5]), 1, 0),
+    (NAMES, pd.Series(["red", None]), 1, 1),
+    (NAMES, pd.Categorical(["red", None, "pink"]), 2, 1),
+    (NAMES, pa.array(["red", None]), 1, 1),
+    (YEARS, [2001, "1999"], 1, 1),
+    (YEARS, np.array([1999, 2000]), 1, 1),
+    (YEARS, np.array([1999, 2**53 + 1]), 1, 1),
+    (YEARS, np.array([1999, 2**53 + 1], np.uint64), 1, 1),
+    (YEARS, np.array([2**64 - 5], np.uint64), 1, 0),
+    (YEARS, np.array(["1999"]), 1, 0),
+    (YEARS, [True], 1, 0),
+    (Bins(Integers(0, 9), [3, 7]), np.array([0, 10]), 1, 1),
+]
+
+
+@pytest.mark.parametrize(("domain", "values", "count", "first"), BAD, ids=range(len(BAD)))
+def test_one_answer_outside_refuses_the_batch(domain: Any, values: Any, count: int, first: int) -> None:
+    with pytest.raises(
+        DomainError, match=f"^{count} of .* outside the domain, the first at position {first}\\.$"
+    ) as info:
+        encode(domain, values)
+    assert info.value.domain == domain
+    plain = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    with pytest.raises(DomainError):
+        domain.encode(plain[first])
+
+
+@pytest.mark.parametrize(
+    "values",
+    ["red", b"red", 5, None, np.zeros((2, 2), int), np.zeros((0, 2), int), np.array(5), pd.DataFrame({"a": [1.5]})],
+    ids=repr,
+)
+def test_what_is_not_a_column_of_answers_is_refused(values: Any) -> None:
+    for domain in (NUMBERS, NAMES):
+        with pytest.raises(DomainError, match="Answers come as"):
+            encode(domain, values)
+
+
+@pytest.mark.parametrize("name", sv.names())
+def test_a_refused_batch_draws_no_coin(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = sv.mechanism(name, Integers(0, 9), epsilon=1)
+
+    def forbidden(*arguments: Any) -> None:
+        raise AssertionError("A coin was drawn.")
+
+    monkeypatch.setattr(WordStream, "secure", forbidden)
+    monkeypatch.setattr(WordStream, "chunks", forbidden)
+    for values in (np.array([3, 10]), np.array([-1, 3]), [3, "3"]):
+        with pytest.raises(DomainError):
+            privatize(mechanism, values)
