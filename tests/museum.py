@@ -156,12 +156,14 @@ class FirstIsTrue(Subset):
     __slots__ = ()
     fresh: ClassVar[list[bool]] = [True]
 
-    def __post_init__(self) -> None:
-        FirstIsTrue.fresh[0] = True
-
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         first, FirstIsTrue.fresh[0] = FirstIsTrue.fresh[0], False
         return code if first else Subset.sample(self, code, coins, public)
+
+
+def restart() -> None:
+    """A device starts anew."""
+    FirstIsTrue.fresh[0] = True
 
 
 class EveryTenthIsTrue(Subset):
@@ -562,7 +564,7 @@ def published() -> Iterator[Exhibit]:
         "randomized response, one p for another (erratum 4)",
         answer_at_random(e / (e + 1)), answer_at_random((e - 1) / (e + 1)), "1", math.log(2 * math.e + 1), MORE,
     )  # fmt: skip
-    right, printed = histogram_encoding("1", Decimal(2)), histogram_encoding("1", Decimal("0.5"))
+    right, printed = histogram_encoding(Decimal(2)), histogram_encoding(Decimal("0.5"))
     yield Exhibit("histogram encoding with Lap(eps/2) (erratum 5)", printed, right, "1", 4.0, MORE)
     honest = laplace("1", 5)
     yield Exhibit("AAA, tails cut off (erratum 3)", aaa(1, 4, 12, tails=False), honest, "1", INF, INFINITE)

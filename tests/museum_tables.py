@@ -14,6 +14,8 @@ from scipy.optimize import linprog
 from sottovoce.core.channel import Table
 from sottovoce.core.rational import UNIT, floor_unit, odds
 
+SLACK = Decimal("1e-9")  # below the budget, so that rounding to a table does not exceed it
+
 
 def table(rows: Sequence[Sequence[Fraction | float]]) -> Table:
     """Integer weights near the given probabilities; what rounding leaves over goes to the largest of a row."""
@@ -27,8 +29,8 @@ def table(rows: Sequence[Sequence[Fraction | float]]) -> Table:
 
 
 def budget(epsilon: float | str) -> Fraction:
-    """e**epsilon, a trifle low, so that rounding to a table does not exceed it."""
-    return odds(Decimal(str(epsilon)) - Decimal("1e-12"))
+    """e**epsilon, a trifle low."""
+    return odds(Decimal(str(epsilon)) - SLACK / 1000)
 
 
 def group_nprr(epsilon: str, k: int, groups: int, *, neutral: str) -> Table:
@@ -98,25 +100,23 @@ def aaa(epsilon: float, steps: int, reach: int, *, tails: bool, floor: float = 1
 
 def laplace(epsilon: str, inputs: int, *, scale: str = "1") -> Table:
     """Two-sided geometric noise on a grid of inputs over [-1, 1], clamped; `scale` multiplies what is right."""
-    step = budget(str(Decimal(epsilon) / (Decimal(scale) * (inputs - 1))))
-    return table([geometric_row(1 / step, i, inputs, 3 * inputs) for i in range(inputs)])
+    loss = (Decimal(epsilon) / Decimal(scale) - SLACK) / (inputs - 1)
+    return table([geometric_row(loss, i + inputs, 3 * inputs) for i in range(inputs)])
 
 
-def geometric_row(decay: Fraction, centre: int, offset: int, outputs: int) -> list[Fraction]:
-    """Clamped geometric noise around an output; all that lies beyond an end is collected there."""
-    decay = decay.limit_denominator(1 << 60)
-    row = [decay ** abs(y - offset - centre) * (1 - decay) for y in range(outputs)]
-    row[0], row[-1] = row[0] / (1 - decay), row[-1] / (1 - decay)
-    return row
+def geometric_row(loss: Decimal, centre: int, outputs: int) -> list[Fraction]:
+    """Geometric noise around an output, e**-loss from one to the next; what lies beyond an end is collected there."""
+    inner = 1 - (-loss).exp()
+    weights = [(-loss * abs(y - centre)).exp() for y in range(outputs)]
+    return [Fraction(w if y in (0, outputs - 1) else w * inner) for y, w in enumerate(weights)]
 
 
-def histogram_encoding(epsilon: str, scale: Decimal) -> Table:
+def histogram_encoding(scale: Decimal) -> Table:
     """Two categories, one-hot, Laplace noise of this scale on each entry, on a grid of a quarter, clamped."""
-    quarter = Decimal(1) / (4 * scale) - Decimal("1e-13")
-    decay = 1 / odds(quarter)
+    loss = (2 / scale - SLACK) / 8
     rows = []
     for code in range(2):
-        sides = [geometric_row(decay, 4 * (code == entry), 4, 13) for entry in range(2)]
+        sides = [geometric_row(loss, 4 + 4 * (code == entry), 13) for entry in range(2)]
         rows.append([a * b for a, b in product(*sides)])
     return table(rows)
 

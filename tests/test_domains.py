@@ -252,8 +252,9 @@ WRONG: list[tuple[type[Domain], tuple[Any, ...]]] = [
     (Interval, (0, "x")),
     (Interval, (0, True)),
     (Interval, (0, None)),
-    (Interval, (0, "1e31")),
-    (Interval, (0, "0." + "1" * 61)),
+    (Interval, (0, "1e121")),
+    (Interval, (0, "1e-121")),
+    (Interval, (0, "0." + "1" * 121)),
     (Interval, (0, Decimal("sNaN"))),
     (Bins, (Interval(0, 1), [])),
     (Bins, (Interval(0, 1), [0])),
@@ -318,7 +319,6 @@ def test_specs_with_missing_or_unknown_keys_are_refused(name: str) -> None:
             domain_from_spec(wrong)
 
 
-@pytest.mark.xfail(reason="Finding L1: bare TypeError")
 def test_wrong_types_inside_a_spec_are_refused() -> None:
     """A device that catches SottovoceError expects no other error from a specification."""
     for spec in (
@@ -368,7 +368,6 @@ def test_domains_are_immutable_values(name: str) -> None:
     assert not hasattr(domain, "__dict__")
 
 
-@pytest.mark.xfail(reason="Finding L2: __delattr__ is open")
 def test_no_attribute_of_a_domain_can_be_deleted() -> None:
     for domain in (Categories([1, 2]), PEOPLE, Interval(0, 1)):
         for attribute in ("values", "fields", "low"):
@@ -377,7 +376,6 @@ def test_no_attribute_of_a_domain_can_be_deleted() -> None:
                     delattr(domain, attribute)
 
 
-@pytest.mark.xfail(reason="Finding L3: keyword-only arguments")
 def test_a_domain_error_can_be_pickled() -> None:
     with pytest.raises(DomainError) as caught:
         Integers(0, 1).encode(5)
@@ -406,26 +404,36 @@ def test_categories_and_integers_are_numbered_in_order() -> None:
 
 
 @given(st.floats(-1, 1), st.integers(-1000, 1000).map(lambda n: n / 1000))
-def test_intervals_compare_floats_exactly(value: float, low: float) -> None:
-    """The domain's ends are the decimals that were written; a float is the binary number that it is."""
+def test_a_float_is_the_shortest_decimal_that_prints_it(value: float, low: float) -> None:
+    """The ends of a domain are read by the same rule, so comparing two floats is comparing them as floats."""
     if low == 1:
         return
     domain = Interval(low, 1)
-    inside = Fraction(Decimal(repr(low))) <= Fraction(value)
     try:
         code = domain.encode(value)
     except DomainError:
-        assert not inside
+        assert value < low
     else:
-        assert inside and code == Fraction(value) and type(code) is Fraction
+        assert value >= low and code == Fraction(repr(value)) and type(code) is Fraction
+    assert domain.encode(np.float64(low)) == domain.encode(low) == Fraction(repr(low))
 
 
 @pytest.mark.parametrize("edge", ["0.1", "0.2", "0.3", "0.7", "0.55"])
 def test_floats_near_an_edge_fall_where_they_are(edge: str) -> None:
     exact, nearest = Fraction(edge), float(edge)
-    floats = [math.nextafter(nearest, -1), nearest, math.nextafter(nearest, 2)]
-    for value in (*floats, Decimal(edge), exact, exact - Fraction(1, 10**40), exact + Fraction(1, 10**40), 0, 1, -0.0):
-        above = int(Fraction(value) >= exact)
+    cases: list[tuple[Any, int]] = [
+        (math.nextafter(nearest, -1), 0),
+        (nearest, 1),
+        (math.nextafter(nearest, 2), 1),
+        (Decimal(edge), 1),
+        (exact, 1),
+        (exact - Fraction(1, 10**40), 0),
+        (exact + Fraction(1, 10**40), 1),
+        (0, 0),
+        (-0.0, 0),
+        (1, 1),
+    ]
+    for value, above in cases:
         assert Bins(Interval(0, 1), [edge]).encode(value) == above
         assert Above(Interval(0, 1), edge).encode(value) == above
 
@@ -439,11 +447,20 @@ def test_the_ends_of_an_interval_belong_to_it() -> None:
             domain.encode(value)
 
 
-@pytest.mark.xfail(reason="Finding M4: 0.1 is outside of Interval(0, 0.1)")
 def test_an_end_given_as_a_float_accepts_that_float() -> None:
     for end in (0.1, 0.2, 0.3, 0.6, 0.7, 1.1):
         assert Interval(-end, end).encode(end) is not None
         assert Interval(-end, end).encode(-end) is not None
+
+
+def test_the_float_next_to_an_end_is_refused() -> None:
+    for end in (0.1, 0.2, 0.3, 0.6, 0.7, 1.1):
+        for outside in (math.nextafter(end, 2), -math.nextafter(end, 2)):
+            with pytest.raises(DomainError):
+                Interval(-end, end).encode(outside)
+    # What was written is what counts: this decimal lies between 0.1 and the binary number that prints as 0.1.
+    with pytest.raises(DomainError):
+        Interval(0, 0.1).encode(Decimal("0.1000000000000000055511151231257"))
 
 
 def test_bins_are_half_open() -> None:
@@ -464,7 +481,6 @@ def test_even_bins_have_equal_width() -> None:
             Bins.even(Interval(0, 1), bins)  # type: ignore[arg-type]
 
 
-@pytest.mark.xfail(reason="Finding L4: uses the ambient precision")
 def test_even_bins_do_not_depend_on_the_decimal_context() -> None:
     plain = Bins.even(Interval(0, 1), 7)
     with localcontext() as context:
@@ -530,7 +546,6 @@ def test_the_image_of_squares(low: Any, high: Any, image: tuple[Any, Any]) -> No
     assert Square(Interval(low, high)).image == Interval(*image)
 
 
-@pytest.mark.xfail(reason="Finding L5: 60 digits and 10**30 are too few for squares")
 def test_the_image_of_squares_of_the_widest_intervals() -> None:
     long = "0." + "123456789" * 6
     for domain in (Interval(0, "1e20"), Interval(0, long)):
@@ -563,7 +578,6 @@ def test_a_view_says_how_many_codes_it_has() -> None:
             assert len(DOMAINS[name].labels()) == size
 
 
-@pytest.mark.xfail(reason="Finding L6: the checked integer is thrown away")
 def test_sizes_of_integer_parameters_are_plain_integers() -> None:
     """A code count of NumPy's type would overflow in the closed forms."""
     for domain in (Prefix(Integers(0, 4095), np.int64(12)), Level(Integers(0, 4095), np.int64(2), np.int64(12))):

@@ -10,7 +10,7 @@ from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, channel
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.hashing import WORD, collision, derived_words, hash_value
-from sottovoce.core.params import check_integer, reject
+from sottovoce.core.params import check_integer, count_text, reject
 from sottovoce.core.specs import Spec, integer, take
 
 
@@ -89,7 +89,7 @@ class Public(Channel):
         if self.map.outputs != self.inner.inputs or not self.inner.takes_every_code:
             raise ParameterError(
                 f"A public map with {self.map.outputs} values needs an inner channel with as many codes;"
-                f" it has {self.inner.inputs}."
+                f" it has {count_text(self.inner.inputs)}."
             )
 
     def _words(self, public: Words) -> Words:
