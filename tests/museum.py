@@ -346,19 +346,23 @@ class SilentlyOpen(PassesThrough):
 
 
 # --- memos --------------------------------------------------------------------------------------------------
-class MemoIsTruth(Chain):
-    """The device keeps the value itself and draws the first stage again for each report."""
+class MemoDrawnAgain(Mechanism):
+    """The device keeps the value itself, and draws the first stage again for each report."""
 
-    __slots__ = ()
+    def remember(self, value: object, coins: Coins | None = None) -> int:
+        return 1 << self.domain.encode(value)
 
-    def memo(self, code: int, coins: Coins) -> int:
-        return self.first.mask(code)  # type: ignore[attr-defined]
+    def answer_from(self, memo: int, coins: Coins | None = None) -> bytes:
+        assert coins is not None and self.channel.stages is not None
+        code = memo.bit_length() - 1
+        return Mechanism.answer_from(self, self.channel.stages[0].sample(code, coins), coins)
 
 
 @dataclass(frozen=True, slots=True)
 class Diary(Channel):
     """All reports of one unchanged value, side by side: `times` of them, from one memo, or each from its own."""
 
+    kind: ClassVar[str] = "diary"
     chain: Chain
     times: int
     redrawn: bool
@@ -419,9 +423,6 @@ class Diary(Channel):
         raise NotImplementedError
 
 
-Diary.kind = "diary"  # not in the class body: that would make it a node that a specification may name
-
-
 class ForeverByTheory(Diary):
     """Redraws the memo, and claims the ratio for ever that only a kept memo has."""
 
@@ -447,9 +448,10 @@ def sent(kind: type[Mechanism], name: str, k: int, epsilon: str = "1", **options
     return kind(honest.name, honest.domain, honest.channel, honest.claimed, honest.statistic), honest
 
 
-def rappor(kind: type[Chain], k: int) -> Chain:
+def rappor(kind: type[Mechanism], k: int) -> Mechanism:
     three_quarters = 3 * UNIT // 4
-    return kind(Bits(k, three_quarters, UNIT // 4), Bits(k, three_quarters, UNIT // 4, "mask", 0))
+    chain = Chain(Bits(k, three_quarters, UNIT // 4), Bits(k, three_quarters, UNIT // 4, "mask", 0))
+    return kind("rappor", Integers(0, k - 1), chain, Decimal("1.1"), "supports")
 
 
 def samplers() -> Iterator[Exhibit]:
@@ -530,9 +532,8 @@ def messages() -> Iterator[Exhibit]:
 def memos() -> Iterator[Exhibit]:
     """RAPPOR whose memo is not kept."""
     for k in (2, 64):
-        yield Exhibit(
-            f"the memo is the truth, k = {k}", rappor(MemoIsTruth, k), rappor(Chain, k), "2.2", None, WRONG_MEMO
-        )
+        broken, honest = rappor(MemoDrawnAgain, k), rappor(Mechanism, k)
+        yield Exhibit(f"the device keeps no memo, k = {k}", broken, honest, "1.1", 2 * math.log(5 / 3), WRONG_MEMO)
     # A binary memo kept with 3/4 bounds all reports by ln 3; one report has ln(5/3), five redrawn ones five times that.
     stage = Subset(2, 1, 3 * UNIT // 4)
     chain = Chain(stage, stage)

@@ -209,7 +209,7 @@ def channel_of(name: str, k: int, epsilon: str) -> dict[str, Any]:
         q = ceil(UNIT / (e + 1))
         return {"node": "bits", "k": k, "p": UNIT // 2, "q": q, "encoding": "onehot", "ones": 1}
     if name == "olh":
-        g = max(2, round(e + 1))
+        g = min(max(2, round(e + 1)), 2**20)
         inner = {"node": "subset", "k": g, "w": 1, "keep": floor(UNIT * e / (e + g - 1))}
         return {"node": "public", "map": {"kind": "hash", "k": k, "g": g, "bits": 64}, "inner": inner}
     assert name == "hadamard"

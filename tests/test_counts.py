@@ -14,7 +14,9 @@ from sottovoce.tally.count import count_cells
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.testing.statistics import ALPHA
 
-JOINT = [name for name in sv.names() if name != "olh"]
+ORACLES = [name for name in sv.names() if name != "rr"]  # which takes two categories only
+HASHED = ("olh", "blh", "slh")
+JOINT = [name for name in ORACLES if name not in HASHED]
 
 
 def crowd(k: int, n: int) -> np.ndarray:
@@ -34,7 +36,7 @@ def laws_differ(a: np.ndarray, b: np.ndarray, seed: int) -> bool:
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 @pytest.mark.parametrize("name", JOINT)
 def test_drawn_tallies_are_counted_reports_in_law(name: str, epsilon: float, seed: int) -> None:
-    """Two samples of whole tallies, compared by scores in random directions: the joint law, not only each cell."""
+    """Two samples of whole tallies, compared along random directions, which by Cramér and Wold fix the joint law."""
     m = sv.mechanism(name, sv.Integers(0, 5), epsilon=epsilon)
     histogram, runs = np.array([7, 4, 0, 3, 0, 1]), 1500
     drawn = simulate_cells(m, histogram, runs=runs, seed=seed)
@@ -43,9 +45,6 @@ def test_drawn_tallies_are_counted_reports_in_law(name: str, epsilon: float, see
     n = int(histogram.sum())
     counted = np.array([count_cells(reports[i * n : (i + 1) * n], threads=1) for i in range(runs)])
     assert not laws_differ(drawn, counted, seed), f"alarm with probability {ALPHA} if the laws are equal"
-    for power in (2, 3):
-        a, b = (np.cov(cells[:, : m.cells].T ** power) for cells in (drawn, counted))
-        assert np.abs(a - b).max() < 0.35 * np.abs(b).max()
 
 
 def test_the_comparison_of_laws_has_power(seed: int) -> None:
@@ -59,13 +58,13 @@ def test_the_comparison_of_laws_has_power(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("k", [16, 256])
-@pytest.mark.parametrize("name", sv.names())
+@pytest.mark.parametrize("name", ORACLES)
 def test_measured_variance_is_the_predicted_one(name: str, k: int, epsilon: float, seed: int) -> None:
     """Averaged over the values, 20,000 replicates: within 3 %, where the standard error is about 0.4 % at most."""
     m = sv.mechanism(name, sv.Integers(0, k - 1), epsilon=epsilon)
     n, runs, block = 10_000, 20_000, 1000
     histogram = crowd(k, n)
-    joint = name not in ("olh", "subset") or m.statistic == "outputs"
+    joint = name not in (*HASHED, "subset") or m.statistic == "outputs"
     total, square = np.zeros(k), np.zeros(k)
     for part in range(runs // block):
         cells = simulate_cells(m, histogram, runs=block, seed=seed + part, joint=joint)
@@ -80,9 +79,9 @@ def test_measured_variance_is_the_predicted_one(name: str, k: int, epsilon: floa
 
 
 def test_ten_million_participants_are_one_draw() -> None:
-    for name in sv.names():
+    for name in ORACLES:
         m = sv.mechanism(name, sv.Integers(0, 127), epsilon=1.0)
-        tally = sv.simulate_counts(m, crowd(128, 10**7), seed=1, joint=name not in ("olh", "subset"))
+        tally = sv.simulate_counts(m, crowd(128, 10**7), seed=1, joint=name not in (*HASHED, "subset"))
         assert tally.n == 10**7
         assert np.abs(m.estimate(tally).values[0] - 0.4) < 0.01
 

@@ -149,12 +149,16 @@ MUTANTS: list[tuple[Any, str, Any, str]] = [
 ]
 
 
+def send_all(name: str) -> None:
+    for index, vector in enumerate(VECTORS):
+        if vector["spec"]["name"] == name:
+            test_a_device_sends_the_golden_message(index)
+
+
 @pytest.mark.parametrize(("owner", "attribute", "wrong", "name"), MUTANTS, ids=lambda x: x if type(x) is str else "")
 def test_a_wrong_detail_is_found(
     owner: Any, attribute: str, wrong: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(owner, attribute, wrong)
     with pytest.raises((AssertionError, SpecError)):
-        for index, vector in enumerate(VECTORS):
-            if vector["spec"]["name"] == name:
-                test_a_device_sends_the_golden_message(index)
+        send_all(name)

@@ -15,6 +15,8 @@ from sottovoce.estimate.binomials import exact_held, lower_tail
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.evidence import Contrasts, Supports, clopper_pearson
 
+ORACLES = [name for name in sv.names() if name != "rr"]  # which takes two categories only
+
 
 def sum_of_binomials(n: int, held: int, p: float, q: float) -> np.ndarray:
     return np.convolve(
@@ -87,7 +89,7 @@ def _estimate(name: str = "oue", n: int = 4000, epsilon: float = 1.0) -> sv.Esti
     return m.estimate(m.tally(m.privatize(np.arange(n) % 10, seed=5)))
 
 
-@pytest.mark.parametrize("name", sv.names())
+@pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 def test_sample_is_narrower_than_population_and_levels_are_nested(name: str, epsilon: float) -> None:
     estimate = _estimate(name, epsilon=epsilon)
@@ -147,7 +149,7 @@ def test_simplex_projection_is_the_nearest_point(values: list[float]) -> None:
         assert (start - nearest) @ (corner - nearest) <= 1e-9
 
 
-@pytest.mark.parametrize("name", [name for name in sv.names() if name != "olh"])
+@pytest.mark.parametrize("name", ["grr", "subset", "sue", "oue", "hadamard", "flh", "hrr"])
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 @pytest.mark.parametrize("target", ["sample", "population"])

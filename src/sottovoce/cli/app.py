@@ -12,13 +12,17 @@ from rich.table import Table
 
 from sottovoce.cli.demo import demo as run_demo
 from sottovoce.cli.grid import audit_grid
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.registry import BUILDERS, builder
+
+CommandError = typer.BadParameter.__mro__[2]  # ClickException, of the click that this typer brings or uses
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Statistics under local differential privacy: everyone answers sotto voce, only the crowd is heard.",
+    help="Statistics under local differential privacy: everyone answers sotto voce, only the crowd is heard."
+    " The verb `answer`, which is not in this list, randomizes one answer and needs no other package.",
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows that a program can read.")]
@@ -26,8 +30,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print rows that a program ca
 
 def run(arguments: list[str]) -> int:
     """Run the app and give its exit code."""
-    result = app(arguments, standalone_mode=True, prog_name="sottovoce") if arguments else app(["--help"])
-    return int(result or 0)
+    try:
+        return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
+    except CommandError as problem:
+        raise ParameterError(f"{problem.format_message().rstrip('.')}; see --help.") from None
 
 
 @app.command()
@@ -62,7 +68,7 @@ def audit(
 ) -> None:
     """The exact privacy loss of what ships, against what it claims."""
     if not all_ and name is None:
-        raise typer.BadParameter("say which: --all, or --name and a mechanism")
+        raise ParameterError("The audit needs --all, or --name and a mechanism.")
     rows = list(audit_grid([name] if name else None))
     if json_:
         print(json.dumps(rows))

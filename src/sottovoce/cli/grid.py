@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sottovoce.core.domain import Integers
-from sottovoce.core.registry import mechanism, names
+from sottovoce.core.registry import fits, mechanism, names
 from sottovoce.privacy.audit import audit
 
 EPSILONS = ("0.1", "0.5", "1", "2", "3", "4", "6", "8")
@@ -22,6 +22,8 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
     for name in chosen or names():
         for size in SIZES:
             for epsilon in EPSILONS:
+                if not fits(name, Integers(0, size - 1)):
+                    continue
                 subject = mechanism(name, Integers(0, size - 1), epsilon=epsilon)
                 certificate = audit(subject)
                 wasted = float(certificate.claimed) - certificate.epsilon

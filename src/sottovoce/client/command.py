@@ -6,15 +6,24 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from sottovoce.client.client import Client
 from sottovoce.core.domain import Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 
 
+class _Parser(argparse.ArgumentParser):
+    """Fails with one sentence, without the arguments: a misplaced one may be the private answer."""
+
+    def error(self, message: str) -> NoReturn:
+        shown = "some are not known" if message.startswith("unrecognized") else message
+        raise ParameterError(f"The arguments of answer are SPEC [--value VALUE] [--limit LIMIT]: {shown}.")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print the message that would be sent, in hexadecimal."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="sottovoce answer", description="Randomize one answer on this machine and print the message as hex."
     )
     parser.add_argument("spec", type=Path, help="a mechanism's specification (JSON)")
@@ -25,10 +34,18 @@ def main(arguments: Sequence[str]) -> int:
         client = Client.from_spec(options.spec.read_bytes(), limit=options.limit)
     except OSError as problem:
         raise ParameterError(f"The specification {options.spec} cannot be read: {problem.strerror}.") from None
-    text = options.value if options.value is not None else sys.stdin.readline().rstrip("\n")
+    text = options.value if options.value is not None else _read()
     print(client.report(_typed(client.mechanism.domain, text)).hex())
     print(f"epsilon {client.mechanism.epsilon:.6g}, computed from the channel", file=sys.stderr)
     return 0
+
+
+def _read() -> str:
+    """The first line of standard input."""
+    try:
+        return sys.stdin.readline().rstrip("\n")
+    except UnicodeDecodeError:
+        raise ParameterError(f"The answer on standard input is not {sys.stdin.encoding} text.") from None
 
 
 def _typed(domain: Domain, text: str) -> object:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.errors import ReportError
+from sottovoce.core.hashing import id_words
 from sottovoce.core.specs import Spec
 
 VERSION = 1
@@ -40,6 +41,8 @@ def split(channel: Channel, message: bytes) -> tuple[bytes, int]:
     expected = ID_BYTES + payload_bytes(channel)
     if not isinstance(message, (bytes, bytearray)) or len(message) != expected:
         raise ReportError(f"A report of this mechanism has {expected} bytes, id and payload. Got {len(message)}.")
+    if not channel.accepts(id_words(message[:ID_BYTES])):
+        raise ReportError("No device that follows this mechanism sends this id.")
     return message[:ID_BYTES], decode(channel, message[ID_BYTES:])
 
 

@@ -125,7 +125,7 @@ def law(channel: Channel, code: int, public: Words | None = None) -> dict[tuple[
 
 
 def public_words(channel: Channel) -> Iterator[Words]:
-    """Every pair of public words, each as likely as any other."""
+    """Every pair of public words that may be an id, each as likely as any other."""
     if not channel.publics:
         yield (0, 0)
         return
@@ -133,7 +133,8 @@ def public_words(channel: Channel) -> Iterator[Words]:
         raise TooLargeError("Public words of 64 bits are too many to enumerate; proofs use short ones.")
     for a in range(1 << channel.public_bits):
         for b in range(1 << channel.public_bits):
-            yield a, b
+            if channel.accepts((a, b)):
+                yield a, b
 
 
 def worst_ratio(laws: Sequence[dict[H, Fraction]]) -> Fraction | None:

@@ -21,7 +21,7 @@ from sottovoce.core.rational import float_up, loss, within
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
 MAX_CELLS = 1 << 24
-STATISTICS = ("outputs", "supports")
+STATISTICS = ("outputs", "supports", "seeds")
 GUARANTEES = ("pure", "approximate", "utility_optimised", "idealised")
 _KEYS = ("name", "version", "epsilon", "domain", "channel", "statistic", "codec", "guarantee")
 
@@ -31,7 +31,8 @@ class Mechanism:
     """Frozen and complete: `spec()` holds all of it, `from_spec` needs no builder.
 
     `claimed` is the budget that was asked for; `epsilon` is computed from the channel. `statistic` says what a
-    tally counts: each output ("outputs"), or for each code the reports that support it ("supports").
+    tally counts: each output ("outputs"), for each code the reports that support it ("supports"), or each pair of
+    public function and payload ("seeds").
     """
 
     name: str
@@ -60,6 +61,8 @@ class Mechanism:
             )
         if self.statistic == "outputs" and self.channel.outputs is None:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
+        if self.statistic == "seeds" and (self.channel.seeds is None or self.channel.payloads is None):
+            raise SpecError("The public functions of this channel are not numbered, so they cannot be counted apart.")
         if self.statistic == "supports" and self.channel.rates() is None:
             raise SpecError("The reports of this channel support no codes, so supports cannot be counted.")
         if self.cells > MAX_CELLS:
@@ -102,8 +105,15 @@ class Mechanism:
             )
         source = coins if coins is not None else SystemCoins()
         source.begin(self.channel.words + 2)
-        public = (source.word(), source.word())
+        public = self._public(source)
         return id_bytes(public) + self.payload(code, source, public)
+
+    def _public(self, coins: Coins) -> Words:
+        """An id: the next two words, or if no device may use them as an id, two of the overflow range."""
+        public = (coins.word(), coins.word())
+        while not self.channel.accepts(public):
+            public = (coins.extra(), coins.extra())
+        return public
 
     def remember(self, value: object, coins: Coins | None = None) -> int:
         """The memo of a value, drawn once and kept; drawing it again would spend the budget again."""
@@ -122,7 +132,7 @@ class Mechanism:
             raise PrivacyError(f"This is no memo of {self.name}.")
         source = coins if coins is not None else SystemCoins()
         source.begin(stages[1].words + 2)
-        public = (source.word(), source.word())
+        public = self._public(source)
         return id_bytes(public) + codec.encode(self.channel, stages[1].sample(memo, source, public))
 
     def payload(self, code: int, coins: Coins, public: Words = NO_WORDS) -> bytes:
@@ -132,7 +142,7 @@ class Mechanism:
     def draw(self, code: int, coins: Coins) -> tuple[Words, int]:
         """Public words and report of one participant of a batch, from the words a batch gives to it."""
         coins.begin(self.words)
-        public = (coins.word(), coins.word()) if self.channel.publics else NO_WORDS
+        public = self._public(coins) if self.channel.publics else NO_WORDS
         return public, self.channel.sample(code, coins, public)
 
     # --- plain data --------------------------------------------------------------------------------
@@ -179,6 +189,8 @@ class Mechanism:
         """How many integers a tally holds."""
         if self.statistic == "outputs" and self.channel.outputs is not None:
             return self.channel.outputs
+        if self.statistic == "seeds" and self.channel.seeds is not None and self.channel.payloads is not None:
+            return self.channel.seeds * self.channel.payloads
         return self.domain.size or self.channel.inputs
 
     # --- batches: bound late, need the extra `analysis` ---------------------------------------------

@@ -18,6 +18,12 @@ BUILDERS = {
     "oue": "mechanisms.frequency.oue:build",
     "olh": "mechanisms.frequency.olh:build",
     "hadamard": "mechanisms.frequency.hadamard:build",
+    "rr": "mechanisms.frequency.rr:build",
+    "unary": "mechanisms.frequency.unary:build",
+    "blh": "mechanisms.frequency.blh:build",
+    "slh": "mechanisms.frequency.slh:build",
+    "flh": "mechanisms.frequency.flh:build",
+    "hrr": "mechanisms.frequency.hrr:build",
 }
 ALIASES = {
     "k-rr": "grr",
@@ -25,6 +31,9 @@ ALIASES = {
     "subset-selection": "subset",
     "basic-rappor": "sue",
     "hadamard-response": "hadamard",
+    "hadamard-mechanism": "hrr",
+    "binary-local-hashing": "blh",
+    "fast-local-hashing": "flh",
 }
 
 
@@ -42,6 +51,15 @@ def builder(name: str) -> Callable[..., Mechanism]:
         )
     found: Callable[..., Mechanism] = late.load(target)
     return found
+
+
+def fits(name: str, domain: Domain) -> bool:
+    """Whether a mechanism can ask about a domain at all: some take two categories, some have a largest number."""
+    try:
+        builder(name)(domain, epsilon=1)
+    except ParameterError:
+        return False
+    return True
 
 
 def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mechanism:

@@ -41,6 +41,7 @@ class Round:
     quota: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "arms", tuple(self.arms))
         names = [arm.name for arm in self.arms]
         if not names or len(set(names)) != len(names):
             raise ParameterError(f"A round has at least one arm, and their names differ. Got {names}.")
@@ -84,12 +85,18 @@ class Protocol(ABC):
 
 def check_tallies(current: Round, tallies: Sequence[Any]) -> Tallies:
     """The tallies of a round, one per arm and each of the arm's mechanism."""
-    found = [getattr(tally, "fingerprint", None) for tally in tallies]
-    expected = [arm.mechanism.fingerprint for arm in current.arms]
-    if found != expected:
-        in_place = sum(a == b for a, b in zip(found, expected, strict=False))
+    found = [getattr(tally, "mechanism", None) for tally in tallies]
+    expected = [arm.mechanism for arm in current.arms]
+    if [m and m.fingerprint for m in found] != [m.fingerprint for m in expected]:
         raise ParameterError(
             f"A round with the arms {', '.join(arm.name for arm in current.arms)} ends with one tally of each arm's"
-            f" mechanism, in this order. Got {len(found)} tallies, {in_place} of them in place."
+            f" mechanism, in this order: {_listed(expected)}. Got {_listed(found)}."
         )
+    reports = sum(tally.n for tally in tallies)
+    if current.quota is not None and reports < current.quota:
+        raise ParameterError(f"This round ends after {current.quota} reports. Got tallies of {reports}.")
     return tuple(tallies)
+
+
+def _listed(mechanisms: Sequence[Mechanism | None]) -> str:
+    return ", ".join(f"{m.name} {m.fingerprint[:12]}" if m else "no tally" for m in mechanisms) or "none"

@@ -21,8 +21,8 @@ from scipy import stats
 from sottovoce.core.channel import Block, Contrast, Rates
 from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.registry import fits, names
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.registry import names
 from sottovoce.estimate.evidence import Bounds, Contrasts, Evidence, Supports
 
 Floats = NDArray[np.float64]
@@ -173,6 +173,8 @@ def table(
     """Every cell of the grid."""
     for name in methods or names():
         for k in sizes:
+            if not fits(name, Integers(0, k - 1)):
+                continue
             for epsilon in epsilons:
                 mechanism = build(name, Integers(0, k - 1), epsilon=epsilon)
                 for n in participants:

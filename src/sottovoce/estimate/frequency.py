@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, Rates, Table
+from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates, Table
 from sottovoce.core.errors import NoCovarianceError, ParameterError, TooLargeError
+from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.estimate.estimate import Estimate, check_target
 from sottovoce.estimate.evidence import Contrasts, Evidence, Matrix, Supports
+from sottovoce.estimate.pool import pool_supports
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MAX_COVARIANCE = 4096
+MAX_SCORES = 1 << 25
 
 
 def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
@@ -38,8 +41,8 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
         return Contrasts(plus, hits, n, float(rates.hit_own), float(rates.plus_own))
     if rates is None:
         return Matrix(cells, n, left_inverse(channel))
-    if mechanism.statistic == "supports":
-        counts = cells
+    if mechanism.statistic == "seeds" and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
+        counts = pool_supports(channel.map, cells)
     elif isinstance(channel, Block):
         counts, _ = hadamard_counts(channel, cells)
     else:
@@ -103,6 +106,8 @@ def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
     size = channel.inputs
     if size > MAX_COVARIANCE:
         raise TooLargeError(f"The covariance of {size} shares is too large; it is given up to {MAX_COVARIANCE}.")
+    if mechanism.statistic == "seeds":
+        return _pool_moments(channel, n, cells)
     if channel.publics:
         raise NoCovarianceError(
             "Hashed reports are only pairwise independent, which fixes the variance of each share but not the"
@@ -121,6 +126,22 @@ def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
     both = sums * both_own + (1 - sums) * both_other
     both[np.diag_indices(size)] = support
     return np.asarray((both - other * (support[:, None] + support[None, :]) + other**2) / (own - other) ** 2)
+
+
+def _pool_moments(channel: Channel, n: int, cells: Ints) -> Floats:
+    """A pool's functions are counted apart, so the joint support of two codes is a sum over cells."""
+    rates = channel.rates()
+    if not isinstance(channel, Public) or not isinstance(channel.map, PoolMap) or not isinstance(rates, Rates):
+        raise TypeError("Only a balanced pool is counted by its functions.")
+    chosen = channel.map
+    if chosen.k * len(cells) > MAX_SCORES:
+        raise TooLargeError(f"The covariance of {chosen.k} shares from {len(cells)} cells is too large.")
+    support = np.zeros((chosen.k, chosen.seeds, chosen.g))
+    for code in range(chosen.k):
+        values = [dot(seed, code, chosen.g, chosen.digits) for seed in range(chosen.seeds)]
+        support[code, np.arange(chosen.seeds), values] = 1
+    scores = (support.reshape(chosen.k, -1) - float(rates.other)) / float(rates.own - rates.other)
+    return np.asarray((scores * (cells / n)) @ scores.T)
 
 
 def _scores(channel: Channel, rates: Rates | Contrast | None) -> Floats:

@@ -19,7 +19,7 @@ from sottovoce.core.rational import FINE
 from sottovoce.fast.encode import encode
 from sottovoce.fast.kernels import Draws, empty_reports, index_type, lanes, last_node, sampler
 from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
-from sottovoce.fast.kernels.public import copy_public
+from sottovoce.fast.kernels.public import copy_public, refused_ids
 from sottovoce.fast.threads import chunks, run, stretch
 from sottovoce.fast.words import WordStream
 
@@ -104,24 +104,28 @@ def draw(
                 copy_public(words, ids)
             redo = marks[: stop - start]
             sample(codes[start:stop], Draws(words, ids, redo, bits), first_column, payload[start:stop])
+            if ids is not None:
+                redo |= refused_ids(channel, ids)
             if redo.view(bool).any():
-                for row in np.flatnonzero(redo).tolist():
-                    payload[start + row] = _redo(mechanism, codes[start + row], stream, start + row, bits)
+                for row in (start + np.flatnonzero(redo)).tolist():
+                    words_of_row, payload[row] = _redo(mechanism, codes[row], stream, row, bits)
+                    if public is not None:
+                        public[row] = words_of_row
                 redo[:] = 0
 
     run(work, len(codes), stretch(len(codes), size, threads), threads)
     return Reports(mechanism, payload, public)
 
 
-def _redo(mechanism: Mechanism, code: Any, stream: WordStream, report: int, bits: int) -> Any:
+def _redo(mechanism: Mechanism, code: Any, stream: WordStream, report: int, bits: int) -> tuple[tuple[int, int], Any]:
     """A report whose draw was rejected in the kernel: the scalar sampler, reading on in the overflow range."""
     coins = TapeCoins(stream.rows(report, 1).tobytes(), stream.overflow(report), bits=bits)
     number = int(code) if np.ndim(code) == 0 else int.from_bytes(code.astype("<u8").tobytes(), "little")
-    value = mechanism.draw(number, coins)[1]
+    public, value = mechanism.draw(number, coins)
     if not is_mask(mechanism):
-        return value
+        return public, value
     width = lanes(mechanism.channel.payload_bits)
-    return np.frombuffer(value.to_bytes(8 * width, "little"), "<u8")
+    return public, np.frombuffer(value.to_bytes(8 * width, "little"), "<u8")
 
 
 def from_payloads(mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArray[np.uint8] | None) -> Reports:
@@ -152,6 +156,8 @@ def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint
         wrong = (payload < 0) | (payload >= outputs)
     else:
         wrong = _wrong_masks(mechanism, payload)
+    if public is not None:
+        wrong |= refused_ids(mechanism.channel, public)
     if wrong.any():
         raise ReportError(
             f"{int(wrong.sum())} of {len(payload)} reports are none of this mechanism, the first at position"

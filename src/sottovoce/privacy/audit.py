@@ -1,7 +1,8 @@
 """The audit: the exact privacy loss of the code that ships, computed on the messages it sends.
 
-A small alphabet is enumerated: `Mechanism.randomize` runs once for every outcome of its coins, and the laws of the
-whole message, id and payload, are compared for every pair of codes. A large one is certified by the closed form of
+A small alphabet is enumerated: `Mechanism.randomize` (`remember` and `answer_from`, where a memo is kept) runs once for
+every outcome of its coins, and the laws of the whole message, id and payload, are compared for every pair of codes. A
+large one is certified by the closed form of
 its channel, after that closed form has been proven equal to an enumeration of small instances of the same nodes.
 Either way the instance itself is looked at as well: some codes are enumerated where they have few outcomes, and
 seeded messages must have the id they were given, be readable, and support codes as often as the closed form says.
@@ -10,16 +11,17 @@ seeded messages must have the id they were given, be readable, and support codes
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
-from itertools import islice
+from functools import lru_cache
+from itertools import count, islice, pairwise
 from math import log, sqrt
 from typing import Any
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Chain, Channel, Contrast, Rates
+from sottovoce.core.channel import Channel, Contrast, Rates
 from sottovoce.core.channel.base import Words
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.domain import Domain
@@ -28,13 +30,13 @@ from sottovoce.core.exact import TreeCoins, law_of, public_words, worst_ratio
 from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
-from sottovoce.core.rational import float_up, loss, within
+from sottovoce.core.rational import float_up, loss, units, within
 from sottovoce.core.specs import Spec, canonical
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
 PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where it reads public words
 MAX_IDS = 1 << 10
-SPOT_RUNS = 1 << 9  # of the sampler, for one code of a large instance
+SPOT_RUNS = 1 << 10  # of the sampler, for one code of a large instance
 SPOT_WORDS = 16  # of a sampler that may have so few outcomes
 DRAWS = 250  # seeded messages of one code
 DRAWN_WORDS = 1 << 15  # that these may take
@@ -54,7 +56,6 @@ NOT_REPEATABLE = "The same coins give different messages: something else than th
 UNPROVEN = "There is no small instance on which the closed form could be proven."
 
 MessageLaw = dict[bytes, Fraction]
-Finding = tuple[Fraction | None, str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,15 @@ class _MessageCoins(TreeCoins):
     def word(self) -> int:
         return self._id.pop(0) if self._id else super().word()
 
+    def pick(self, cumulative: Sequence[int]) -> int:
+        return self.decide(_steps(tuple(cumulative)))
+
+
+@lru_cache(maxsize=4)
+def _steps(cumulative: tuple[int, ...]) -> list[Fraction]:
+    """The weights of a row, once for all of its branches."""
+    return [units(b - a) for a, b in pairwise((0, *cumulative))]
+
 
 class _NoCoins(Coins):
     """Coins that note when they are touched."""
@@ -159,8 +169,8 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     ratio, how = None, "not to be followed"
     try:
         device = _device(subject, channel, claimed)
-        ratio, how, found = _small(device) or _large(device)
-        problems += [*found, *_seeded_problems(device)]
+        ratio, how = _examined(device, problems)
+        problems += _seeded_problems(device)
     except Exception as error:  # a sampler is anybody's code; one that fails is not certified, whatever the error
         problems.append(f"The sampler cannot be followed: {type(error).__name__}: {error}")
     if ratio is not None and not within(ratio, claimed):
@@ -182,7 +192,7 @@ def domain_problems(mechanism: Mechanism) -> Iterator[str]:
     for value in declared:
         coins = _NoCoins()
         try:
-            mechanism.randomize(value, coins)
+            _ = mechanism.remember(value, coins) if mechanism.channel.stages else mechanism.randomize(value, coins)
         except DomainError:
             if coins.touched:
                 yield "A value outside the domain is refused only after coins were drawn."
@@ -204,48 +214,55 @@ def domain_problems(mechanism: Mechanism) -> Iterator[str]:
 
 
 def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) -> Mechanism:
-    """The subject's own way to send, on the codes of a channel that need not be honest: hence idealised."""
-    statistic = "supports" if channel.outputs is None else "outputs"
+    """The subject's own way to send, on the codes of a channel; made past the checks that keep a mechanism honest."""
     if isinstance(subject, Mechanism):
-        return replace(subject, domain=_Codes(channel), channel=channel, statistic=statistic, guarantee="idealised")
-    return Mechanism("bare", _Codes(channel), channel, claimed, statistic, guarantee="idealised")
+        device = object.__new__(type(subject))
+        parts = {field.name: getattr(subject, field.name) for field in fields(subject)}
+    else:
+        device = object.__new__(Mechanism)
+        parts = {"name": subject.kind, "statistic": "outputs", "version": 1}
+    vars(device).update(parts, domain=_Codes(channel), channel=channel, claimed=claimed, guarantee="idealised")
+    return device
+
+
+def _send(device: Mechanism, code: Any, coins: Coins) -> bytes:
+    """One message of a device that was never asked before."""
+    if device.channel.stages:
+        return device.answer_from(device.remember(code, coins), coins)
+    return device.randomize(code, coins)
 
 
 # --- enumeration ----------------------------------------------------------------------------------------
-def _small(device: Mechanism) -> Finding | None:
-    """Enumerate all of it, where it is small."""
+def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, str]:
+    """The ratio and how it was found; what is wrong is added to the problems as it is seen."""
+    channel = device.channel
     try:
-        ratio, problems = _compared(device, WHOLE_RUNS)
+        return _compared(device, WHOLE_RUNS, problems), "enumerated"
     except TooLargeError:
-        return None
-    return ratio, "enumerated", problems
-
-
-def _large(device: Mechanism) -> Finding:
-    """The closed form, proven equal to enumeration on small instances of the same nodes."""
-    spots, problems = _spots(device)
+        spots = _spots(device, problems)
     instances = 0
-    for instance in device.channel.miniatures():
+    for instance in channel.miniatures():
         try:
             limit = PROOF_RUNS << (3 if instance.publics else 0)
-            problems += _compared(_device(device, instance, device.claimed), limit)[1]
+            _compared(_device(device, instance, device.claimed), limit, problems)
         except TooLargeError:
             continue
         instances += 1
     if not instances and not spots:
         problems.append(UNPROVEN)
     try:
-        ratio = closed_ratio(device.channel)
+        ratio = closed_ratio(channel)
     except TooLargeError as error:
-        return None, "neither enumerated nor in closed form", [*problems, str(error)]
+        problems.append(str(error))
+        return None, "neither enumerated nor in closed form"
     if ratio is None:
         problems.append(INFINITE)
     proof = f"{instances} enumerated instances" if instances else f"{spots} enumerated codes"
-    return ratio, f"closed form, proven on {proof}" if instances or spots else "closed form, not proven", problems
+    return ratio, f"closed form, proven on {proof}" if instances or spots else "closed form, not proven"
 
 
-def _compared(device: Mechanism, limit: int) -> tuple[Fraction | None, list[str]]:
-    """The ratio of the enumerated messages, and whether all closed forms agree with them."""
+def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | None:
+    """The ratio of the enumerated messages; a closed form that does not agree with them is a problem."""
     channel = device.channel
     ids = list(islice(public_words(channel), MAX_IDS + 1)) if channel.publics else [SOME_ID]
     if len(ids) * channel.inputs > limit:
@@ -254,15 +271,21 @@ def _compared(device: Mechanism, limit: int) -> tuple[Fraction | None, list[str]
     for code in channel.codes():
         # A code that takes far more than its share shows at once that all of them would take too long.
         law, runs = _message_law(device, code, ids, min(left, 3 * limit // (2 * channel.inputs)))
-        laws.append((code, law))
+        problems += _law_problems(channel, code, law, ids)
+        laws.append(law)
         left -= runs
-    ratio = worst_ratio([law for _, law in laws])
-    problems = [problem for code, law in laws for problem in _law_problems(channel, code, law, ids)]
-    if len({len(message) for _, law in laws for message in law}) > 1:
+    ratio = worst_ratio(laws)
+    if ratio is None:
+        problems.append(INFINITE)
+    if len({len(message) for law in laws for message in law}) > 1:
         problems.append(LENGTH)
     if closed_ratio(channel) != ratio:
         problems.append(WRONG_RATIO)
-    return ratio, [*problems, *_memo_problems(channel), *([INFINITE] if ratio is None else [])]
+    if channel.stages:
+        kept = [law_of(lambda coins, code=code: device.remember(code, coins)) for code in channel.codes()]  # type: ignore[misc]
+        if worst_ratio(kept) != closed_ratio(channel.stages[0]):
+            problems.append(WRONG_MEMO)
+    return ratio
 
 
 def _message_law(device: Mechanism, code: Any, ids: list[Words], max_runs: int) -> tuple[MessageLaw, int]:
@@ -275,7 +298,7 @@ def _message_law(device: Mechanism, code: Any, ids: list[Words], max_runs: int) 
             nonlocal runs
             runs += 1
             coins = _MessageCoins(tree, words)  # type: ignore[arg-type]
-            message = device.randomize(code, coins)
+            message = _send(device, code, coins)
             if len(coins.weights) != len(coins.path):
                 raise ValueError(NOT_REPEATABLE)
             return message
@@ -301,14 +324,6 @@ def _law_problems(channel: Channel, code: Any, law: MessageLaw, ids: list[Words]
             yield WRONG_LAW
 
 
-def _memo_problems(channel: Channel) -> Iterator[str]:
-    """What a device keeps is all that any number of its reports can tell."""
-    if isinstance(channel, Chain):
-        laws = [law_of(lambda coins, code=code: channel.memo(code, coins)) for code in channel.codes()]  # type: ignore[misc]
-        if worst_ratio(laws) != channel.ratio_forever():
-            yield WRONG_MEMO
-
-
 # --- the instance itself, where it is too large to enumerate ----------------------------------------------
 def _some_codes(channel: Channel) -> list[Any]:
     """The first, the last and the middle code, or the first few where they are not simply numbered."""
@@ -319,21 +334,24 @@ def _some_codes(channel: Channel) -> list[Any]:
     return list(islice(codes, 3))
 
 
-def _spots(device: Mechanism) -> tuple[int, list[str]]:
-    """Some codes of a large instance, enumerated given one id, where they have few outcomes."""
+def _spots(device: Mechanism, problems: list[str]) -> int:
+    """How many codes of a large instance could be enumerated, given one id, because they have few outcomes."""
     channel = device.channel
     if channel.words > SPOT_WORDS:
-        return 0, []
+        return 0
+    words = next(id for shift in count() if channel.accepts(id := (SOME_ID[0] >> shift, SOME_ID[1])))
+    laws = []
     try:
-        laws = [(code, _message_law(device, code, [SOME_ID], SPOT_RUNS)[0]) for code in _some_codes(channel)]
+        for code in _some_codes(channel):
+            laws.append(_message_law(device, code, [words], SPOT_RUNS)[0])
+            problems += _law_problems(channel, code, laws[-1], [words])
         closed = closed_ratio(channel)
     except TooLargeError:
-        return 0, []
-    problems = [problem for code, law in laws for problem in _law_problems(channel, code, law, [SOME_ID])]
-    found = worst_ratio([law for _, law in laws])
+        return 0
+    found = worst_ratio(laws)
     if closed is not None and (found is None or found > closed):
         problems.append(WRONG_RATIO)
-    return len(laws), problems
+    return len(laws)
 
 
 def _seeded_problems(device: Mechanism) -> Iterator[str]:
@@ -344,12 +362,12 @@ def _seeded_problems(device: Mechanism) -> Iterator[str]:
     supported: dict[tuple[Any, Any], int] = {}
     for code in codes:
         for number in range(draws):
-            message = device.randomize(code, SeededCoins(0, first_report=number))
-            if number < REPEATED and device.randomize(code, SeededCoins(0, first_report=number)) != message:
+            message = _send(device, code, SeededCoins(0, first_report=number))
+            if number < REPEATED and _send(device, code, SeededCoins(0, first_report=number)) != message:
                 yield NOT_REPEATABLE
-            words = SeededCoins(0, first_report=number)
-            words.begin(2)
-            if message[: codec.ID_BYTES] != id_bytes((words.word(), words.word())):
+            coins = SeededCoins(0, first_report=number + 1 if channel.stages else number)  # a memo takes its own
+            coins.begin(2)
+            if message[: codec.ID_BYTES] != id_bytes(Mechanism._public(device, coins)):
                 yield WRONG_ID
                 return
             try:
@@ -365,16 +383,13 @@ def _seeded_problems(device: Mechanism) -> Iterator[str]:
 
 def _frequency_problems(channel: Channel, supported: dict[tuple[Any, Any], int], draws: int) -> Iterable[str]:
     """Whether counts of supports stay within the bound of Hoeffding, at most ALPHA of them by chance outside."""
-    for (code, other), count in supported.items():
-        try:
-            rates = channel.rates(other)
-        except LookupError:  # a code that stands for "none of them" has no rates
-            continue
+    for (code, other), hits in supported.items():
+        rates = channel.rates(other)
         if isinstance(rates, Rates):
             expected = rates.own if code == other else rates.other
         elif isinstance(rates, Contrast) and code == other:
             expected = rates.plus_own
         else:
             continue
-        if abs(count / draws - expected) > sqrt(log(2 * len(supported) / ALPHA) / (2 * draws)):
+        if abs(hits / draws - expected) > sqrt(log(2 * len(supported) / ALPHA) / (2 * draws)):
             yield WRONG_SUPPORT

@@ -25,9 +25,15 @@ class Ask(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AskEach(Protocol):
-    """Several questions in one round; each participant answers one of them, with the whole budget."""
+    """Several questions in one round; each participant answers one of them, with the whole budget.
+
+    A question that nobody was put to has no estimate.
+    """
 
     arms: tuple[Arm, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arms", Round(self.arms).arms)
 
     def start(self) -> Round:
         return Round(self.arms)

@@ -50,8 +50,9 @@ class Refine(Protocol):
 
     def advance(self, history: History) -> Round | Estimates:
         (coarse_tally,), *later = history
-        coarse = coarse_tally.mechanism.estimate(coarse_tally)
+        coarse = self._coarse().estimate(coarse_tally)
         fine = self.fine(int(np.argmax(coarse.values)))
         if not later:
             return Round((Arm("value", fine),))
-        return {"stretch": coarse, "value": fine.estimate(later[0][0])}
+        ((fine_tally,),) = later
+        return {"stretch": coarse, "value": fine.estimate(fine_tally)}

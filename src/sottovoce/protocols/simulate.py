@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ def simulate(protocol: Protocol, answers: Any, *, seed: int | None = None, histo
                 f" {len(answers)}."
             )
         now, waiting = waiting[:asked], waiting[asked:]
-        done.append(_ask(stage, answers, now, None if seed is None else seed + 7919 * (len(done) + 1)))
+        done.append(_ask(stage, answers, now, _derived(seed, f"round {len(done) + 1}")))
         stage = current(protocol, done)
     return stage
 
@@ -46,19 +47,26 @@ def _stream(seed: int | None, words: int = 2) -> WordStream:
     return WordStream.secure(words) if seed is None else WordStream.seeded(words, seed)
 
 
+def _derived(seed: int | None, purpose: str) -> int | None:
+    """A seed of its own for each purpose: with seed + 1 and the like, runs of neighbouring seeds would share noise."""
+    if seed is None:
+        return None
+    return int.from_bytes(hashlib.sha256(b"sottovoce simulate 1|%d|%s" % (seed, purpose.encode())).digest(), "little")
+
+
 def _order(answers: Any, seed: int | None) -> NDArray[np.int64]:
     """A random order of the participants, by words that know nothing of the answers."""
-    return np.argsort(_stream(seed).rows(0, len(answers))[:, 0], kind="stable")
+    return np.argsort(_stream(_derived(seed, "order")).rows(0, len(answers))[:, 0], kind="stable")
 
 
 def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None) -> tuple[Any, ...]:
-    arms = _assign(stage, len(who), None if seed is None else seed + 1)
+    arms = _assign(stage, len(who), _derived(seed, "arms"))
     tallies = []
     for place, arm in enumerate(stage.arms):
         chosen = who[arms == place]
         values = _take(answers, chosen)
-        own_seed = None if seed is None else seed + 2 + place
-        tallies.append(arm.mechanism.tally(arm.mechanism.privatize(values, seed=own_seed)))
+        reports = arm.mechanism.privatize(values, seed=_derived(seed, f"arm {place}"))
+        tallies.append(arm.mechanism.tally(reports))
     return tuple(tallies)
 
 

@@ -12,14 +12,15 @@ import numpy as np
 from sottovoce.core import codec
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer
+from sottovoce.core.mechanism import MAX_CELLS, Mechanism
+from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.registry import builder, names
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.registry import names
 
 if TYPE_CHECKING:
     import pandas as pd
 
+MANY = 4096  # candidates from which on one hash for each report and candidate is too much work
 CLOSE = 1.02  # errors this near to the smallest are as good
 
 
@@ -83,15 +84,23 @@ def plan_frequency(
     """Rank the frequency oracles by the exact root mean square error of a share.
 
     Without `shares` all values are taken to be equally common. Methods within two percent of the smallest error
-    come first, by the bytes of a report.
+    come first: by the bytes of a report, for very many categories by the work of a tally, and then by their error.
     """
     n = check_integer("participants", "plan_frequency", participants, 1, 1 << 53)
+    check_epsilon("plan_frequency", epsilon)
+    if not isinstance(domain, Domain) or domain.size is None:
+        raise reject("domain", "plan_frequency", "a domain with finitely many codes", domain)
     size = domain.size
-    if size is None:
-        raise ParameterError("A plan for frequencies needs a domain with finitely many codes.")
+    if size > MAX_CELLS:
+        raise ParameterError(f"A tally has at most 2**24 cells; there is no method for {size} categories.")
+    chosen = names() if methods is None else list(methods)
+    for name in chosen:
+        builder(name)  # refuses a name that is not registered, where a method that does not fit is left out
     truth = np.full(size, 1 / size) if shares is None else np.asarray(shares, float)
+    if not np.isfinite(truth).all():
+        raise reject("shares", "plan_frequency", "finite numbers", shares)
     candidates = []
-    for name in methods or names():
+    for name in chosen:
         try:
             mechanism = build(name, domain, epsilon=epsilon)
         except ParameterError:
@@ -99,9 +108,10 @@ def plan_frequency(
         error = math.sqrt(float(np.mean(mechanism.variance(truth, n))))
         candidates.append((error, codec.payload_bytes(mechanism.channel), mechanism))
     if not candidates:
-        raise ParameterError(f"No method can ask {size} categories with epsilon {epsilon}.")
+        tried = ", ".join(chosen) or "none"
+        raise ParameterError(f"No method can ask {size} categories with epsilon {epsilon}. Tried: {tried}.")
     least = min(error for error, _, _ in candidates)
-    candidates.sort(key=lambda item: (False, item[1]) if item[0] <= CLOSE * least else (True, item[0]))
+    candidates.sort(key=lambda item: _rank(item[2], item[0] / least, item[1]))
     options = tuple(
         Option(mechanism, error, size_, _reason(error / least, size_, candidates[0][1]))
         for error, size_, mechanism in candidates
@@ -109,9 +119,18 @@ def plan_frequency(
     return Plan(f"Shares of {size} categories at epsilon {epsilon}", n, options)
 
 
+def _rank(mechanism: Mechanism, ratio: float, size: int) -> tuple[bool, float, float, float]:
+    """Close ones first, by bytes; between equals the one whose tally does not hash every candidate."""
+    hashes_each_candidate = mechanism.channel.publics > 0 and mechanism.statistic == "supports"
+    slow = hashes_each_candidate and mechanism.channel.inputs > MANY
+    return (False, size, slow, ratio) if ratio <= CLOSE else (True, ratio, size, slow)
+
+
 def _reason(ratio: float, size: int, best_size: int) -> str:
-    if ratio < 1.0005:
+    if ratio == 1:
         error = "no method has a smaller error"
+    elif ratio <= CLOSE:
+        error = f"an error within {math.ceil(1000 * (ratio - 1)) / 10:.1f} % of the smallest"
     else:
         error = f"{ratio:.3g} times the smallest error"
     if size == best_size:

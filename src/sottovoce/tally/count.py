@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel import Public
+from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
-from sottovoce.fast.batch import Reports, from_messages
+from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs
 from sottovoce.fast.kernels import counter
 from sottovoce.fast.kernels.masks import count_indices
+from sottovoce.fast.kernels.public import count_seeds
 from sottovoce.fast.threads import run, thread_count
 from sottovoce.tally.tally import Tally
 
@@ -19,21 +22,34 @@ def tally(mechanism: Mechanism, reports: Any, *, threads: int | None = None) -> 
     """Count a batch of `privatize`, or a list of messages as devices send them."""
     batch = reports if isinstance(reports, Reports) else from_messages(mechanism, list(reports))
     check_same(mechanism, batch.mechanism, "count reports")
-    return Tally(mechanism, len(batch), count_cells(batch, threads=threads))
+    return Tally(mechanism, len(batch), count_cells(_safe(batch), threads=threads))
+
+
+def _safe(batch: Reports) -> Reports:
+    """Kernels write where a report says, and anyone can make a batch: what `privatize` cannot have drawn is refused."""
+    outputs, payload, public = payload_outputs(batch.mechanism), batch.payload, batch.public
+    if batch.mechanism.channel.publics and (public is None or public.shape != (len(batch), 2)):
+        raise ReportError("Hashed reports come with two public words each.")
+    if outputs is not None and payload.ndim == 1 and payload.dtype.kind == "u" and payload.max(initial=0) < outputs:
+        return batch
+    return checked(batch.mechanism, payload, public)
 
 
 def count_cells(batch: Reports, *, threads: int | None = None) -> NDArray[np.int64]:
     """The cells of a batch, counted on all cores."""
     mechanism = batch.mechanism
-    count = None if mechanism.statistic == "outputs" else counter(mechanism.channel)
+    count = counter(mechanism.channel) if mechanism.statistic == "supports" else None
 
     def work(start: int, stop: int) -> NDArray[np.int64]:
         cells = np.zeros(mechanism.cells, np.int64)
-        if count is None:
-            count_indices(batch.payload[start:stop], cells)
+        reports = batch.payload[start:stop]
+        public = None if batch.public is None else batch.public[start:stop]
+        if count is not None:
+            count(reports, public, cells)
+        elif isinstance(mechanism.channel, Public):
+            count_seeds(mechanism.channel, reports, public, cells)
         else:
-            public = None if batch.public is None else batch.public[start:stop]
-            count(batch.payload[start:stop], public, cells)
+            count_indices(reports, cells)
         return cells
 
     # One chunk per thread: each holds its own cells, and their sum does not depend on the split.

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Bits, Block, Channel, Public, Rates, Subset, Table
+from sottovoce.core.channel import Bits, Block, Channel, PoolMap, Public, Rates, Subset, Table
 from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
@@ -132,8 +133,24 @@ def _(channel: Table, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
     return cells
 
 
+def _draw_pool(chosen: PoolMap, inner: Subset, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
+    """Pairs of map and value: uniform over all of them, or a uniform map with the value it gives the code."""
+    uniform = (UNIT - inner.keep) * inner.k / (UNIT * (inner.k - 1))
+    pooled = rng.binomial(held, min(1.0, uniform), (runs, chosen.k))
+    pairs = chosen.seeds * chosen.g
+    cells = rng.multinomial(pooled.sum(axis=1), np.full(pairs, 1 / pairs))
+    seeds = np.arange(chosen.seeds)
+    for code in np.flatnonzero(held):
+        values = np.array([dot(int(seed), int(code), chosen.g, chosen.digits) for seed in seeds])
+        sure = rng.multinomial(held[code] - pooled[:, code], np.full(chosen.seeds, 1 / chosen.seeds))
+        cells[:, seeds * chosen.g + values] += sure
+    return cells
+
+
 @_draw.register
 def _(channel: Public, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
+    if isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset) and channel.inner.w == 1:
+        return _draw_pool(channel.map, channel.inner, held, runs, rng)
     raise ParameterError(
         "Hashed reports are only pairwise independent, so the joint law of their cells is not known;"
         " joint=False draws each cell from its own exact law."

@@ -23,6 +23,7 @@ from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import Tally
 
 BATCH_ROWS = 1 << 18
+BATCH_BYTES = 1 << 25
 
 
 def arrow_schema(mechanism: Mechanism) -> pa.Schema:
@@ -50,14 +51,12 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch) -> Reports:
     """A batch from Arrow columns; every report is checked."""
     schema = arrow_schema(mechanism)
     for field in schema:
-        place = batch.schema.get_field_index(field.name)
-        if place < 0:
-            found = ", ".join(batch.schema.names)
-            raise ReportError(f"The reports of this mechanism come with a column {field.name!r}. Found: {found}.")
+        place = _place(batch.schema, field.name)
         if batch.column(place).null_count:
             raise ReportError(f"The column {field.name!r} has empty cells.")
-        if pa.types.is_fixed_size_binary(field.type) and batch.schema.field(place).type != field.type:
-            raise ReportError(f"The column {field.name!r} must be of type {field.type}.")
+        found = batch.schema.field(place).type
+        if pa.types.is_fixed_size_binary(field.type) and found != field.type:
+            raise ReportError(f"The column {field.name!r} must be of type {field.type}, not {found}.")
     report = batch.column("report")
     ids = _bytes(batch.column("id"), codec.ID_BYTES) if mechanism.channel.publics else None
     if is_mask(mechanism):
@@ -68,21 +67,52 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch) -> Reports:
     return checked(mechanism, report.to_numpy(zero_copy_only=False), public)
 
 
-def tally_batches(mechanism: Mechanism, batches: Iterable[pa.RecordBatch], *, threads: int | None = None) -> Tally:
-    """Count a stream: one batch and one set of cells are in memory at a time."""
+def tally_batches(
+    mechanism: Mechanism,
+    batches: pa.Table | Iterable[pa.RecordBatch | pa.Table],
+    *,
+    threads: int | None = None,
+) -> Tally:
+    """Count a stream: one batch and one set of cells are in memory at a time. A table is a stream of its chunks."""
     n, cells = 0, np.zeros(mechanism.cells, np.int64)
-    for batch in batches:
-        reports = from_arrow(mechanism, batch)
+    for batch in _each(batches):
+        try:
+            reports = from_arrow(mechanism, batch)
+        except ReportError as problem:
+            raise ReportError(f"In the batch that starts at report {n} of the stream: {problem}") from None
         cells += count_cells(reports, threads=threads)
         n += len(reports)
     return Tally(mechanism, n, cells)
 
 
-def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-    """The report columns of a Parquet file, some rows at a time."""
-    with pq.ParquetFile(path, pre_buffer=False) as file:
-        present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
-        yield from file.iter_batches(batch_size=rows, columns=present)
+def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The report columns of a Parquet file, some rows at a time; fewer where each of them is long."""
+    wanted = arrow_schema(mechanism).names
+    fitting = BATCH_BYTES // (codec.ID_BYTES + codec.payload_bytes(mechanism.channel))
+    try:
+        file = pq.ParquetFile(path, pre_buffer=False)
+    except pa.ArrowInvalid as problem:
+        raise ReportError(f"{path} cannot be read as a Parquet file: {problem}") from None
+    with file:
+        for name in wanted:
+            _place(file.schema_arrow, name)
+        yield from file.iter_batches(batch_size=rows or max(1, min(BATCH_ROWS, fitting)), columns=wanted)
+
+
+def _place(schema: pa.Schema, name: str) -> int:
+    """Where a column is; without it even an empty file is none of this mechanism."""
+    place = int(schema.get_field_index(name))
+    if place < 0:
+        found = ", ".join(schema.names) or "none"
+        raise ReportError(f"The reports of this mechanism come with one column {name!r}. Found: {found}.")
+    return place
+
+
+def _each(batches: Any) -> Iterator[pa.RecordBatch]:
+    for part in [batches] if isinstance(batches, (pa.RecordBatch, pa.Table)) else batches:
+        if not isinstance(part, (pa.RecordBatch, pa.Table)):
+            raise ReportError(f"A stream of reports is made of Arrow batches or tables, not of {type(part).__name__}.")
+        yield from part.to_batches(BATCH_ROWS) if isinstance(part, pa.Table) else [part]
 
 
 def _binary(rows: NDArray[np.uint8]) -> pa.Array:

@@ -6,6 +6,7 @@ Tallies form a commutative monoid: whatever engine counts them, in whatever orde
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.params import check_integer
 from sottovoce.core.specs import canonical
 
 _MAGIC = b"sottovoce tally 1\n"
@@ -31,17 +33,20 @@ class Tally:
     cells: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        cells = np.array(self.cells, dtype=np.int64)
+        n = check_integer("n", "a tally", self.n, 0, MAX_REPORTS)
+        given = np.asarray(self.cells)
+        if given.shape != (self.mechanism.cells,):
+            raise MismatchError(f"A tally of this mechanism has {self.mechanism.cells} cells. Got {given.shape}.")
+        if given.dtype.kind not in "iu":  # a cell of 1.7 would be cut to 1
+            raise MismatchError(f"The cells of a tally are 64-bit integers. Got {given.dtype}.")
+        if not (given.min() >= 0 and given.max() <= n):
+            raise MismatchError(f"Each cell of a tally of {n} reports holds from 0 to {n}.")
+        cells = given.astype(np.int64)
         cells.setflags(write=False)
+        if self.mechanism.statistic != "supports" and _exact_sum(cells) != n:
+            raise MismatchError(f"The cells of this tally sum to {_exact_sum(cells)}, not to its {n} reports.")
+        object.__setattr__(self, "n", n)
         object.__setattr__(self, "cells", cells)
-        if cells.shape != (self.mechanism.cells,):
-            raise MismatchError(f"A tally of this mechanism has {self.mechanism.cells} cells. Got {cells.size}.")
-        if not 0 <= self.n <= MAX_REPORTS:
-            raise MismatchError(f"A tally counts from 0 to 2**53 reports. Got {self.n}.")
-        if cells.size and not (cells.min() >= 0 and cells.max() <= self.n):
-            raise MismatchError(f"Each cell of a tally of {self.n} reports holds from 0 to {self.n}.")
-        if self.mechanism.statistic == "outputs" and int(cells.sum()) != self.n:
-            raise MismatchError(f"The cells of this tally sum to {int(cells.sum())}, not to its {self.n} reports.")
 
     @classmethod
     def empty(cls, mechanism: Mechanism) -> Tally:
@@ -88,14 +93,13 @@ class Tally:
     @classmethod
     def from_rows(cls, mechanism: Mechanism, rows: Iterable[tuple[int, int]]) -> Tally:
         """The sum of rows, from however many tallies they come."""
-        n, cells = 0, np.zeros(mechanism.cells, np.int64)
+        counts: Counter[int] = Counter()
         for cell, count in rows:
-            if cell == -1:
-                n += count
-            elif 0 <= cell < mechanism.cells:
-                cells[cell] += count
-            else:
-                raise MismatchError(f"A tally of this mechanism has no cell {cell}.")
+            place = check_integer("cell", "a tally's row", cell, -1, mechanism.cells - 1)
+            counts[place] += check_integer("count", "a tally's row", count, 0, MAX_REPORTS)
+        n, cells = counts.pop(-1, 0), np.zeros(mechanism.cells, np.int64)
+        for place, total in counts.items():
+            cells[place] = min(total, MAX_REPORTS + 1)  # more than any tally holds, and refused
         return cls(mechanism, n, cells)
 
     def to_bytes(self) -> bytes:
@@ -116,7 +120,7 @@ class Tally:
     def from_bytes(cls, data: bytes, *, mechanism: Mechanism | None = None) -> Tally:
         """The tally of these bytes; where a mechanism is given, it must be the same one."""
         head = len(_MAGIC) + 4
-        if len(data) < head + 8 + _DIGEST or not data.startswith(_MAGIC):
+        if not isinstance(data, bytes) or len(data) < head + 8 + _DIGEST or not data.startswith(_MAGIC):
             raise ReportError("These bytes are not a tally of this version.")
         body, digest = data[:-_DIGEST], data[-_DIGEST:]
         if hashlib.sha256(body).digest() != digest:
@@ -130,3 +134,8 @@ class Tally:
         if len(cells) != 8 * found.cells:
             raise ReportError(f"This tally holds {len(cells)} bytes of cells; its mechanism needs {8 * found.cells}.")
         return cls(found, n, np.frombuffer(cells, "<i8"))
+
+
+def _exact_sum(cells: NDArray[np.int64]) -> int:
+    """The sum of up to 2**24 cells of up to 2**53, which 64 bits do not hold."""
+    return (int((cells >> 32).sum()) << 32) + int((cells & 0xFFFFFFFF).sum())

@@ -61,7 +61,8 @@ def small_instances(mechanism: Mechanism) -> Iterator[Mechanism]:
     if mechanism.channel.inputs <= MAX_ENUMERATED and not mechanism.channel.publics:
         channels.append(mechanism.channel)
     for channel in channels:
-        statistic = mechanism.statistic if channel.outputs is not None else "supports"
+        counted = {"outputs": channel.outputs, "seeds": channel.seeds}.get(mechanism.statistic)
+        statistic = mechanism.statistic if counted is not None else "supports"
         yield Mechanism(mechanism.name, Integers(0, channel.inputs - 1), channel, Decimal(MAX_EPSILON), statistic)
 
 
@@ -97,6 +98,9 @@ def scalar_cells(mechanism: Mechanism, words: Words, report: int) -> NDArray[np.
     """The tally cells of one report, by the scalar definition of its statistic."""
     if mechanism.statistic == "outputs":
         return np.eye(mechanism.cells, dtype=np.int64)[report]
+    if mechanism.statistic == "seeds":
+        cell = mechanism.channel.seed(words) * (mechanism.channel.payloads or 0) + report
+        return np.eye(1, mechanism.cells, cell, dtype=np.int64)[0]
     codes = mechanism.channel.codes()
     return np.array([mechanism.channel.supports(report, code, words) for code in codes], np.int64)
 

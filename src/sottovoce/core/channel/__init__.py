@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.bits import Bits
     from sottovoce.core.channel.block import Block, HadamardSets
     from sottovoce.core.channel.compose import Chain, Then
-    from sottovoce.core.channel.public import HashMap, Public
+    from sottovoce.core.channel.public import HashMap, PoolMap, Public
     from sottovoce.core.channel.subset import Subset
     from sottovoce.core.channel.table import Table
 
@@ -20,6 +20,7 @@ _HOMES = {
     "Chain": "compose",
     "Then": "compose",
     "HashMap": "public",
+    "PoolMap": "public",
     "Public": "public",
     "Subset": "subset",
     "Table": "table",
@@ -33,6 +34,7 @@ __all__ = [
     "Contrast",
     "HadamardSets",
     "HashMap",
+    "PoolMap",
     "Public",
     "Rates",
     "Subset",

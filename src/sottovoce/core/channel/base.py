@@ -103,6 +103,11 @@ class Channel(ABC):
         """How many reports there are, where they are simply numbered from 0."""
         return None
 
+    @property
+    def payloads(self) -> int | None:
+        """How many payloads there are, where they are numbered from 0, whatever the public words are."""
+        return self.outputs
+
     @abstractmethod
     def contains(self, report: int) -> bool:
         """Whether a number can be a report."""
@@ -116,6 +121,19 @@ class Channel(ABC):
     def public_bits(self) -> int:
         """Bits of each of the two public words: 64, fewer in tests."""
         return 64
+
+    def accepts(self, public: Words) -> bool:
+        """Whether these public words may be an id; a device draws another one, a collector refuses it."""
+        return True
+
+    @property
+    def seeds(self) -> int | None:
+        """How many public functions there are, where they are numbered and each is as likely as any other."""
+        return None
+
+    def seed(self, public: Words) -> int:
+        """The number of the public function that these words choose."""
+        raise TypeError(f"A channel of kind {self.kind} has no numbered public functions.")
 
     # --- the law -----------------------------------------------------------------------------------
     @abstractmethod

@@ -67,12 +67,19 @@ class _Composed(Channel):
         return self.second.outputs
 
     @property
+    def payloads(self) -> int | None:
+        return self.second.payloads
+
+    @property
     def publics(self) -> int:
         return self.second.publics
 
     @property
     def public_bits(self) -> int:
         return self.second.public_bits
+
+    def accepts(self, public: Words) -> bool:
+        return self.second.accepts(public)
 
     def contains(self, report: int) -> bool:
         return self.second.contains(report)

@@ -9,8 +9,10 @@ from typing import ClassVar, Protocol
 from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, channel_from_spec
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.hashing import WORD, collision, derived_words, hash_value
 from sottovoce.core.params import check_integer, count_text, reject
+from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take
 
 
@@ -24,6 +26,7 @@ class Map(Protocol):
     @property
     def bits(self) -> int: ...
     def apply(self, words: Words, code: int) -> int: ...
+    def accepts(self, words: Words) -> bool: ...
     def rates(self, inner: Rates) -> Rates: ...
     def miniatures(self, outputs: int) -> tuple[Map, ...]: ...
     def spec(self) -> Spec: ...
@@ -57,6 +60,9 @@ class HashMap:
     def apply(self, words: Words, code: int) -> int:
         return hash_value(words[0], words[1], code, self.g, self.bits)
 
+    def accepts(self, words: Words) -> bool:
+        return True
+
     def rates(self, inner: Rates) -> Rates:
         """Another code supports a report through a collision with the true one, or by chance."""
         same = collision(self.g, self.bits)
@@ -74,7 +80,85 @@ class HashMap:
         return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
 
 
-MAPS = {HashMap.kind: HashMap}
+@dataclass(frozen=True, slots=True)
+class PoolMap:
+    """A balanced pool: every linear map from vectors of `digits` elements of the field of order g to that field.
+
+    A code is the vector of its digits in base g. Two different codes collide under exactly one in g of the
+    g**digits maps, so a tally per map and value is decoded without bias, for any candidates, at any later time.
+    """
+
+    kind: ClassVar[str] = "pool"
+    k: int
+    g: int
+    digits: int
+    bits: int = WORD
+
+    def __post_init__(self) -> None:
+        if self.bits not in (4, 6, 8, WORD):
+            raise reject("bits", self.kind, "64 (4, 6 or 8 in proofs)", self.bits)
+        check_integer("g", self.kind, self.g, 2, MAX_ORDER)
+        if not is_order(self.g):
+            raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
+        check_integer("digits", self.kind, self.digits, 1, 24)
+        check_integer("k", self.kind, self.k, 2, self.seeds)
+
+    @property
+    def seeds(self) -> int:
+        return int(self.g**self.digits)
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def outputs(self) -> int:
+        return self.g
+
+    def _drawn(self, words: Words) -> tuple[int, int]:
+        """The number in the leading bits of the first word, and how many such numbers there are."""
+        read = min(self.bits, FINE)
+        return words[0] >> (self.bits - read), 1 << read
+
+    def accepts(self, words: Words) -> bool:
+        drawn, size = self._drawn(words)
+        return drawn < size - size % self.seeds
+
+    def seed(self, words: Words) -> int:
+        """Which map: `below(seeds)` read from the first word."""
+        return self._drawn(words)[0] % self.seeds
+
+    def apply(self, words: Words, code: int) -> int:
+        return dot(self.seed(words), code, self.g, self.digits)
+
+    def rates(self, inner: Rates) -> Rates:
+        """Two codes collide under one map in g, exactly."""
+        return Rates(inner.own, (inner.own + (self.g - 1) * inner.other) / self.g)
+
+    def miniatures(self, outputs: int) -> tuple[PoolMap, ...]:
+        if not is_order(outputs) or outputs > 4:
+            return ()
+        digits = 3 if outputs == 2 else 2
+        return (PoolMap(min(self.k, 6), outputs, digits, 4),)
+
+    def spec(self) -> Spec:
+        return {
+            "kind": self.kind,
+            "k": self.k,
+            "g": self.g,
+            "digits": self.digits,
+            "bits": self.bits,
+            "polynomial": polynomial(self.g),
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> PoolMap:
+        names = ("k", "g", "digits", "bits", "polynomial")
+        values = [integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)]
+        return cls(*values[:-1])
+
+
+MAPS: dict[str, type[HashMap] | type[PoolMap]] = {HashMap.kind: HashMap, PoolMap.kind: PoolMap}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +198,10 @@ class Public(Channel):
     def payload_bits(self) -> int:
         return self.inner.payload_bits
 
+    @property
+    def payloads(self) -> int | None:
+        return self.inner.payloads
+
     def contains(self, report: int) -> bool:
         return self.inner.contains(report)
 
@@ -124,6 +212,18 @@ class Public(Channel):
     @property
     def public_bits(self) -> int:
         return min(self.map.bits, self.inner.public_bits)
+
+    def accepts(self, public: Words) -> bool:
+        return self.map.accepts(self._words(public)) and self.inner.accepts(public)
+
+    @property
+    def seeds(self) -> int | None:
+        return self.map.seeds if isinstance(self.map, PoolMap) and not self.inner.publics else None
+
+    def seed(self, public: Words) -> int:
+        if not isinstance(self.map, PoolMap):
+            raise TypeError("Only the maps of a balanced pool are numbered.")
+        return self.map.seed(self._words(public))
 
     def ratio(self) -> Fraction:
         """Given the public words, the law is the inner one on mapped codes, which some words keep apart."""

@@ -10,8 +10,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import HashMap, Public, Subset
+from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, Subset
+from sottovoce.core.field import multiply, polynomial
 from sottovoce.core.hashing import WORD, bucket_start, derived_words
+from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
 
 Public64 = NDArray[np.uint64]
@@ -75,6 +77,88 @@ def _(chosen: HashMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
         return out
 
     return apply
+
+
+@njit(nogil=True, cache=True)
+def _pool_seeds(public, seeds, limit, out, refused):
+    for i in range(public.shape[0]):
+        drawn = public[i, 0] >> np.uint64(11)
+        refused[i] = drawn >= limit
+        out[i] = drawn % seeds
+
+
+@njit(nogil=True, cache=True)
+def _pool_hash(seeds, codes, g, digits, products, binary, out):
+    """Inner products of digit vectors; `products` is the multiplication table of a binary field, or empty."""
+    base = np.uint32(g)
+    for i in range(codes.shape[0]):
+        a = np.uint32(seeds[i])
+        b = np.uint32(codes[i])
+        total = np.uint32(0)
+        for _ in range(digits):
+            if binary:
+                total ^= products[a % base, b % base]
+            else:
+                total = (total + (a % base) * (b % base)) % base
+            a //= base
+            b //= base
+        out[i] = total
+
+
+@njit(nogil=True, cache=True)
+def _count_pairs(seeds, reports, payloads, cells):
+    for i in range(reports.shape[0]):
+        cells[seeds[i] * payloads + reports[i]] += 1
+
+
+def pool_seeds(chosen: PoolMap, public: Public64) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The map that each id chooses, and which ids no device may use."""
+    if chosen.bits != WORD:
+        raise NotImplementedError("Short public words are for proofs only.")
+    out, refused = np.empty(len(public), np.int64), np.empty(len(public), np.bool_)
+    _pool_seeds(public, np.uint64(chosen.seeds), np.uint64(UNIT - UNIT % chosen.seeds), out, refused)
+    return out, refused
+
+
+def product_table(g: int) -> NDArray[np.uint32]:
+    """The multiplication table of a field of 2**r elements; one empty cell for a prime order."""
+    if not polynomial(g):
+        return np.zeros((1, 1), np.uint32)
+    return np.array([[multiply(a, b, g) for b in range(g)] for a in range(g)], np.uint32)
+
+
+@mapper.register
+def _(chosen: PoolMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
+    products = product_table(chosen.g)
+
+    def apply(public: Public64, codes: Codes) -> NDArray[np.uint32]:
+        out = np.empty(len(codes), np.uint32)
+        seeds, _ = pool_seeds(chosen, public)
+        _pool_hash(seeds, codes, chosen.g, chosen.digits, products, polynomial(chosen.g) > 0, out)
+        return out
+
+    return apply
+
+
+def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
+    """Which ids no device may use; `Channel.accepts` for many."""
+    node, depth = channel, channel.publics
+    refused = np.zeros(len(public), np.bool_)
+    while node is not None:
+        if isinstance(node, Public):
+            depth -= 1
+            if isinstance(node.map, PoolMap):
+                refused |= pool_seeds(node.map, mapped_words(public, depth))[1]
+        node = getattr(node, "inner", None) or getattr(node, "second", None)
+    return refused
+
+
+def count_seeds(channel: Public, reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
+    """Add each pair of public map and payload to its cell."""
+    if public is None or not isinstance(channel.map, PoolMap):
+        raise ValueError("Reports of a pool are counted together with their public words.")
+    seeds, _ = pool_seeds(channel.map, public)
+    _count_pairs(seeds, reports, channel.payloads, cells)
 
 
 @sampler.register

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from sottovoce.core.channel import HashMap, Public, Subset
@@ -11,9 +13,11 @@ from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.rational import floor_unit, odds
 from sottovoce.mechanisms.frequency.common import categories
 
+MAX_VALUES = 1 << 20
+
 
 def build(domain: Domain, *, epsilon: Any, g: int | None = None) -> Mechanism:
-    """Local hashing to g values; by default g = round(e**epsilon + 1), at least 2.
+    """Local hashing to g values; by default g = round(e**epsilon + 1), at least 2 and at most 2**20.
 
     Law: the report's id chooses h from an exactly pairwise independent family; the hash h(v) goes through
         randomized response on g values, p = e**epsilon / (e**epsilon + g - 1).
@@ -25,9 +29,12 @@ def build(domain: Domain, *, epsilon: Any, g: int | None = None) -> Mechanism:
         USENIX Security 2017.
     """
     budget = check_epsilon("olh", epsilon)
-    k = categories("olh", domain)
     e = odds(budget)
-    values = max(2, round(e + 1)) if g is None else g
-    values = check_integer("g", "olh", min(values, 1 << 20) if g is None else values, 2, 1 << 20)
-    inner = Subset(values, 1, floor_unit(e / (e + values - 1)))
-    return Mechanism("olh", domain, Public(HashMap(k, values), inner), budget, "supports")
+    values = min(max(2, round(e + 1)), MAX_VALUES) if g is None else check_integer("g", "olh", g, 2, MAX_VALUES)
+    return hashed("olh", domain, budget, e, values)
+
+
+def hashed(name: str, domain: Domain, budget: Decimal, e: Fraction, g: int) -> Mechanism:
+    """Randomized response on a public hash to g values."""
+    inner = Subset(g, 1, floor_unit(e / (e + g - 1)))
+    return Mechanism(name, domain, Public(HashMap(categories(name, domain), g), inner), budget, "supports")

@@ -1,0 +1,199 @@
+"""Files of the command line: which kind they are, opened for reading, and written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from sottovoce.core.errors import SottovoceError
+
+STANDARD = "-"
+KINDS = ("csv", "parquet", "arrow", "tally")
+_ENDINGS = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".tally": "tally",
+}
+_FIRST_BYTES = {0xFF: "arrow", ord("P"): "parquet", ord("s"): "tally"}
+
+
+class FileProblem(SottovoceError):
+    """A file that cannot be read or written."""
+
+
+def one_line(text: object) -> str:
+    """What another library said, fit for one sentence."""
+    line = " ".join(str(text).split()).rstrip(".")
+    return line if len(line) <= 300 else line[:297] + "..."
+
+
+def shown(path: str, standard: str = "standard input") -> str:
+    """How a sentence names a file."""
+    return standard if path == STANDARD else path
+
+
+def kind_of(path: str, given: str | None, allowed: tuple[str, ...], *, option: str = "--format") -> str:
+    """The kind of a file: as given, else by how its name ends."""
+    kind = given or _ENDINGS.get(Path(path).suffix.lower())
+    if kind is None:
+        raise FileProblem(
+            f"What kind of file {path} is cannot be told from its name: add {option} {'|'.join(allowed)}."
+        )
+    if kind not in allowed:
+        raise FileProblem(f"{shown(path)} is of kind {kind!r} here, which must be one of {', '.join(allowed)}.")
+    return kind
+
+
+def kind_of_stream(stream: Any, given: str | None, allowed: tuple[str, ...]) -> str:
+    """The kind of standard input: as given, else by its first byte."""
+    head = stream.peek(1)[:1]
+    kind = given or _FIRST_BYTES.get(head[0] if head else 0, "csv")
+    if kind not in allowed:
+        raise FileProblem(f"Standard input must be one of {', '.join(allowed)}; this looks like {kind}.")
+    return kind
+
+
+@contextmanager
+def reading(path: str) -> Iterator[IO[bytes]]:
+    """A file or standard input, as bytes."""
+    if path == STANDARD:
+        if sys.stdin.buffer.isatty():
+            raise FileProblem("Standard input is a terminal: pipe something into it, or name a file.")
+        yield sys.stdin.buffer
+        return
+    with naming(path), open(path, "rb", buffering=1 << 20) as file:
+        yield file
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Whatever goes wrong inside is the fault of this file, and the sentence says so."""
+    try:
+        yield
+    except FileProblem:
+        raise
+    except SottovoceError as problem:
+        raise FileProblem(f"{shown(path)}: {problem}") from None
+    except OSError as problem:
+        raise FileProblem(f"{shown(path)} cannot be read: {one_line(problem.strerror or problem)}.") from None
+    except (ValueError, NotImplementedError) as problem:  # what Arrow raises is one of these
+        raise FileProblem(f"{shown(path)} cannot be read: {one_line(problem)}.") from None
+
+
+@contextmanager
+def writing(path: str, *, force: bool = False) -> Iterator[IO[bytes]]:
+    """A file that appears whole at the end of the block, or not at all; devices and pipes are written as they are."""
+    try:
+        if path == STANDARD:
+            with _standard_output() as stream:
+                yield stream
+        elif _is_special(path):
+            with open(path, "wb") as file:
+                yield file
+        else:
+            with _whole(Path(os.path.realpath(path)), force) as file:
+                yield file
+    except BrokenPipeError:
+        raise FileProblem(
+            f"{shown(path, 'Standard output')} was closed by its reader before everything was written."
+        ) from None
+    except OSError as problem:
+        name = shown(path, "Standard output")
+        raise FileProblem(f"{name} cannot be written: {one_line(problem.strerror or problem)}.") from None
+
+
+def check_free(path: str, force: bool) -> None:
+    """Refuse early what `writing` would refuse in the end."""
+    if path == STANDARD:
+        if sys.stdout.buffer.isatty():
+            raise FileProblem("Standard output is a terminal: pipe it into another command, or name a file.")
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise FileProblem(f"{path} cannot be written: it is a folder.")
+    if not target.parent.is_dir():
+        raise FileProblem(f"{path} cannot be written: there is no folder {target.parent}.")
+    if target.exists() and not force and not _is_special(path):
+        raise FileProblem(f"{path} exists: --force overwrites it.")
+
+
+def _is_special(path: str) -> bool:
+    """A device or a named pipe, over which no file must be moved."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+@contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # What is still buffered has nowhere to go, and the interpreter would complain about it when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
+@contextmanager
+def _whole(target: Path, force: bool) -> Iterator[IO[bytes]]:
+    check_free(str(target), force)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with _ending_in_order(), os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        check_free(str(target), force)
+        os.replace(part, target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name last; where folders cannot be opened, the system does so in its own time."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """A request to end raises, so that what is half written is removed."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    numbers = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
+    ours = threading.current_thread() is threading.main_thread()
+    before = {n: signal.getsignal(n) for n in numbers} if ours else {}
+    # What is ignored stays so (nohup); what someone else handles is theirs.
+    before = {number: handler for number, handler in before.items() if handler is signal.SIG_DFL}
+    for number in before:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

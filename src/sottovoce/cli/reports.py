@@ -1,0 +1,205 @@
+"""Files of reports: Parquet and Arrow streams carry the mechanism, CSV is read with its specification beside it.
+
+An Arrow stream ends with an empty batch that says how many reports came before, so that a pipe whose writer failed
+is not taken for a whole one.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sottovoce.cli.files import STANDARD, FileProblem, kind_of, kind_of_stream, naming, reading, shown
+from sottovoce.core import codec
+from sottovoce.core.errors import ReportError
+from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.specs import canonical
+from sottovoce.fast.batch import Reports, from_payloads
+from sottovoce.tally.count import count_cells
+from sottovoce.tally.stream import arrow_schema, from_arrow, to_arrow
+from sottovoce.tally.tally import Tally
+
+MECHANISM = b"sottovoce.mechanism"
+SIMULATION = b"sottovoce.simulation"
+COUNT = b"sottovoce.reports"
+BATCH_BYTES = 1 << 26
+MAX_ROWS = 1 << 20
+REPORT_KINDS = ("csv", "parquet", "arrow")
+TALLY_KINDS = (*REPORT_KINDS, "tally")
+
+
+def batch_rows(mechanism: Mechanism) -> int:
+    """How many reports are held at a time: fewer where each is large."""
+    each = codec.payload_bytes(mechanism.channel) + 8 * mechanism.words
+    return max(1, min(MAX_ROWS, BATCH_BYTES // codec.payload_bytes(mechanism.channel), 16 * BATCH_BYTES // each))
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+class Writer:
+    """Reports of one mechanism into an open file of some kind."""
+
+    def __init__(self, file: IO[bytes], kind: str, mechanism: Mechanism, *, seeded: bool) -> None:
+        self._mechanism, self._kind = mechanism, kind
+        metadata = {MECHANISM: canonical(mechanism.spec())}
+        if seeded:
+            metadata[SIMULATION] = b"the noise of these reports came from a seed: they protect nobody"
+        schema = arrow_schema(mechanism).with_metadata(metadata)
+        if kind == "parquet":
+            # Noise does not compress, but few different reports do.
+            compression = {name: "zstd" if name == "report" else "none" for name in schema.names}
+            self._writer: Any = pq.ParquetWriter(
+                file, schema, compression=compression, use_dictionary=False, write_statistics=False
+            )
+        elif kind == "arrow":
+            self._writer = pa.ipc.new_stream(file, schema)
+        else:
+            self._schema = pa.schema([(name, pa.string()) for name in schema.names])
+            options = pa_csv.WriteOptions(quoting_style="none", quoting_header="none")
+            self._writer = pa_csv.CSVWriter(file, self._schema, write_options=options)
+        self.n = 0
+
+    def write(self, reports: Reports) -> None:
+        """One more batch."""
+        self.n += len(reports)
+        if self._kind != "csv":
+            self._writer.write_batch(to_arrow(reports))
+            return
+        columns = [_hex_column(reports.payloads())]
+        if reports.public is not None:
+            columns.append(_hex_column(reports.public.astype("<u8", copy=False).view(np.uint8)))
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+
+    def close(self) -> None:
+        """What a reader looks for at the end; never called after an error."""
+        if self._kind == "arrow":
+            empty = arrow_schema(self._mechanism).empty_table().to_batches() or [
+                pa.RecordBatch.from_pylist([], schema=arrow_schema(self._mechanism))
+            ]
+            self._writer.write_batch(empty[0], custom_metadata={COUNT: str(self.n).encode()})
+        self._writer.close()
+
+
+def _hex_column(rows: NDArray[np.uint8]) -> pa.Array:
+    width = 2 * rows.shape[1]
+    offsets = np.arange(0, (len(rows) + 1) * width, width, dtype=np.int32)
+    text = binascii.hexlify(np.ascontiguousarray(rows))
+    return pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None) -> Tally:
+    """The tally of one file: of the reports in it, or the one it holds. A mechanism that is given must be its."""
+    with reading(path) as file:
+        if path == STANDARD:
+            found = kind_of_stream(file, kind, TALLY_KINDS)
+        else:
+            found = kind_of(path, kind, TALLY_KINDS)
+        with naming(path):
+            if found == "tally":
+                return Tally.from_bytes(file.read(), mechanism=mechanism)
+            if found == "csv":
+                if mechanism is None:
+                    raise FileProblem(f"{shown(path)}: CSV does not say which mechanism made it: add --spec FILE.")
+                return _count(mechanism, _csv(file, mechanism))
+            return _parquet(path, mechanism) if found == "parquet" else _arrow(file, mechanism)
+
+
+def _count(mechanism: Mechanism, batches: Iterator[Reports]) -> Tally:
+    n, cells = 0, np.zeros(mechanism.cells, np.int64)
+    while True:
+        try:
+            reports = next(batches, None)
+        except ReportError as problem:
+            raise ReportError(f"Among the rows after {n}: {problem}") from None
+        if reports is None:
+            return Tally(mechanism, n, cells)
+        cells += count_cells(reports)
+        n += len(reports)
+
+
+def _mechanism(metadata: Any, given: Mechanism | None) -> Mechanism:
+    spec = (metadata or {}).get(MECHANISM)
+    if spec is None and given is None:
+        raise ReportError("This file does not say which mechanism made it: add --spec FILE.")
+    found = Mechanism.from_spec(spec) if spec is not None else given
+    if given is not None and found is not None:
+        check_same(given, found, "count reports")
+    assert found is not None
+    return found
+
+
+def _parquet(path: str, given: Mechanism | None) -> Tally:
+    if path == STANDARD:
+        raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        mechanism = _mechanism(file.metadata.metadata, given)
+        present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
+        batches = file.iter_batches(batch_size=batch_rows(mechanism), columns=present)
+        return _count(mechanism, (from_arrow(mechanism, batch) for batch in batches))
+
+
+def _arrow(file: IO[bytes], given: Mechanism | None) -> Tally:
+    with pa.ipc.open_stream(file) as stream:
+        mechanism = _mechanism(stream.schema.metadata, given)
+        promised = MECHANISM in (stream.schema.metadata or {})
+        ends: list[int] = []
+
+        def batches() -> Iterator[Reports]:
+            while True:
+                try:
+                    batch, metadata = stream.read_next_batch_with_custom_metadata()
+                except StopIteration:
+                    return
+                if metadata and COUNT in metadata:
+                    ends.append(int(metadata[COUNT]))
+                yield from_arrow(mechanism, batch)
+
+        tally = _count(mechanism, batches())
+    if promised and ends != [tally.n]:
+        raise ReportError(f"The stream of reports was cut off after {tally.n}: its writer did not finish.")
+    return tally
+
+
+def _csv(file: IO[bytes], mechanism: Mechanism) -> Iterator[Reports]:
+    names = arrow_schema(mechanism).names
+    header = file.readline(1 << 16).decode("utf-8-sig").strip().split(",")
+    for name in names:
+        if name not in header:
+            raise ReportError(
+                f"The reports of this mechanism come with a column {name!r}. Found: {', '.join(header) or 'none'}."
+            )
+    if not file.peek(1):  # type: ignore[attr-defined]
+        return
+    stream = pa_csv.open_csv(
+        file,
+        pa_csv.ReadOptions(column_names=header, block_size=1 << 24),
+        pa_csv.ParseOptions(ignore_empty_lines=len(header) > 1),
+        pa_csv.ConvertOptions(include_columns=names, column_types=dict.fromkeys(names, pa.string())),
+    )
+    widths = {"report": codec.payload_bytes(mechanism.channel), "id": codec.ID_BYTES}
+    with stream:
+        for batch in stream:
+            rows = [_hex_rows(batch.column(name), name, widths[name]) for name in names]
+            yield from_payloads(mechanism, rows[0], rows[1] if len(rows) > 1 else None)
+
+
+def _hex_rows(column: Any, name: str, width: int) -> NDArray[np.uint8]:
+    offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+    wrong = np.diff(offsets) != 2 * width
+    if wrong.any():
+        raise ReportError(
+            f"The column {name!r} holds {2 * width} hexadecimal digits in each row; the one at position"
+            f" {int(np.argmax(wrong))} has not."
+        )
+    try:
+        data = binascii.unhexlify(memoryview(column.buffers()[2])[offsets[0] : offsets[-1]])
+    except binascii.Error:
+        raise ReportError(f"The column {name!r} must hold hexadecimal digits.") from None
+    return np.frombuffer(data, np.uint8).reshape(-1, width)

@@ -1,0 +1,188 @@
+"""Mixtures: the log-likelihood of shares, given reports whose law for each code is known.
+
+Row i of a mixture has `counts[i]` reports alike and relative likelihoods L[i, v], known up to a factor per row, which
+moves no maximum. All that an optimiser needs are the products L f and L' r; each shape of channel has a fast one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import HadamardSets
+from sottovoce.fast.threads import run
+
+Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+
+CHUNK = 1 << 14  # rows of masks per task: fixed, so that sums are the same on any number of threads
+
+
+class Slope(NamedTuple):
+    """Log-likelihood per report, its gradient, and the curvature weights of the rows."""
+
+    value: float
+    gradient: Floats
+    densities: Floats
+
+
+class Mixture(ABC):
+    """sum_i counts[i] log (L f)_i / n, as a function of the shares f of `codes` codes."""
+
+    codes: int
+    counts: Floats  # all positive
+    n: float
+
+    @abstractmethod
+    def forward(self, shares: Floats) -> Floats:
+        """L f, one density per row."""
+
+    @abstractmethod
+    def backward(self, rows: Floats) -> Floats:
+        """L' r, one number per code."""
+
+    def value(self, shares: Floats) -> float:
+        """The log-likelihood per report, up to a constant."""
+        return self._value(self.forward(shares))
+
+    def _value(self, densities: Floats) -> float:
+        return float(self.counts @ np.log(densities) / self.n)
+
+    def slope(self, shares: Floats) -> Slope:
+        """Value and gradient. Where the shares sum to one, so does gradient times shares."""
+        densities = self.forward(shares)
+        return Slope(self._value(densities), self.backward(self.counts / densities) / self.n, densities)
+
+    def curve(self, densities: Floats, direction: Floats) -> Floats:
+        """Minus the Hessian at these densities, times a direction."""
+        return self.backward(self.counts / densities**2 * self.forward(direction)) / self.n
+
+
+class Dense(Mixture):
+    """Any likelihoods: one row per kind of report, one column per code."""
+
+    def __init__(self, law: Floats, counts: Floats) -> None:
+        self.law, self.counts = law, counts
+        self.codes, self.n = law.shape[1], float(counts.sum())
+
+    def forward(self, shares: Floats) -> Floats:
+        return np.asarray(self.law @ shares)
+
+    def backward(self, rows: Floats) -> Floats:
+        return np.asarray(self.law.T @ rows)
+
+
+class Diagonal(Mixture):
+    """k-ary randomized response: L is `low` everywhere and `high` on the diagonal."""
+
+    def __init__(self, counts: Floats, low: float, high: float) -> None:
+        self.seen = np.flatnonzero(counts)
+        self.counts, self.codes, self.n = counts[self.seen], len(counts), float(counts.sum())
+        self.low, self.high = low, high
+
+    def forward(self, shares: Floats) -> Floats:
+        return np.asarray(self.low * shares.sum() + (self.high - self.low) * shares[self.seen])
+
+    def backward(self, rows: Floats) -> Floats:
+        result = np.full(self.codes, self.low * rows.sum())
+        result[self.seen] += (self.high - self.low) * rows
+        return result
+
+
+class Hadamard(Mixture):
+    """Hadamard response: `high` on the half of its group that a code's row marks with +1, else `low`."""
+
+    def __init__(self, counts: Floats, sets: HadamardSets, low: float, high: float) -> None:
+        self.seen = np.flatnonzero(counts)
+        self.counts, self.codes, self.n = counts[self.seen], sets.codes, float(counts.sum())
+        self.sets, self.low, self.high = sets, low, high
+        codes = np.arange(sets.codes)
+        self.groups, self.rows = codes % sets.groups, codes // sets.groups + 1
+
+    def _blank(self) -> Floats:
+        return np.zeros((self.sets.groups, self.sets.order))
+
+    def forward(self, shares: Floats) -> Floats:
+        table = self._blank()
+        table[self.groups, self.rows] = shares
+        table[:, 0] = np.bincount(self.groups, shares, self.sets.groups)  # row 0 is constant: half of all, plus
+        members = walsh(table).ravel()[self.seen] / 2
+        return np.asarray(self.low * shares.sum() + (self.high - self.low) * members)
+
+    def backward(self, rows: Floats) -> Floats:
+        table = self._blank()
+        table.ravel()[self.seen] = rows
+        sums = walsh(table)
+        members = (sums[self.groups, 0] + sums[self.groups, self.rows]) / 2
+        return np.asarray(self.low * rows.sum() + (self.high - self.low) * members)
+
+
+def walsh(table: Floats) -> Floats:
+    """The Walsh-Hadamard transform of each row."""
+    groups, order = table.shape
+    half = 1
+    while half < order:
+        pairs = table.reshape(groups, -1, 2, half)
+        table = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
+        half *= 2
+    return table.reshape(groups, order)
+
+
+class Masks(Mixture):
+    """Reports that support some codes: L is high[v] where report i supports v, else low[v].
+
+    The supports are packed, eight codes to a byte. A product with f looks up, for each byte, the sum of the shares
+    that it selects among its 256; the transposed product first adds the rows up by the value of their byte. So a
+    product takes one operation for eight codes.
+    """
+
+    def __init__(self, packed: Bytes, counts: Floats, low: Floats, high: Floats) -> None:
+        self.packed = np.asfortranarray(packed)
+        self.counts, self.codes, self.n = counts, len(low), float(counts.sum())
+        self.low, self.rise = low, high - low
+        values = np.arange(256, dtype=np.uint8)
+        self.select = np.unpackbits(values[:, None], axis=1, bitorder="little").astype(np.float64)
+
+    def _octets(self, values: Floats) -> Floats:
+        """One row of eight for each byte of the masks."""
+        padded = np.zeros(8 * self.packed.shape[1])
+        padded[: self.codes] = values[: len(padded)]
+        return padded.reshape(-1, 8)
+
+    def forward(self, shares: Floats) -> Floats:
+        tables = self._octets(self.rise * shares) @ self.select.T
+        out = np.empty(len(self.packed))
+        base = float(self.low @ shares)
+        run(lambda start, stop: _look_up(self.packed, tables, base, start, stop, out), len(out), CHUNK, None)
+        return out
+
+    def backward(self, rows: Floats) -> Floats:
+        def work(start: int, stop: int) -> Floats:
+            sums = np.zeros((self.packed.shape[1], 256))
+            _add_up(self.packed, rows, start, stop, sums)
+            return sums
+
+        sums = np.sum(run(work, len(rows), CHUNK, None), axis=0)
+        return np.asarray(self.low * rows.sum() + self.rise * (sums @ self.select).ravel()[: self.codes])
+
+
+@njit(nogil=True, cache=True)
+def _look_up(packed, tables, base, start, stop, out):
+    for i in range(start, stop):
+        out[i] = base
+    for b in range(packed.shape[1]):
+        table = tables[b]
+        for i in range(start, stop):
+            out[i] += table[packed[i, b]]
+
+
+@njit(nogil=True, cache=True)
+def _add_up(packed, rows, start, stop, sums):
+    for b in range(packed.shape[1]):
+        row = sums[b]
+        for i in range(start, stop):
+            row[packed[i, b]] += rows[i]

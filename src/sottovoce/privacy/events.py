@@ -1,0 +1,323 @@
+"""Events of the black-box audit: sets of reports, looked for on some samples and counted on others.
+
+A *column* reads one thing off a report: all of it, its length, a byte, a bit, its first word. A *literal* says that
+a column lies in a set of categories, or does not; an *event* is a conjunction of a few literals. The search proposes
+literals on one batch of reports and scores them on a second one, so that sets which merely remember the first batch
+find nothing in the second; then it refines the best by a second and a third literal. Nothing here needs to be valid
+statistics: whatever the search brings is counted on fresh reports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_BYTES = 128  # of a report whose bytes and bits are looked at one by one
+CATEGORIES = 64  # of a column that become literals of their own
+BYTE_CATEGORIES = 16
+RATIOS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)  # thresholds of likelihood-ratio sets, in logarithms
+CAUTION = 4.0  # standard errors by which the search distrusts its own counts
+BEAM = 6  # events that are refined
+DEPTH = 3  # literals of an event
+PAIRS = 12  # ordered pairs of values that are refined
+WORD = re.compile(rb"[A-Za-z0-9_.+-]+")
+
+Bools = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+
+
+class Batch:
+    """Some reports of one value, with the columns that were read off them."""
+
+    def __init__(self, messages: Sequence[bytes]) -> None:
+        self.messages = messages
+        self._columns: dict[Column, Any] = {}
+        self._array: Bytes | None = None
+
+    def array(self) -> Bytes:
+        """The first bytes of each report, zeros beyond its end."""
+        if self._array is None:
+            padded = b"".join(message[:MAX_BYTES].ljust(MAX_BYTES, b"\0") for message in self.messages)
+            self._array = np.frombuffer(padded, dtype=np.uint8).reshape(-1, MAX_BYTES)
+        return self._array
+
+    def read(self, column: Column) -> Any:
+        """The categories of a column, one for each report: an array of bytes, or a list."""
+        if column not in self._columns:
+            self._columns[column] = column.of(self)
+        return self._columns[column]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One thing that is read off a report; `words` completes "the report has ..."."""
+
+    words: str
+    of: Callable[[Batch], Any]
+    categories: int = CATEGORIES
+    flag: bool = False  # true or false only
+
+
+@dataclass(frozen=True, eq=False)
+class Literal:
+    """A column lies in a set of categories, or outside it."""
+
+    column: Column
+    members: frozenset[Hashable]
+    inside: bool = True
+
+    def mask(self, batch: Batch) -> Bools:
+        """Which reports it holds for."""
+        read = batch.read(self.column)
+        if isinstance(read, np.ndarray):
+            table = np.zeros(256, dtype=np.bool_)
+            table[[int(member) for member in self.members]] = True  # type: ignore[call-overload]
+            held: Bools = table[read]
+        else:
+            members = self.members
+            held = np.fromiter((category in members for category in read), dtype=np.bool_, count=len(read))
+        return held if self.inside else ~held
+
+    def __str__(self) -> str:
+        if self.column.flag:
+            return f"{self.column.words} {'holds' if (1 in self.members) == self.inside else 'does not hold'}"
+        verb = "is" if self.inside else "is not"
+        if len(self.members) == 1:
+            return f"{self.column.words} {verb} {next(iter(self.members))!r:.60}"
+        return f"{self.column.words} {verb} one of {len(self.members)} likelier for the first value"
+
+
+@dataclass(frozen=True)
+class Event:
+    """All of a few literals, for an ordered pair of values: likelier for the first, rarer for the second."""
+
+    literals: tuple[Literal, ...]
+    first: int
+    second: int
+
+    def count(self, batch: Batch) -> int:
+        mask = np.ones(len(batch.messages), dtype=np.bool_)
+        for literal in self.literals:
+            mask &= literal.mask(batch)
+        return int(mask.sum())
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.literals))
+
+
+# --- columns -------------------------------------------------------------------------------------------------
+def columns(
+    samples: Sequence[Batch],
+    values: Sequence[object],
+    skip: int,
+    views: Mapping[str, Callable[[bytes], Hashable]],
+) -> list[Column]:
+    """What is looked at: the report without its first `skip` bytes as a whole, and all of it byte by byte."""
+    found = [
+        Column("the report", lambda batch: [message[skip:] for message in batch.messages]),
+        Column("the length", lambda batch: [len(message) for message in batch.messages]),
+    ]
+    longest = max(len(message) for batch in samples for message in batch.messages)
+    found += [_prefix(skip, size) for size in (2, 4, 8) if longest - skip > size]
+    if all(_printable(message[skip:]) for batch in samples for message in batch.messages[:100]):
+        found += [_word(skip, "first", 0), _word(skip, "last", -1)]
+    for value in values:
+        found += _own_text(skip, value)
+    found += [_view(words, view) for words, view in views.items()]
+    for place in range(min(longest, MAX_BYTES)):
+        found.append(_byte(place, skip))
+        found += [_bit(place, bit, skip) for bit in range(8)]
+    return found
+
+
+def _place(place: int, skip: int) -> str:
+    return f"byte {place} of the id" if place < skip else f"byte {place - skip}"
+
+
+def _byte(place: int, skip: int) -> Column:
+    return Column(_place(place, skip), lambda batch: batch.array()[:, place], BYTE_CATEGORIES)
+
+
+def _bit(place: int, bit: int, skip: int) -> Column:
+    words = f"that bit {bit} of {_place(place, skip)} is set"
+    return Column(words, lambda batch: batch.array()[:, place] >> bit & 1, 1, flag=True)
+
+
+def _prefix(skip: int, size: int) -> Column:
+    return Column(
+        f"the start ({size} bytes)", lambda batch: [message[skip : skip + size] for message in batch.messages]
+    )
+
+
+def _word(skip: int, name: str, place: int) -> Column:
+    def pick(message: bytes) -> bytes:
+        words = WORD.findall(message[skip:])
+        return words[place] if words else b""
+
+    return Column(f"the {name} word", lambda batch: [pick(message) for message in batch.messages])
+
+
+def _own_text(skip: int, value: object) -> Iterator[Column]:
+    """Whether a report contains what was answered, in plain text, anywhere or as a word."""
+    text = value if isinstance(value, bytes) else str(value).encode()
+    if not text:
+        return
+    yield Column(
+        f"that {text!r:.40} occurs",
+        lambda batch: [text in message[skip:] for message in batch.messages],
+        flag=True,
+    )
+    yield Column(
+        f"that {text!r:.40} occurs as a word",
+        lambda batch: [text in message and text in WORD.findall(message[skip:]) for message in batch.messages],
+        flag=True,
+    )
+
+
+def _view(words: str, view: Callable[[bytes], Hashable]) -> Column:
+    return Column(words, lambda batch: [view(message) for message in batch.messages])
+
+
+def _printable(text: bytes) -> bool:
+    return all(32 <= byte < 127 or byte in b"\t\r\n" for byte in text)
+
+
+# --- the search ------------------------------------------------------------------------------------------------
+def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequence[Column], limit: int) -> list[Event]:
+    """The events with the largest ratios that the scored batches make believable, best first."""
+    literals = list(_literals(proposing, looked_at))
+    rows = [_Rows(batch, literals) for batch in scoring]
+    single = [row.counts(None) for row in rows]
+    pairs = list(permutations(range(len(scoring)), 2))
+    best = {
+        (i, j): max(np.max(scores(single[i], single[j], rows[i].size, rows[j].size)), 0.0) if literals else 0.0
+        for i, j in pairs
+    }
+    found: list[tuple[float, tuple[int, ...], Event]] = []
+    for i, j in sorted(pairs, key=lambda pair: -best[pair])[:PAIRS]:
+        sets = list(_ratio_sets(proposing[i], proposing[j], looked_at))
+        found += _refined(rows[i], rows[j], literals, sets, (i, j))
+    found.sort(key=lambda entry: -entry[0])
+    chosen: dict[tuple[int, ...], Event] = {}
+    for _, counted, event in found:
+        chosen.setdefault(counted, event)  # events that hold equally often are one event in several words
+    return list(chosen.values())[:limit]
+
+
+def scores(x: Any, y: Any, n: int, m: int) -> Floats:
+    """A cautious logarithm of the ratio of two frequencies (Wilson's bounds), minus infinity where x is too small."""
+    low = _wilson(np.asarray(x, dtype=np.float64), n, -CAUTION)
+    high = _wilson(np.asarray(y, dtype=np.float64), m, CAUTION)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(low, 0.0)) - np.log(high))
+
+
+def _wilson(count: Floats, n: int, z: float) -> Floats:
+    p = count / n
+    spread = np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    bound = (p + z * z / (2 * n) + z * spread) / (1 + z * z / n)
+    return np.where((count == 0) & (z < 0), 0.0, np.minimum(bound, 1.0))
+
+
+def _literals(proposing: Sequence[Batch], looked_at: Iterable[Column]) -> Iterator[Literal]:
+    """One for each frequent category of each column."""
+    for column in looked_at:
+        if column.flag:
+            yield Literal(column, frozenset([1]))
+            continue
+        total: Counter[Hashable] = Counter()
+        for batch in proposing:
+            total.update(_counted(batch, column))
+        few = 3 if column.categories == CATEGORIES else sum(total.values()) // 50  # bytes of an id are all rare
+        for category, count in total.most_common(column.categories):
+            if count >= few and len(total) > 1:
+                yield Literal(column, frozenset([category]))
+
+
+def _counted(batch: Batch, column: Column) -> Counter[Hashable]:
+    read = batch.read(column)
+    return Counter(read.tolist() if isinstance(read, np.ndarray) else read)
+
+
+def _ratio_sets(first: Batch, second: Batch, looked_at: Iterable[Column]) -> Iterator[Literal]:
+    """Categories whose estimated log ratio lies above a threshold, and the most believable few of them."""
+    n, m = len(first.messages), len(second.messages)
+    for column in looked_at:
+        if column.categories < CATEGORIES or column.flag:
+            continue
+        x, y = _counted(first, column), _counted(second, column)
+        kept = [category for category, count in x.items() if count >= 2]
+        rough = {c: np.log((x[c] + 0.5) / (y[c] + 0.5) * (m / n)) for c in kept}
+        believed = dict(zip(kept, scores([x[c] for c in kept], [y[c] for c in kept], n, m), strict=True))
+        ranked = sorted(kept, key=lambda c: (-believed[c], -rough[c]))
+        sets = [frozenset(c for c in kept if rough[c] > ratio) for ratio in RATIOS]
+        sets += [frozenset(ranked[: 1 << power]) for power in range(8) if 1 << power <= len(ranked)]
+        yield from (Literal(column, members) for members in dict.fromkeys(sets) if members)
+
+
+class _Rows:
+    """Which reports of a batch each literal holds for, eight to a byte."""
+
+    def __init__(self, batch: Batch, literals: Sequence[Literal]) -> None:
+        self.batch = batch
+        self.size = len(batch.messages)
+        packed = [np.packbits(literal.mask(batch)) for literal in literals]
+        self._packed = np.array(packed).reshape(len(literals), -(-self.size // 8))
+
+    def counts(self, mask: Bools | None) -> NDArray[np.int64]:
+        """How often each literal holds, among the reports of a mask."""
+        packed = self._packed if mask is None else self._packed & np.packbits(mask)
+        return np.asarray(np.bitwise_count(packed).sum(axis=1, dtype=np.int64))
+
+
+Found = tuple[float, tuple[int, ...], Event]
+Grown = tuple[float, tuple[Literal, ...], Bools, Bools]
+
+
+def _refined(
+    first: _Rows, second: _Rows, literals: Sequence[Literal], sets: Sequence[Literal], pair: tuple[int, int]
+) -> list[Found]:
+    """The best single literals and ratio sets of a pair, and their best conjunctions."""
+    full = (np.ones(first.size, dtype=np.bool_), np.ones(second.size, dtype=np.bool_))
+    beam = _extended((0.0, (), *full), first, second, literals)
+    for literal in sets:
+        masks = literal.mask(first.batch), literal.mask(second.batch)
+        score = float(scores(masks[0].sum(), masks[1].sum(), first.size, second.size))
+        beam.append((score, (literal,), *masks))
+    everything = list(beam)
+    for _ in range(DEPTH - 1):
+        beam = sorted(beam, key=lambda grown: -grown[0])[:BEAM]
+        longer = [grown for base in beam for grown in _extended(base, first, second, literals)]
+        everything += longer
+        beam = longer
+    return [
+        (score, (*pair, int(x.sum()), int(y.sum())), Event(parts, *pair))
+        for score, parts, x, y in sorted(everything, key=lambda grown: -grown[0])[: 2 * BEAM]
+        if score > 0
+    ]
+
+
+def _extended(base: Grown, first: _Rows, second: _Rows, literals: Sequence[Literal]) -> list[Grown]:
+    """The few best ways to add a literal, or its opposite."""
+    _, parts, x_mask, y_mask = base
+    if not literals:
+        return []
+    x, y = first.counts(x_mask), second.counts(y_mask)
+    inside = scores(x, y, first.size, second.size)
+    outside = scores(x_mask.sum() - x, y_mask.sum() - y, first.size, second.size)
+    both = np.concatenate([inside, outside])
+    result = []
+    for place in np.argsort(-both, kind="stable")[:BEAM]:
+        literal = literals[place % len(literals)]
+        literal = literal if place < len(literals) else Literal(literal.column, literal.members, False)
+        masks = x_mask & literal.mask(first.batch), y_mask & literal.mask(second.batch)
+        result.append((float(both[place]), (*parts, literal), *masks))
+    return result
