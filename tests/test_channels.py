@@ -40,7 +40,7 @@ from sottovoce.core.errors import ParameterError, PrivacyError, SpecError, TooLa
 from sottovoce.core.exact import law, law_of, public_words, worst_ratio
 from sottovoce.core.hashing import bucket_start, collision, derived_words, hash_value, id_bytes, id_words
 from sottovoce.core.rational import UNIT
-from sottovoce.core.registry import mechanism, names
+from sottovoce.core.registry import mechanism
 from sottovoce.core.specs import canonical
 
 U = UNIT
@@ -336,7 +336,7 @@ def test_miniatures_are_small_and_of_the_same_kind(name: str) -> None:
         assert small.ratio() <= channel.ratio() or isinstance(channel, (Then, Chain, Table, Bits))
 
 
-BUILT = [(name, epsilon) for name in names() for epsilon in ("0.5", "3")]
+BUILT = [(name, epsilon) for name in ("grr", "subset", "sue", "oue", "olh", "hadamard") for epsilon in ("0.5", "3")]
 
 
 @pytest.mark.parametrize(("name", "epsilon"), BUILT)

@@ -28,6 +28,7 @@ from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.words import WordStream
 
 SIZES = (2, 3, 5, 63, 64, 65, 128, 200)
+ORACLES = [name for name in sv.names() if name != "rr"]  # which takes two categories only
 SHORT = 8  # bits of a coin in tests: rejection really happens
 
 
@@ -38,6 +39,7 @@ class Bare:
     channel: Channel
     words = Mechanism.words
     draw = Mechanism.draw
+    _public = Mechanism._public
 
 
 # --- channels ----------------------------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ def chains(draw_from: Any) -> Chain:
 
 @st.composite
 def registered(draw_from: Any) -> Channel:
-    name = draw_from(st.sampled_from(sv.names()))
+    name = draw_from(st.sampled_from(ORACLES))
     epsilon = draw_from(st.sampled_from(["0.1", "0.5", "1", "1.5", "3", "6"]))
     return sv.mechanism(name, Integers(0, draw_from(sizes) - 1), epsilon=epsilon).channel
 
@@ -432,7 +434,7 @@ def test_large_rows_are_filled_to_the_end() -> None:
     assert len(np.unique(whole)) == whole.size
 
 
-@pytest.mark.parametrize("name", sv.names())
+@pytest.mark.parametrize("name", ORACLES)
 def test_secure_calls_differ_and_a_seed_reproduces(name: str) -> None:
     mechanism = sv.mechanism(name, Integers(0, 99), epsilon=1)
     values = np.arange(100).repeat(3)
@@ -446,7 +448,7 @@ def test_secure_calls_differ_and_a_seed_reproduces(name: str) -> None:
     assert seeded != content(privatize(mechanism, values, seed=8))
 
 
-@pytest.mark.parametrize("name", sv.names())
+@pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("k", [128, 1024])
 def test_large_batches_on_threads_equal_small_ones(name: str, k: int) -> None:
     """Default chunks, several stretches; the last reports against the scalar sampler."""

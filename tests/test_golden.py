@@ -50,7 +50,7 @@ def test_the_reference_does_not_know_the_package() -> None:
 
 def test_the_file_is_what_the_reference_writes() -> None:
     assert reference.FILE.read_text(encoding="utf-8") == reference.text()
-    assert {one["spec"]["name"] for one in VECTORS} == set(names()) == set(reference.NAMES)
+    assert {one["spec"]["name"] for one in VECTORS} == set(reference.NAMES) <= set(names())
     assert len(VECTORS) == 60
 
 
@@ -69,7 +69,7 @@ def test_a_device_sends_the_golden_message(index: int) -> None:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", reference.NAMES)
 def test_builders_choose_the_documented_channel(name: str, epsilon: str) -> None:
     for k in SIZES:
         built = mechanism(name, Integers(0, k - 1), epsilon=epsilon)
@@ -84,7 +84,7 @@ def compare(one: Mechanism, code: int, words: list[int], overflow: list[int]) ->
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", reference.NAMES)
 def test_random_words_give_the_reference_message(name: str, epsilon: str) -> None:
     for k in SIZES:
         one = mechanism(name, Integers(0, k - 1), epsilon=epsilon)

@@ -46,6 +46,7 @@ from sottovoce.core.registry import mechanism, names
 from sottovoce.core.specs import MAX_INTEGER, canonical, parse
 
 U = UNIT
+ORACLES = ["grr", "subset", "sue", "oue", "olh", "hadamard"]  # those for any number of categories, worked out by hand
 BIRDS = Categories(["lark", "owl"])
 EPSILONS = ["0.1", "0.5", "1", "2", "4", "8"]
 SIZES = [2, 3, 16, 100, 1024, 4096]
@@ -53,7 +54,7 @@ PEOPLE = Record({"age": Integers(0, 2), "type": Categories(["lark", "owl"])})
 RAPPOR = Chain(Bits(3, 3 * U // 4, U // 4), Bits(3, 3 * U // 4, U // 4, "mask", 0))
 
 MECHANISMS: dict[str, Mechanism] = {
-    **{name: mechanism(name, Categories(["a", "b", "c"]), epsilon=1) for name in names()},
+    **{name: mechanism(name, Categories(["a", "b", "c"]), epsilon=1) for name in ORACLES},
     "subset of two": mechanism("subset", Integers(0, 4), epsilon=1, w=2),
     "views": Mechanism("v", Prefix(Level(Integers(0, 7), 2, 3), 2), Subset(4, 2, 3 * U // 4), Decimal(3), "supports"),
     "rappor": Mechanism("rappor", Select(PEOPLE, ["age"]), RAPPOR, Decimal(3), "supports"),
@@ -67,7 +68,7 @@ MECHANISMS: dict[str, Mechanism] = {
     ),
 }
 VALUES: dict[str, list[object]] = {
-    **{name: ["a", "b", "c"] for name in names()},
+    **{name: ["a", "b", "c"] for name in ORACLES},
     "subset of two": [0, 4],
     "views": list(range(8)),
     "rappor": [{"age": age, "type": "owl"} for age in range(3)],
@@ -771,7 +772,7 @@ def test_an_alias_is_the_same_mechanism(alias: str) -> None:
     assert mechanism(alias, Integers(0, 9), epsilon="1.5") == same
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ORACLES)
 def test_a_budget_too_small_for_the_coins_is_refused(name: str) -> None:
     """Below about 2**-53 the probabilities round to chance: an estimator would divide by zero."""
     with pytest.raises(ParameterError, match="raise epsilon"):
@@ -814,7 +815,7 @@ def build(name: str, epsilon: str, size: int) -> Mechanism:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ORACLES)
 def test_the_budget_is_spent_and_not_exceeded(name: str, epsilon: str) -> None:
     for size in SIZES:
         one = build(name, epsilon, size)

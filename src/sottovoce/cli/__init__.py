@@ -1,4 +1,4 @@
-"""The command line. `answer` runs on the bare install; every other verb names the extra it needs."""
+"""The command line. `answer` and `explain` run on the bare install; every other verb names the extra it needs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sottovoce.client.command import main as answer
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.late import load
+
+BARE = {"answer": "client.command:main", "explain": "privacy.explain:main"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point: exit code 2 and one sentence for bad input."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = answer(given[1:]) if given[:1] == ["answer"] else int(load("cli.app:run")(given))
+        if given and given[0] in BARE:
+            code = int(load(BARE[given[0]])(given[1:]))
+        else:
+            code = int(load("cli.app:run")(given))
         sys.stdout.flush()  # here, where a reader that went away can be dealt with
         return code
     except BrokenPipeError:
         # There is no one to tell; what is left in the buffer must not fail again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except SottovoceError as problem:
+    except (SottovoceError, OSError) as problem:
         print(f"sottovoce: {problem}", file=sys.stderr)
         return 2

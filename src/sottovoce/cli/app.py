@@ -1,4 +1,4 @@
-"""The verbs that need the extra `analysis`."""
+"""The verbs that need the extra `analysis`. What each loads, it loads when it is called, so that help is quick."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from sottovoce.cli.demo import demo as run_demo
-from sottovoce.cli.grid import audit_grid
+from sottovoce.cli import BARE
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
 from sottovoce.core.registry import BUILDERS, builder
 
 CommandError = typer.BadParameter.__mro__[2]  # ClickException, of the click that this typer brings or uses
@@ -21,11 +19,19 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Statistics under local differential privacy: everyone answers sotto voce, only the crowd is heard."
-    " The verb `answer`, which is not in this list, randomizes one answer and needs no other package.",
+    help="Statistics under local differential privacy: everyone answers sotto voce, only the crowd is heard.",
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows that a program can read.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
+Sources = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help="Reports (Parquet, CSV, Arrow) or tallies; - is standard input.")
+]
+SourceFormat = Annotated[
+    str | None, typer.Option("--format", help="csv, parquet, arrow or tally, where the name does not tell.")
+]
+Panel = "The mechanism"
 
 
 def run(arguments: list[str]) -> int:
@@ -34,6 +40,8 @@ def run(arguments: list[str]) -> int:
         return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
         raise ParameterError(f"{problem.format_message().rstrip('.')}; see --help.") from None
+    except typer.Abort:
+        return 130  # interrupted from the keyboard
 
 
 @app.command()
@@ -44,7 +52,7 @@ def demo(
     json_: Json = False,
 ) -> None:
     """A crowd whose truth is known answers in private; estimates beside the truth, with intervals."""
-    run_demo(participants, epsilon, open_page=page and sys.stdout.isatty(), as_json=json_)
+    load("cli.demo:demo")(participants, epsilon, open_page=page and sys.stdout.isatty(), as_json=json_)
 
 
 @app.command()
@@ -53,32 +61,132 @@ def methods(json_: Json = False) -> None:
     rows = [{"name": name, "about": (builder(name).__doc__ or "").partition("\n")[0]} for name in BUILDERS]
     if json_:
         print(json.dumps(rows))
-        return
-    table = Table("name", "what it is")
-    for row in rows:
-        table.add_row(row["name"], row["about"])
-    Console().print(table)
+    else:
+        load("cli.show:table")(("name", "what it is"), [(row["name"], row["about"]) for row in rows])
+
+
+@app.command()
+def privatize(
+    source: Annotated[str, typer.Argument(metavar="INPUT", help="A file of answers, CSV or Parquet; - is a pipe.")],
+    column: Annotated[str, typer.Option(help="The column that holds the answers.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where the reports go: .parquet, .csv, .arrow, or - for a pipe.")
+    ],
+    method: Annotated[str | None, typer.Option(help="A name from `methods`.", rich_help_panel=Panel)] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The privacy budget.", rich_help_panel=Panel)] = None,
+    categories: Annotated[
+        str | None, typer.Option(metavar="A,B,C", help="The possible answers.", rich_help_panel=Panel)
+    ] = None,
+    categories_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The possible answers, one a line.", rich_help_panel=Panel)
+    ] = None,
+    low: Annotated[str | None, typer.Option(help="The least possible number.", rich_help_panel=Panel)] = None,
+    high: Annotated[str | None, typer.Option(help="The largest possible number.", rich_help_panel=Panel)] = None,
+    real: Annotated[
+        bool, typer.Option("--real", help="Answers are real numbers, not whole ones.", rich_help_panel=Panel)
+    ] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A parameter of the method, e.g. g=4.", rich_help_panel=Panel),
+    ] = None,
+    spec: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A specification (JSON) instead of all of these.", rich_help_panel=Panel),
+    ] = None,
+    write_spec: Annotated[str | None, typer.Option(metavar="FILE", help="Write the specification too.")] = None,
+    format_: Annotated[str | None, typer.Option("--format", help="csv, parquet or arrow, of the input.")] = None,
+    output_format: Annotated[str | None, typer.Option(help="csv, parquet or arrow, of the reports.")] = None,
+    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV input.")] = ",",
+    seed: Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")] = None,
+    force: Force = False,
+) -> None:
+    """Randomize one column of a file: answers in, reports out."""
+    load("cli.privatize:privatize")(
+        load("cli.columns:Source")(source, column, format_, delimiter),
+        load("cli.privatize:Asked")(
+            spec, method, epsilon, categories, categories_file, low, high, real, tuple(option or ())
+        ),
+        load("cli.privatize:Goal")(output, output_format, write_spec, force),
+        seed=seed,
+    )
+
+
+@app.command()
+def tally(
+    sources: Sources,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")],
+    spec: Spec = None,
+    format_: SourceFormat = None,
+    force: Force = False,
+) -> None:
+    """Count reports, and merge tallies."""
+    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, force=force)
+
+
+@app.command()
+def estimate(
+    sources: Sources,
+    level: Annotated[float, typer.Option(help="How often the intervals cover.")] = 0.95,
+    method: Annotated[str, typer.Option(help="exact, wilson or normal.")] = "exact",
+    target: Annotated[
+        str, typer.Option(help="population: those who might have answered; sample: those who did.")
+    ] = "population",
+    simultaneous: Annotated[bool, typer.Option("--simultaneous", help="All intervals cover at once.")] = False,
+    project: Annotated[str | None, typer.Option(metavar="NAME", help="simplex: shares that sum to one.")] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,
+    csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    json_: Json = False,
+    spec: Spec = None,
+    format_: SourceFormat = None,
+) -> None:
+    """What the crowd said, with intervals."""
+    if csv_ and json_:
+        raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
+    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_)
+    interval = load("cli.estimate:Interval")(level, method, target, simultaneous)
+    form = "json" if json_ else "csv" if csv_ else "table"
+    load("cli.estimate:estimate")(found, interval, project=project, top=top, form=form)
 
 
 @app.command()
 def audit(
+    specs: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Specifications (JSON).")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Every mechanism on a grid of budgets and sizes.")] = False,
     name: Annotated[str | None, typer.Option(help="One mechanism on that grid.")] = None,
     json_: Json = False,
 ) -> None:
     """The exact privacy loss of what ships, against what it claims."""
-    if not all_ and name is None:
-        raise ParameterError("The audit needs --all, or --name and a mechanism.")
-    rows = list(audit_grid([name] if name else None))
+    if bool(specs) + all_ + (name is not None) != 1:
+        raise ParameterError("The audit needs --all, or --name and a mechanism, or files with specifications.")
+    if specs:
+        rows = [load("cli.grid:audit_file")(path) for path in specs]
+    else:
+        rows = list(load("cli.grid:audit_grid")([name] if name else None))
     if json_:
         print(json.dumps(rows))
     else:
-        table = Table("name", "size", "claimed", "exact", "how", "ok")
-        for row in rows:
-            ok = "yes" if row["ok"] else "NO"
-            table.add_row(
-                row["name"], str(row["parameters"]["size"]), row["claimed"], f"{row['exact']:.9g}", row["how"], ok
-            )
-        Console().print(table)
+        load("cli.grid:show")(rows)
     if not all(row["ok"] for row in rows):
         raise typer.Exit(1)
+
+
+@app.command()
+def bench(json_: Json = False) -> None:
+    """How fast this machine privatizes and counts, beside NumPy."""
+    load("cli.bench:bench")(as_json=json_)
+
+
+# The bare install runs these two without this app; here they are listed beside the others.
+_passed_on = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+
+@app.command(context_settings=_passed_on)
+def answer(context: typer.Context) -> None:
+    """Randomize one answer on this machine (needs no extra)."""
+    raise typer.Exit(load(BARE["answer"])(context.args))
+
+
+@app.command(context_settings=_passed_on)
+def explain(context: typer.Context) -> None:
+    """What an epsilon means, in plain words (needs no extra)."""
+    raise typer.Exit(load(BARE["explain"])(context.args))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,10 +39,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some rows, and how much of the file has been read: `done` of `total`, which is 0 where nobody knows."""
+    """Some rows, and their part of the file: `length` of `total`, which is 0 where nobody knows."""
 
     values: pa.Array
-    done: int
+    length: int
     total: int
 
 
@@ -68,19 +69,15 @@ def _check_column(source: Source, known: list[str]) -> None:
 def _parquet(source: Source, file: IO[bytes]) -> Iterator[Piece]:
     with pq.ParquetFile(source.path, read_dictionary=[source.column], pre_buffer=False) as table:
         _check_column(source, table.schema_arrow.names)
-        done = 0
         for batch in table.iter_batches(batch_size=ROWS, columns=[source.column]):
-            done += batch.num_rows
-            yield Piece(batch.column(0), done, table.metadata.num_rows)
+            yield Piece(batch.column(0), batch.num_rows, table.metadata.num_rows)
 
 
 def _arrow(source: Source, file: IO[bytes]) -> Iterator[Piece]:
     with pa.ipc.open_stream(file) as stream:
         _check_column(source, stream.schema.names)
-        done = 0
         for batch in stream:
-            done += batch.num_rows
-            yield Piece(batch.column(source.column), done, 0)
+            yield Piece(batch.column(source.column), batch.num_rows, 0)
 
 
 def _csv(source: Source, file: IO[bytes]) -> Iterator[Piece]:
@@ -88,11 +85,7 @@ def _csv(source: Source, file: IO[bytes]) -> Iterator[Piece]:
     _check_column(source, header)
     if not file.peek(1):  # type: ignore[attr-defined]
         return
-    total = 0
-    if source.path != STANDARD:
-        here = file.tell()
-        total = file.seek(0, 2)
-        file.seek(here)
+    total = 0 if source.path == STANDARD else os.fstat(file.fileno()).st_size
     stream = pa_csv.open_csv(
         file,
         pa_csv.ReadOptions(column_names=header, block_size=BLOCK),
@@ -102,7 +95,7 @@ def _csv(source: Source, file: IO[bytes]) -> Iterator[Piece]:
     )
     with stream:
         for batch in stream:
-            yield Piece(batch.column(0), file.tell() if total else 0, total)
+            yield Piece(batch.column(0), BLOCK, total)
 
 
 def _header(file: IO[bytes], delimiter: str) -> list[str]:
@@ -129,6 +122,12 @@ class Outside:
     count: int
     place: int
     value: object
+
+    def after(self, rows: int, earlier: Outside | None) -> Outside:
+        """These and earlier ones, where so many rows came before."""
+        if earlier is None:
+            return Outside(self.count, rows + self.place, self.value)
+        return Outside(earlier.count + self.count, earlier.place, earlier.value)
 
 
 def codes(domain: Domain, values: pa.Array) -> Any:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import stat
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -151,19 +149,39 @@ def _standard_output() -> Iterator[IO[bytes]]:
 @contextmanager
 def _whole(target: Path, force: bool) -> Iterator[IO[bytes]]:
     check_free(str(target), force)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    name = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    descriptor, named = _part(name)
     try:
-        with _ending_in_order(), os.fdopen(descriptor, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        check_free(str(target), force)
-        os.replace(part, target)
+            os.fsync(descriptor)
+            check_free(str(target), force)
+            if not named:
+                _give_name(descriptor, name)
+        os.replace(name, target)
     except BaseException:
-        part.unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def _part(name: Path) -> tuple[int, bool]:
+    """A new file in the folder of the target, without a name where the system can do that: then whoever kills this
+    process leaves nothing behind."""
+    if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
+        with suppress(OSError):
+            return os.open(name.parent, os.O_WRONLY | os.O_TMPFILE, 0o666), False
+    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), True
+
+
+def _give_name(descriptor: int, name: Path) -> None:
+    folder = os.open(name.parent, os.O_RDONLY)
+    try:
+        # A folder is given only because Python then calls linkat, which follows the link to the open file.
+        os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -176,24 +194,3 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """A request to end raises, so that what is half written is removed."""
-
-    def leave(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    numbers = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
-    ours = threading.current_thread() is threading.main_thread()
-    before = {n: signal.getsignal(n) for n in numbers} if ours else {}
-    # What is ignored stays so (nohup); what someone else handles is theirs.
-    before = {number: handler for number, handler in before.items() if handler is signal.SIG_DFL}
-    for number in before:
-        signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

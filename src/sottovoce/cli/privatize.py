@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
-from sottovoce.cli.columns import Source
-from sottovoce.cli.files import check_free, writing
-from sottovoce.cli.reports import Writer
+from sottovoce.cli.columns import Outside, Source, codes, pieces, typed
+from sottovoce.cli.files import STANDARD, FileProblem, check_free, kind_of, naming, reading, shown, writing
+from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows
 from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.domain import Categories, Domain, Integers, Interval
+from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import reject
+from sottovoce.core.registry import mechanism as build
 from sottovoce.core.specs import canonical
+from sottovoce.fast.batch import Reports, draw
+from sottovoce.fast.threads import chunks
+from sottovoce.fast.words import Uint64s, WordStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +52,139 @@ class Goal:
 def privatize(source: Source, asked: Asked, goal: Goal, *, seed: int | None = None) -> None:
     """Randomize a column of a file, all of it or nothing."""
     mechanism = Client(mechanism_of(asked)).mechanism  # which refuses all but pure guarantees
-    kind = _output_kind(goal)
+    kind = _output_kind(goal, asked)
+    if seed is not None:
+        note("--seed makes the noise predictable: these reports protect nobody, use them for simulation only.")
+    with ExitStack() as stack:
+        if goal.spec is not None:
+            beside = stack.enter_context(writing(goal.spec, force=goal.force))
+            beside.write(canonical(mechanism.spec()) + b"\n")
+            beside.flush()
+        file = stack.enter_context(writing(goal.path, force=goal.force))
+        writer = stack.enter_context(Writer(file, kind, mechanism, seeded=seed is not None))
+        for batch in _reports(source, mechanism, seed):
+            writer.write(batch)
+    note(f"{writer.n} reports through {mechanism.name}, epsilon {mechanism.epsilon:.6g} each.")
+
+
+def _output_kind(goal: Goal, asked: Asked) -> str:
+    """What is written, after everything that can be refused without reading."""
+    check_free(goal.path, goal.force)
+    if goal.spec is not None:
+        check_free(goal.spec, goal.force)
+        if goal.spec == goal.path:
+            raise ParameterError(f"The reports and the specification cannot both go to {goal.path}.")
+    if goal.path == STANDARD:
+        kind = goal.kind or "arrow"
+        if kind == "parquet":
+            raise ParameterError("Parquet cannot be written to a pipe here: use --output-format arrow or csv.")
+    else:
+        kind = kind_of(goal.path, goal.kind, REPORT_KINDS, option="--output-format")
     if kind == "csv" and goal.spec is None and asked.spec is None:
         raise ParameterError(
             "CSV has no room for the mechanism, without which nobody can count the reports: add --write-spec FILE."
         )
-    check_free(goal.path, goal.force)
-    if goal.spec is not None:
-        check_free(goal.spec, goal.force)
-    if seed is not None:
-        note("--seed makes the noise predictable: these reports protect nobody, use them for simulation only.")
-    with writing(goal.path, force=goal.force) as file:
-        writer = Writer(file, kind, mechanism, seeded=seed is not None)
-        for codes_ in progress(_encoded(source, mechanism.domain), "privatize"):
-            for batch in _draws(mechanism, codes_, seed):
-                writer.write(batch)
-        writer.close()
-        if goal.spec is not None:
-            with writing(goal.spec, force=goal.force) as beside:
-                beside.write(canonical(mechanism.spec()) + b"\n")
-    note(f"{writer.n} reports through {mechanism.name}, epsilon {mechanism.epsilon:.6g} each.")
+    return kind
+
+
+# --- reports ----------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _From:
+    """The words of a stream from some report on: a file is one batch under one key, drawn in pieces."""
+
+    stream: WordStream
+    first: int
+
+    def rows(self, first: int, count: int) -> Uint64s:
+        return self.stream.rows(self.first + first, count)
+
+    def chunks(self, first: int, last: int, size: int) -> Iterator[Uint64s]:
+        return self.stream.chunks(self.first + first, self.first + last, size)
+
+    def overflow(self, report: int) -> Iterator[int]:
+        return self.stream.overflow(self.first + report)
+
+
+def _reports(source: Source, mechanism: Mechanism, seed: int | None) -> Iterator[Reports]:
+    """Some reports at a time; answers outside the domain are counted to the end and refused."""
+    words = mechanism.words
+    stream = WordStream.secure(words) if seed is None else WordStream.seeded(words, seed)
+    first, rows, outside = 0, 0, None
+    for piece in progress(pieces(source), "privatize", lambda piece: (piece.length, piece.total)):
+        found = codes(mechanism.domain, piece.values)
+        if isinstance(found, Outside):
+            outside = found.after(rows, outside)
+        rows += len(piece.values)
+        if outside is None:
+            for start, stop in chunks(0, len(found), batch_rows(mechanism)):
+                yield draw(mechanism, found[start:stop], _From(stream, first), threads=None)  # type: ignore[arg-type]
+                first += stop - start
+    if outside is not None:
+        raise _refused(source, mechanism.domain, outside, rows)
+
+
+def _refused(source: Source, domain: Domain, outside: Outside, rows: int) -> FileProblem:
+    """The operator holds the file, so here the first value may be shown."""
+    value = typed(domain, outside.value)
+    try:
+        domain.encode(value)
+        wanted = ""
+    except DomainError as problem:
+        wanted = f" {str(problem).partition(';')[0]}."
+    cell = "an empty cell" if outside.value is None else f"{outside.value!r:.80}"
+    return FileProblem(
+        f"{outside.count} of {rows} values of the column {source.column!r} of {shown(source.path)} lie outside the"
+        f" domain, the first in row {outside.place + 1} of the data: {cell}.{wanted}"
+    )
+
+
+# --- the mechanism ----------------------------------------------------------------------------------------
+def mechanism_of(asked: Asked) -> Mechanism:
+    """The mechanism of a file, or of a description in full."""
+    described = (asked.method, asked.epsilon, asked.categories, asked.categories_file, asked.low, asked.high)
+    if asked.spec is not None:
+        if any(part is not None for part in described) or asked.options or asked.real:
+            raise ParameterError("--spec says everything about the mechanism: leave out the options that describe it.")
+        return read_spec(asked.spec)
+    if asked.method is None or asked.epsilon is None:
+        raise ParameterError("Which mechanism? Give --method and --epsilon, or --spec FILE.")
+    return build(asked.method, _domain(asked), epsilon=asked.epsilon, **dict(map(_option, asked.options)))
+
+
+def read_spec(path: str) -> Mechanism:
+    """The mechanism of a specification in a file."""
+    with reading(path) as file, naming(path):
+        return Mechanism.from_spec(file.read())
+
+
+def _domain(asked: Asked) -> Domain:
+    """What may be answered. It is never guessed from the answers: which values occur is part of the secret."""
+    ways = [asked.categories is not None, asked.categories_file is not None]
+    ways.append(asked.low is not None or asked.high is not None)
+    if sum(ways) != 1 or (ways[2] and None in (asked.low, asked.high)):
+        raise ParameterError(
+            "Which answers are possible is not guessed from the data, because that would reveal it: give one of"
+            " --categories, --categories-file, or --low and --high."
+        )
+    if asked.categories is not None:
+        return Categories(next(csv.reader([asked.categories], skipinitialspace=True), []))
+    if asked.categories_file is not None:
+        with reading(asked.categories_file) as file, naming(asked.categories_file):
+            return Categories(file.read().decode("utf-8-sig").splitlines())
+    if asked.real:
+        return Interval(str(asked.low), str(asked.high))
+    return Integers(_whole("low", asked.low), _whole("high", asked.high))
+
+
+def _whole(name: str, text: str | None) -> int:
+    try:
+        return int(text or "")
+    except ValueError:
+        raise reject(name, "--low and --high", "a whole number, unless --real is given", text) from None
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise reject("option", "privatize", "of the form name=value", text)
+    return name, int(value) if value.lstrip("-").isdecimal() else value

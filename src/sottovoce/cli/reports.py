@@ -7,7 +7,7 @@ is not taken for a whole one.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sottovoce.cli.files import STANDARD, FileProblem, kind_of, kind_of_stream, naming, reading, shown
+from sottovoce.cli.show import progress
 from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
@@ -76,13 +77,17 @@ class Writer:
             columns.append(_hex_column(reports.public.astype("<u8", copy=False).view(np.uint8)))
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
-    def close(self) -> None:
-        """What a reader looks for at the end; never called after an error."""
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """What a reader looks for at the end; after an error nothing more is written."""
+        if kind is not None:
+            self._writer.is_open = False  # else Parquet's writer would add its index when it is forgotten
+            return
         if self._kind == "arrow":
-            empty = arrow_schema(self._mechanism).empty_table().to_batches() or [
-                pa.RecordBatch.from_pylist([], schema=arrow_schema(self._mechanism))
-            ]
-            self._writer.write_batch(empty[0], custom_metadata={COUNT: str(self.n).encode()})
+            last = pa.RecordBatch.from_pylist([], schema=arrow_schema(self._mechanism))
+            self._writer.write_batch(last, custom_metadata={COUNT: str(self.n).encode()})
         self._writer.close()
 
 
@@ -111,28 +116,26 @@ def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None) ->
             return _parquet(path, mechanism) if found == "parquet" else _arrow(file, mechanism)
 
 
-def _count(mechanism: Mechanism, batches: Iterator[Reports]) -> Tally:
+def _count(mechanism: Mechanism, batches: Iterable[Reports], total: int = 0) -> Tally:
     n, cells = 0, np.zeros(mechanism.cells, np.int64)
-    while True:
-        try:
-            reports = next(batches, None)
-        except ReportError as problem:
-            raise ReportError(f"Among the rows after {n}: {problem}") from None
-        if reports is None:
-            return Tally(mechanism, n, cells)
-        cells += count_cells(reports)
-        n += len(reports)
+    try:
+        for reports in progress(batches, "tally", lambda reports: (len(reports), total)):
+            cells += count_cells(reports)
+            n += len(reports)
+    except ReportError as problem:
+        raise ReportError(f"{problem}" + (f" (Counted from row {n} on.)" if n else "")) from None
+    return Tally(mechanism, n, cells)
 
 
 def _mechanism(metadata: Any, given: Mechanism | None) -> Mechanism:
     spec = (metadata or {}).get(MECHANISM)
-    if spec is None and given is None:
+    if spec is not None:
+        found = Mechanism.from_spec(spec)
+        check_same(given or found, found, "count reports")
+        return found
+    if given is None:
         raise ReportError("This file does not say which mechanism made it: add --spec FILE.")
-    found = Mechanism.from_spec(spec) if spec is not None else given
-    if given is not None and found is not None:
-        check_same(given, found, "count reports")
-    assert found is not None
-    return found
+    return given
 
 
 def _parquet(path: str, given: Mechanism | None) -> Tally:
@@ -142,7 +145,7 @@ def _parquet(path: str, given: Mechanism | None) -> Tally:
         mechanism = _mechanism(file.metadata.metadata, given)
         present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
         batches = file.iter_batches(batch_size=batch_rows(mechanism), columns=present)
-        return _count(mechanism, (from_arrow(mechanism, batch) for batch in batches))
+        return _count(mechanism, (from_arrow(mechanism, batch) for batch in batches), file.metadata.num_rows)
 
 
 def _arrow(file: IO[bytes], given: Mechanism | None) -> Tally:

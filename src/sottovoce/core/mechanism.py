@@ -136,7 +136,7 @@ class Mechanism:
         return id_bytes(public) + codec.encode(self.channel, stages[1].sample(memo, source, public))
 
     def payload(self, code: int, coins: Coins, public: Words = NO_WORDS) -> bytes:
-        """What leaves the device beside the id. The audit enumerates this very function."""
+        """What leaves the device beside the id."""
         return codec.encode(self.channel, self.channel.sample(code, coins, public))
 
     def draw(self, code: int, coins: Coins) -> tuple[Words, int]:
@@ -209,6 +209,11 @@ class Mechanism:
     def estimate(self, tally: Any) -> Any:
         """What the crowd said: unbiased, with intervals."""
         return late.load("estimate.frequency:estimate")(self, tally)
+
+    def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
+        """The shares of largest likelihood, from a tally of outputs or from reports, with the unbiased intervals."""
+        decode = late.load("estimate.likelihood:decode")
+        return decode(self, data, method=method, tolerance=tolerance, max_iterations=max_iterations)
 
     def variance(self, shares: Any, n: int, *, target: str = "population") -> Any:
         """The exact variance of each estimated share, were the true shares these."""

@@ -19,6 +19,8 @@ from sottovoce.estimate.project import project
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sottovoce.estimate.maximise import Fit
+
 Floats = NDArray[np.float64]
 METHODS = ("exact", "wilson", "normal")
 TARGETS = ("population", "sample")
@@ -44,7 +46,8 @@ def check_level(level: float) -> None:
 class Estimate:
     """Unbiased shares of each code with standard errors for the population.
 
-    A projected estimate has other values but carries the interval of the unbiased one, cut to [0, 1].
+    A projected estimate, or one of largest likelihood, has other values but carries the standard errors of the
+    unbiased one, and its interval cut to [0, 1]. `fit` says how an iterative decoder ended.
     """
 
     mechanism: Mechanism
@@ -54,6 +57,7 @@ class Estimate:
     evidence: Evidence
     cells: NDArray[np.int64]
     projection: str | None = None
+    fit: Fit | None = None
 
     def ci(
         self,
@@ -107,19 +111,26 @@ class Estimate:
         return np.asarray((moments - first) / self.n)
 
     def project(self, name: str) -> Estimate:
-        """A new estimate whose values are projected; "simplex" makes them shares that sum to one."""
-        return replace(self, values=project(name, self.evidence.values()), projection=name)
+        """A new estimate whose values are the unbiased ones projected; "simplex" makes them shares that sum to one."""
+        return replace(self, values=project(name, self.evidence), projection=name, fit=None)
 
-    def to_frame(self, level: float = 0.95, *, method: str = "exact", target: str = "population") -> pd.DataFrame:
-        """A table: value, estimate, standard error, interval."""
+    def to_frame(
+        self,
+        level: float = 0.95,
+        *,
+        method: str = "exact",
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> pd.DataFrame:
+        """A table: value, estimate, standard error and interval for the target."""
         import pandas as pd
 
-        low, high = self.ci(level, method=method, target=target)
+        low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
         return pd.DataFrame(
             {
                 "value": list(self.mechanism.domain.labels()),
                 "estimate": self.values,
-                "std_error": self.std_errors,
+                "std_error": np.sqrt(self.evidence.variances(target)),
                 "low": low,
                 "high": high,
             }
@@ -135,6 +146,8 @@ class Estimate:
         top = int(np.argmax(self.values))
         label = self.mechanism.domain.labels()[top]
         kind = "unbiased" if self.projection is None else f"projected ({self.projection})"
+        if self.fit is not None:
+            kind = f"those of largest likelihood ({self.projection})"
         return (
             f"{self.n} participants answered through {self.mechanism.name}; nobody's answer can be told from one report"
             f" with odds better than e^{self.mechanism.epsilon:.4g} = {np.exp(self.mechanism.epsilon):.3g} to 1 against"

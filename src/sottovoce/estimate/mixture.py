@@ -19,15 +19,15 @@ from sottovoce.fast.threads import run
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
-CHUNK = 1 << 14  # rows of masks per task: fixed, so that sums are the same on any number of threads
+CHUNK = 1 << 15  # rows of masks per task: fixed, so that sums are the same on any number of threads
+SMALL = 1 << 22  # bytes of masks that one thread has gone through before others would have started
 
 
 class Slope(NamedTuple):
-    """Log-likelihood per report, its gradient, and the curvature weights of the rows."""
+    """Log-likelihood per report, and its gradient."""
 
     value: float
     gradient: Floats
-    densities: Floats
 
 
 class Mixture(ABC):
@@ -50,16 +50,17 @@ class Mixture(ABC):
         return self._value(self.forward(shares))
 
     def _value(self, densities: Floats) -> float:
-        return float(self.counts @ np.log(densities) / self.n)
+        if densities.min() <= 0:
+            return -np.inf
+        return float((self.counts * np.log(densities)).sum() / self.n)  # pairwise sums, unlike those of BLAS
 
     def slope(self, shares: Floats) -> Slope:
         """Value and gradient. Where the shares sum to one, so does gradient times shares."""
         densities = self.forward(shares)
-        return Slope(self._value(densities), self.backward(self.counts / densities) / self.n, densities)
-
-    def curve(self, densities: Floats, direction: Floats) -> Floats:
-        """Minus the Hessian at these densities, times a direction."""
-        return self.backward(self.counts / densities**2 * self.forward(direction)) / self.n
+        value = self._value(densities)
+        if value == -np.inf:
+            return Slope(value, np.full(self.codes, -np.inf))
+        return Slope(value, self.backward(self.counts / densities) / self.n)
 
 
 class Dense(Mixture):
@@ -141,23 +142,24 @@ class Masks(Mixture):
     """
 
     def __init__(self, packed: Bytes, counts: Floats, low: Floats, high: Floats) -> None:
-        self.packed = np.asfortranarray(packed)
+        self.packed = np.ascontiguousarray(packed)
         self.counts, self.codes, self.n = counts, len(low), float(counts.sum())
         self.low, self.rise = low, high - low
+        self.threads = 1 if packed.size < SMALL else None
         values = np.arange(256, dtype=np.uint8)
         self.select = np.unpackbits(values[:, None], axis=1, bitorder="little").astype(np.float64)
 
     def _octets(self, values: Floats) -> Floats:
         """One row of eight for each byte of the masks."""
         padded = np.zeros(8 * self.packed.shape[1])
-        padded[: self.codes] = values[: len(padded)]
+        padded[: self.codes] = values
         return padded.reshape(-1, 8)
 
     def forward(self, shares: Floats) -> Floats:
-        tables = self._octets(self.rise * shares) @ self.select.T
+        tables = np.einsum("bj,vj->bv", self._octets(self.rise * shares), self.select)
         out = np.empty(len(self.packed))
         base = float(self.low @ shares)
-        run(lambda start, stop: _look_up(self.packed, tables, base, start, stop, out), len(out), CHUNK, None)
+        run(lambda start, stop: _look_up(self.packed, tables, base, start, stop, out), len(out), CHUNK, self.threads)
         return out
 
     def backward(self, rows: Floats) -> Floats:
@@ -166,23 +168,23 @@ class Masks(Mixture):
             _add_up(self.packed, rows, start, stop, sums)
             return sums
 
-        sums = np.sum(run(work, len(rows), CHUNK, None), axis=0)
-        return np.asarray(self.low * rows.sum() + self.rise * (sums @ self.select).ravel()[: self.codes])
+        sums = np.sum(run(work, len(rows), CHUNK, self.threads), axis=0)
+        supported = np.einsum("bv,vj->bj", sums, self.select).ravel()[: self.codes]
+        return np.asarray(self.low * rows.sum() + self.rise * supported)
 
 
 @njit(nogil=True, cache=True)
 def _look_up(packed, tables, base, start, stop, out):
     for i in range(start, stop):
-        out[i] = base
-    for b in range(packed.shape[1]):
-        table = tables[b]
-        for i in range(start, stop):
-            out[i] += table[packed[i, b]]
+        total = base
+        for b in range(packed.shape[1]):
+            total += tables[b, packed[i, b]]
+        out[i] = total
 
 
 @njit(nogil=True, cache=True)
 def _add_up(packed, rows, start, stop, sums):
-    for b in range(packed.shape[1]):
-        row = sums[b]
-        for i in range(start, stop):
-            row[packed[i, b]] += rows[i]
+    for i in range(start, stop):
+        row = rows[i]
+        for b in range(packed.shape[1]):
+            sums[b, packed[i, b]] += row

@@ -79,8 +79,8 @@ class BlackBoxCertificate:
         verdict = "REFUTED" if self.refuted else "not refuted, which does not confirm it"
         first, second = (f"{value!r:.40}" for value in self.values)
         return (
-            f"epsilon {self.claimed} claimed, at least {self.epsilon_lower:.4g} found ({chance}): {verdict}; {self.event}:"
-            f" {self.counts[0]} of {self.samples} reports of {first}, {self.counts[1]} of {second}"
+            f"epsilon {self.claimed} claimed, at least {self.epsilon_lower:.4g} found ({chance}): {verdict};"
+            f" {self.event}: {self.counts[0]} of {self.samples} reports of {first}, {self.counts[1]} of {second}"
         )
 
 

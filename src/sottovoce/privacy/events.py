@@ -23,9 +23,12 @@ MAX_BYTES = 128  # of a report whose bytes and bits are looked at one by one
 CATEGORIES = 64  # of a column that become literals of their own
 BYTE_CATEGORIES = 16
 RATIOS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)  # thresholds of likelihood-ratio sets, in logarithms
+TELLING = 3.5  # standard errors between two values for a bit to count as evidence
+EVIDENCE_STEPS = 12  # of a logarithm
 CAUTION = 4.0  # standard errors by which the search distrusts its own counts
 BEAM = 6  # events that are refined
 DEPTH = 3  # literals of an event
+COST = 0.02  # what a further literal must add to the logarithm of the ratio
 PAIRS = 12  # ordered pairs of values that are refined
 WORD = re.compile(rb"[A-Za-z0-9_.+-]+")
 
@@ -58,12 +61,12 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One thing that is read off a report; `words` completes "the report has ..."."""
+    """One thing that is read off a report, in words; `flag` ends the sentence where it is only true or false."""
 
     words: str
     of: Callable[[Batch], Any]
     categories: int = CATEGORIES
-    flag: bool = False  # true or false only
+    flag: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +91,7 @@ class Literal:
 
     def __str__(self) -> str:
         if self.column.flag:
-            return f"{self.column.words} {'holds' if (1 in self.members) == self.inside else 'does not hold'}"
+            return f"{self.column.words} {self.column.flag[0 if self.inside else 1]}"
         verb = "is" if self.inside else "is not"
         if len(self.members) == 1:
             return f"{self.column.words} {verb} {next(iter(self.members))!r:.60}"
@@ -147,8 +150,8 @@ def _byte(place: int, skip: int) -> Column:
 
 
 def _bit(place: int, bit: int, skip: int) -> Column:
-    words = f"that bit {bit} of {_place(place, skip)} is set"
-    return Column(words, lambda batch: batch.array()[:, place] >> bit & 1, 1, flag=True)
+    words = f"bit {bit} of {_place(place, skip)}"
+    return Column(words, lambda batch: batch.array()[:, place] >> bit & 1, 1, ("is set", "is not set"))
 
 
 def _prefix(skip: int, size: int) -> Column:
@@ -171,14 +174,14 @@ def _own_text(skip: int, value: object) -> Iterator[Column]:
     if not text:
         return
     yield Column(
-        f"that {text!r:.40} occurs",
+        f"the text {text!r:.40}",
         lambda batch: [text in message[skip:] for message in batch.messages],
-        flag=True,
+        flag=("occurs", "does not occur"),
     )
     yield Column(
-        f"that {text!r:.40} occurs as a word",
+        f"the word {text!r:.40}",
         lambda batch: [text in message and text in WORD.findall(message[skip:]) for message in batch.messages],
-        flag=True,
+        flag=("occurs", "does not occur"),
     )
 
 
@@ -203,7 +206,7 @@ def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequen
     }
     found: list[tuple[float, tuple[int, ...], Event]] = []
     for i, j in sorted(pairs, key=lambda pair: -best[pair])[:PAIRS]:
-        sets = list(_ratio_sets(proposing[i], proposing[j], looked_at))
+        sets = [*_ratio_sets(proposing[i], proposing[j], looked_at), *_weighed(proposing[i], proposing[j])]
         found += _refined(rows[i], rows[j], literals, sets, (i, j))
     found.sort(key=lambda entry: -entry[0])
     chosen: dict[tuple[int, ...], Event] = {}
@@ -263,6 +266,28 @@ def _ratio_sets(first: Batch, second: Batch, looked_at: Iterable[Column]) -> Ite
         yield from (Literal(column, members) for members in dict.fromkeys(sets) if members)
 
 
+def _weighed(first: Batch, second: Batch) -> Iterator[Literal]:
+    """The evidence of all telling bits together, each with its own log ratio, as if they were independent."""
+    n, m = len(first.messages), len(second.messages)
+    p, q = (
+        (np.unpackbits(batch.array(), axis=1).sum(axis=0, dtype=np.int64) + 0.5) / (len(batch.messages) + 1)
+        for batch in (first, second)
+    )
+    telling = np.flatnonzero(np.abs(p - q) > TELLING * np.sqrt(p * (1 - p) / n + q * (1 - q) / m))
+    if len(telling) < 2:
+        return
+    clear = np.log((1 - p) / (1 - q))[telling]
+    gain = np.log(p / q)[telling] - clear
+
+    def weigh(batch: Batch) -> Bytes:
+        total = np.unpackbits(batch.array(), axis=1)[:, telling] @ gain + clear.sum()
+        return np.clip(np.rint(EVIDENCE_STEPS * total) + 128, 0, 255).astype(np.uint8)
+
+    column = Column(f"the evidence of {len(telling)} bits together", weigh)
+    for ratio in RATIOS:
+        yield Literal(column, frozenset(range(128 + int(EVIDENCE_STEPS * ratio), 256)))
+
+
 class _Rows:
     """Which reports of a batch each literal holds for, eight to a byte."""
 
@@ -313,7 +338,7 @@ def _extended(base: Grown, first: _Rows, second: _Rows, literals: Sequence[Liter
     x, y = first.counts(x_mask), second.counts(y_mask)
     inside = scores(x, y, first.size, second.size)
     outside = scores(x_mask.sum() - x, y_mask.sum() - y, first.size, second.size)
-    both = np.concatenate([inside, outside])
+    both = np.concatenate([inside, outside]) - (COST if parts else 0) * len(parts)
     result = []
     for place in np.argsort(-both, kind="stable")[:BEAM]:
         literal = literals[place % len(literals)]

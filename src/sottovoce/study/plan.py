@@ -52,7 +52,7 @@ class Plan:
         for place, option in enumerate(self.options, 1):
             lines.append(
                 f"{place}. {option.mechanism.name}: standard error {option.std_error:.4g},"
-                f" {option.bytes_per_report} bytes beside the id; {option.reason}"
+                f" {option.bytes_per_report} byte{'s' * (option.bytes_per_report > 1)} beside the id; {option.reason}"
             )
         return "\n".join(lines)
 

@@ -28,9 +28,10 @@ def tally(mechanism: Mechanism, reports: Any, *, threads: int | None = None) -> 
 def _safe(batch: Reports) -> Reports:
     """Kernels write where a report says, and anyone can make a batch: what `privatize` cannot have drawn is refused."""
     outputs, payload, public = payload_outputs(batch.mechanism), batch.payload, batch.public
-    if batch.mechanism.channel.publics and (public is None or public.shape != (len(batch), 2)):
-        raise ReportError("Hashed reports come with two public words each.")
-    if outputs is not None and payload.ndim == 1 and payload.dtype.kind == "u" and payload.max(initial=0) < outputs:
+    if batch.mechanism.channel.publics:
+        if public is None or public.shape != (len(batch), 2) or public.dtype != np.uint64:
+            raise ReportError("Hashed reports come with two public words each.")
+    elif outputs is not None and payload.ndim == 1 and payload.dtype.kind == "u" and payload.max(initial=0) < outputs:
         return batch
     return checked(batch.mechanism, payload, public)
 

@@ -1,10 +1,12 @@
-"""The statistical tests: one false-alarm rate for all of them, in one place."""
+"""The statistical tests: one false-alarm rate for all of them, that of the audit."""
 
 from __future__ import annotations
 
 from scipy import stats
 
-ALPHA = 1e-6
+from sottovoce.privacy.audit import ALPHA
+
+__all__ = ["ALPHA", "binomial_rejects", "check_rate"]
 
 
 def binomial_rejects(count: int, n: int, rate: float) -> bool:

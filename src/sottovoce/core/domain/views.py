@@ -6,12 +6,12 @@ then maps the code.
 
 from __future__ import annotations
 
-import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import pairwise, product
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain, domain_from_spec
@@ -52,7 +52,7 @@ class Bins(Domain):
     def __init__(self, of: Integers | Interval, edges: Iterable[Number]) -> None:
         base = _numeric(self.kind, of)
         inner = tuple(check_decimal("edges", self.kind, edge) for edge in edges)
-        ascending = all(a < b for a, b in itertools.pairwise(inner))
+        ascending = all(a < b for a, b in pairwise(inner))
         if not inner or not ascending or not base.low < inner[0] or not inner[-1] <= base.high:
             raise reject("edges", self.kind, "rising numbers inside the domain", inner)
         object.__setattr__(self, "of", base)
@@ -77,7 +77,7 @@ class Bins(Domain):
     def labels(self) -> Sequence[object]:
         ends = [decimal_text(Decimal(self.of.low)), *map(decimal_text, self.edges)]
         last = decimal_text(Decimal(self.of.high))
-        return [f"[{a}, {b})" for a, b in itertools.pairwise(ends)] + [f"[{ends[-1]}, {last}]"]
+        return [f"[{a}, {b})" for a, b in pairwise(ends)] + [f"[{ends[-1]}, {last}]"]
 
     def foreign(self) -> list[object]:
         return self.of.foreign()
@@ -246,6 +246,11 @@ class Select(Domain):
         for index, domain in chosen:
             cell = cell * _finite(self.kind, domain) + codes[index]
         return cell
+
+    def labels(self) -> Sequence[object]:
+        """The values of one field, or tuples of the values of several."""
+        each = [domain.labels() for _, domain in self._chosen]
+        return each[0] if len(each) == 1 else list(product(*each))
 
     def foreign(self) -> list[object]:
         return self.of.foreign()

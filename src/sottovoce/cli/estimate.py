@@ -1,0 +1,88 @@
+"""`sottovoce estimate`: what the crowd said, with intervals."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from math import floor, log10
+from typing import Any
+
+import numpy as np
+
+from sottovoce.cli.show import comma_separated, note, printable, table
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.tally.tally import Tally
+
+COLUMNS = ("value", "estimate", "std_error", "low", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Which intervals are asked for."""
+
+    level: float = 0.95
+    method: str = "exact"
+    target: str = "population"
+    simultaneous: bool = False
+
+
+def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int | None, form: str) -> None:
+    """Print the estimate as a table, as JSON or as CSV."""
+    found: Estimate = tally.mechanism.estimate(tally)
+    if project is not None:
+        found = found.project(project)
+    rows = _rows(found, interval, top)
+    if form == "json":
+        print(json.dumps({**_about(found, interval), "rows": rows}))
+    elif form == "csv":
+        comma_separated(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
+    else:
+        _table(found, interval, rows)
+
+
+def _rows(found: Estimate, interval: Interval, top: int | None) -> list[dict[str, Any]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        low, high = found.ci(
+            interval.level, method=interval.method, target=interval.target, simultaneous=interval.simultaneous
+        )
+    for warning in caught:
+        note(str(warning.message))
+    labels = found.mechanism.domain.labels()
+    order = np.arange(len(found.values))
+    if top is not None:
+        order = np.argsort(-found.values, kind="stable")[:top]
+    columns = (found.values, found.std_errors, low, high)
+    return [
+        dict(zip(COLUMNS, (labels[int(code)], *(float(column[code]) for column in columns)), strict=True))
+        for code in order
+    ]
+
+
+def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
+    return {
+        "mechanism": found.mechanism.name,
+        "epsilon": found.mechanism.epsilon,
+        "fingerprint": found.mechanism.fingerprint,
+        "n": found.n,
+        "level": interval.level,
+        "method": interval.method,
+        "target": interval.target,
+        "simultaneous": interval.simultaneous,
+        "projection": found.projection,
+    }
+
+
+def _table(found: Estimate, interval: Interval, rows: list[dict[str, Any]]) -> None:
+    # Two digits of the smallest standard error: more would be noise, fewer would hide it.
+    smallest = min((row["std_error"] for row in rows if row["std_error"] > 0), default=1e-4)
+    digits = min(12, max(2, 1 - floor(log10(smallest))))
+    lines = [[printable(row["value"]), *(f"{row[name]:.{digits}f}" for name in COLUMNS[1:])] for row in rows]
+    table(("value", "estimate", "std error", "low", "high"), lines, numbers=4)
+    together = ", all of them at once" if interval.simultaneous else ""
+    kind = f", projected ({found.projection})" if found.projection else ""
+    print(
+        f"{found.n} reports through {found.mechanism.name}, epsilon {found.mechanism.epsilon:.6g}{kind};"
+        f" {interval.level:.6g} {interval.method} intervals for the {interval.target}{together}."
+    )

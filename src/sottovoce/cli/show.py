@@ -1,0 +1,86 @@
+"""What a person sees: tables, notes and progress. Tables are boxed on a terminal and aligned text elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+PATIENCE = 1.0  # seconds before a bar appears
+
+
+def note(text: str) -> None:
+    """A remark beside the output."""
+    print(f"sottovoce: {text}", file=sys.stderr)
+
+
+def printable(value: object) -> str:
+    """A label that cannot steer a terminal."""
+    text = str(value)
+    return text if text.isprintable() else repr(text)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> None:
+    """Rows under a header; the last `numbers` columns are aligned at the right."""
+    if sys.stdout.isatty():
+        _boxed(header, rows, numbers)
+        return
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    first_number = len(header) - numbers
+    for row in (header, *rows):
+        cells = [
+            text.rjust(width) if place >= first_number else text.ljust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+
+
+def _boxed(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    boxed = Table()
+    for place, name in enumerate(header):
+        boxed.add_column(name, justify="right" if place >= len(header) - numbers else "left")
+    for row in rows:
+        boxed.add_row(*map(Text, row))  # a label is text, whatever markup it looks like
+    Console().print(boxed)
+
+
+def comma_separated(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """The same as CSV."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+
+
+def progress(items: Iterable[T], what: str, measure: Callable[[T], tuple[int, int]]) -> Iterator[T]:
+    """The items, with a bar on standard error where a person watches and waits.
+
+    `measure` gives the length of an item and the total of all, 0 where nobody knows.
+    """
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    start, bar, task = time.monotonic(), Progress(console=Console(stderr=True), transient=True), None
+    done = 0
+    try:
+        for item in items:
+            length, total = measure(item)
+            done += length
+            if task is None and time.monotonic() - start > PATIENCE:
+                bar.start()
+                task = bar.add_task(what, total=total or None)
+            if task is not None:
+                bar.update(task, completed=done)
+            yield item
+    finally:
+        bar.stop()

@@ -1,0 +1,432 @@
+"""The black-box audit: valid bounds, power against every exhibit whose reports tell too much, and no false alarms."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.core import codec
+from sottovoce.core.channel import Table
+from sottovoce.core.coins import SeededCoins
+from sottovoce.core.errors import ParameterError, ReportError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.rational import UNIT
+from sottovoce.core.registry import fits
+from sottovoce.privacy import audit as exact
+from sottovoce.privacy.blackbox import (
+    BlackBoxCertificate,
+    audit_samples,
+    command_source,
+    lower_bound,
+    mechanism_views,
+    samples_needed,
+    serialised,
+)
+from tests import museum
+from tests.museum import Exhibit
+
+PLACES = [(room, exhibit.title) for room in museum.ROOMS for exhibit in room()]
+ALPHA = 1e-6  # of each audit here: a run of all of them raises a false alarm less often than once in 5000
+
+# Their reports keep the claim, so samples have nothing to find: the exact audit objects to something else.
+PRIVATE = {
+    "FloatSampler": "the right law from a poor generator",
+    "FloatLiar": "the right law from a poor generator",
+    "BiasedRounding": "wrong on average, as private as before",
+    "WrapsAtSixtyFour": "bits are lost, which tells less",
+    "VariableLength": "the length is a function of the report",
+}
+# One per cent needs 700,000 reports of each value, and a few millions at k = 256: a larger mistake stands in.
+TINY = {"OnePercentOff"}
+SAMPLES = {
+    "UnevenEnds": (9_000, 90_000),
+    "ProvenOnAnother": (9_000, 90_000),
+    "RawWords": (6_000, 260_000),
+    "EveryTenthIsTrue": (30_000, 9_000),
+    "NeighbourNeverDrawn": (3_000, 30_000),
+    "TypeTells": (3_000, 20_000),
+    "BooleanTells": (3_000, 20_000),
+    "PaddedWhenKept": (3_000, 20_000),
+    "IdMarked": (3_000, 30_000),
+    "PassesThrough": (3_000, 20_000),
+    "SilentlyOpen": (3_000, 20_000),
+    "MemoDrawnAgain": (12_000, 12_000),
+}
+SLOW = 80_000
+
+
+def exhibit_at(place: tuple[Any, str]) -> Exhibit:
+    """Built anew, because some exhibits keep state."""
+    room, title = place
+    return next(exhibit for exhibit in room() if exhibit.title == title)
+
+
+def kind_of(exhibit: Exhibit) -> str:
+    """The class that is broken: of the mechanism, its domain or its channel."""
+    broken = exhibit.broken
+    if not isinstance(broken, Mechanism):
+        inner = getattr(broken, "map", None)
+        return type(inner if type(inner).__module__ == museum.__name__ else broken).__name__
+    return type(broken if type(broken) is not Mechanism else broken.domain).__name__
+
+
+def large(exhibit: Exhibit) -> bool:
+    channel = exhibit.broken.channel if isinstance(exhibit.broken, Mechanism) else exhibit.broken
+    return channel.inputs > 100
+
+
+def telling_pair(table: Table, claim: float) -> tuple[list[int], int]:
+    """The pair of codes that refutes a claim with the fewest reports, and how many it takes."""
+    rows = np.array(table.rows, dtype=float) / UNIT
+    best: tuple[float, int, int, float, float] = (math.inf, 0, 0, 0.0, 0.0)
+    for i, j in permutations(range(len(rows)), 2):
+        ratio = rows[i] / np.maximum(rows[j], 1e-12)
+        order = np.argsort(-ratio, kind="stable")
+        p, q = np.minimum(np.cumsum(rows[[i, j]][:, order], axis=1), 1 - 1e-9)
+        gap = np.log(np.maximum(p, 1e-12) / np.maximum(q, 1e-6)) - claim
+        spread = np.sqrt((1 - p) / np.maximum(p, 1e-9)) + np.sqrt((1 - q) / np.maximum(q, 1e-4))
+        need = np.where((gap > 0) & (p > 1e-4), (spread / np.maximum(gap, 1e-9)) ** 2, math.inf)
+        at = int(need.argmin())
+        best = min(best, (float(need[at]), i, j, float(p[at]), float(q[at])))
+    _, i, j, p_best, q_best = best
+    return [i, j], samples_needed(p_best, q_best, claimed=claim)
+
+
+def adapter(exhibit: Exhibit, subject: Any, seed: int) -> tuple[Callable[[Any], bytes], list[Any], str]:
+    """The exhibit as a function of a value, the values to try, and the claim."""
+    coins, kind = SeededCoins(seed), kind_of(exhibit)
+    channel = subject.channel if isinstance(subject, Mechanism) else subject
+    if kind == "MemoDrawnAgain":  # one person's six reports; whatever is kept, all of them may tell 2 ln 3
+        return lambda value: _diary(subject, value, coins), [0, 1], "2.2"
+    if kind in ("PassesThrough", "SilentlyOpen"):  # a value that the domain should have refused
+        return lambda value: subject.randomize(value, coins), [0, channel.inputs + 3], exhibit.claim
+    device = exact._device(subject, channel, Decimal(exhibit.claim))
+    if kind == "FirstIsTrue":  # a process that is started anew for each report
+        return lambda value: _started(device, value, coins), [0, 1], exhibit.claim
+    values = telling_pair(channel, float(exhibit.claim))[0] if isinstance(channel, Table) else [0, 1]
+    values += [2] if kind == "UnshuffledPermutation" else []
+    return lambda value: device.randomize(value, coins), values, exhibit.claim
+
+
+def _diary(mechanism: Mechanism, value: int, coins: SeededCoins) -> bytes:
+    coins.begin(mechanism.channel.words)
+    memo = mechanism.remember(value, coins) if type(mechanism) is Mechanism else 1 << value
+    answers = []
+    for _ in range(6):
+        coins.begin(4 * mechanism.channel.words)  # for those that draw the memo again
+        answers.append(mechanism.answer_from(memo, coins)[codec.ID_BYTES :])
+    return b"".join(answers)
+
+
+def _started(device: Mechanism, value: int, coins: SeededCoins) -> bytes:
+    device.channel.__post_init__()
+    return device.randomize(value, coins)
+
+
+def black_box(exhibit: Exhibit, samples: int, seed: int, subject: Any = None) -> BlackBoxCertificate:
+    subject = exhibit.broken if subject is None else subject
+    draw, values, claim = adapter(exhibit, subject, seed)
+    channel = subject.channel if isinstance(subject, Mechanism) else subject
+    views = {}
+    if channel.publics:
+        views = mechanism_views(exact._device(subject, channel, Decimal(exhibit.claim)), values)
+    skip = 0 if kind_of(exhibit) == "MemoDrawnAgain" else codec.ID_BYTES
+    return audit_samples(draw, values, claimed=claim, samples=samples, skip=skip, views=views, level=1 - ALPHA)
+
+
+def needed(exhibit: Exhibit) -> int:
+    if isinstance(exhibit.broken, Table):
+        return max(2_000, 3 * telling_pair(exhibit.broken, float(exhibit.claim))[1] // 2)
+    return SAMPLES.get(kind_of(exhibit), (4_000, 6_000))[large(exhibit)]
+
+
+def chosen(unwanted: set[str]) -> list[Any]:
+    cases = []
+    for place in PLACES:
+        exhibit = exhibit_at(place)
+        if kind_of(exhibit) not in unwanted:
+            marks = [pytest.mark.slow] if needed(exhibit) >= SLOW else []
+            cases.append(pytest.param(place, id=exhibit.title, marks=marks))
+    return cases
+
+
+@pytest.mark.parametrize("place", chosen({*PRIVATE, *TINY}))
+def test_exhibits_are_refuted(place: tuple[object, str], seed: int) -> None:
+    exhibit = exhibit_at(place)
+    certificate = black_box(exhibit, needed(exhibit), seed)
+    assert certificate.refuted, certificate
+    if exhibit.epsilon is not None and kind_of(exhibit) not in ("PassesThrough", "SilentlyOpen", "MemoDrawnAgain"):
+        assert certificate.epsilon_lower <= exhibit.epsilon + 1e-9
+
+
+@pytest.mark.parametrize("kind", sorted(PRIVATE))
+def test_what_is_wrong_but_private_is_not_refuted(kind: str, seed: int) -> None:
+    for place in PLACES:
+        if kind_of(exhibit_at(place)) == kind:
+            certificate = black_box(exhibit_at(place), 2_000, seed)
+            assert not certificate.refuted, f"{certificate} (false alarms: {ALPHA})"
+
+
+@pytest.mark.parametrize("start", ["the device keeps no memo, k = 64", "the id is searched, k = 3", "a boolean tells"])
+def test_honest_siblings_are_not_refuted(start: str, seed: int) -> None:
+    exhibit = exhibit_at(next(place for place in PLACES if place[1].startswith(start)))
+    certificate = black_box(exhibit, 6_000, seed, exhibit.honest)
+    assert not certificate.refuted, f"{certificate} (false alarms: {ALPHA})"
+
+
+class TwentyPercentOff(museum.Subset):
+    """As the exhibit, with a mistake that tests can afford to find."""
+
+    __slots__ = ()
+
+    def sample(self, code: int, coins: Any, public: Any = (0, 0)) -> int:
+        if coins.flip(self.keep * 120 // 100):
+            return code
+        index = coins.below(self.k - 1)
+        return index + (index >= code)
+
+
+def test_a_keep_probability_that_is_too_high(seed: int) -> None:
+    e = math.e
+    keep = e / (e + 3)
+    one_percent = samples_needed(1.01 * keep, (1 - 1.01 * keep) / 3, claimed=1)
+    assert 600_000 < one_percent < 1_200_000
+    twenty = samples_needed(1.2 * keep, (1 - 1.2 * keep) / 3, claimed=1)
+    assert twenty < 6_000
+    broken = museum.subset(TwentyPercentOff, 4)
+    device = exact._device(broken, broken, Decimal(1))
+    coins = SeededCoins(seed)
+    certificate = audit_samples(lambda v: device.randomize(v, coins), [0, 1], claimed=1, samples=twenty, skip=16)
+    assert certificate.refuted, certificate
+
+
+# --- honest mechanisms ---------------------------------------------------------------------------------------
+HONEST = [
+    (name, size, epsilon)
+    for name in sv.names()
+    for size in (2, 5)
+    for epsilon in ("0.5", "1", "3")
+    if fits(name, sv.Integers(0, size - 1))
+]
+
+
+@pytest.mark.parametrize(("name", "size", "epsilon"), HONEST)
+def test_registered_mechanisms_are_not_refuted(name: str, size: int, epsilon: str, seed: int) -> None:
+    mechanism = sv.mechanism(name, sv.Integers(0, size - 1), epsilon=epsilon)
+    coins = SeededCoins(seed)
+    values = [0, size - 1]
+    views = mechanism_views(mechanism, values)
+    certificate = audit_samples(
+        lambda value: mechanism.randomize(value, coins), values, claimed=epsilon, samples=2_500, skip=16, views=views
+    )
+    assert not certificate.refuted, f"{certificate} (false alarms: {ALPHA})"
+    assert certificate.drawn <= 2_500 * len(values)
+
+
+def test_the_bound_comes_close_for_grr(seed: int) -> None:
+    mechanism = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
+    coins = SeededCoins(seed)
+    certificate = audit_samples(
+        lambda v: mechanism.randomize(v, coins), [0, 1], claimed=1, samples=100_000, skip=codec.ID_BYTES
+    )
+    assert 0.9 <= certificate.epsilon_lower <= 1
+    assert certificate.drawn == 200_000
+    assert certificate.event is not None and certificate.event.startswith("the report is b'")
+
+
+def test_a_mechanism_brings_its_claim_id_and_public_functions() -> None:
+    certificate = audit_samples(sv.mechanism("olh", sv.Integers(0, 63), epsilon=3), [0, 1], samples=4_000)
+    assert certificate.claimed == 3
+    assert not certificate.refuted  # fresh randomness: a false alarm once in a million runs
+    assert certificate.epsilon_lower > 1.5  # without the public functions of the id there is nothing to see
+    assert "public codes" in str(certificate.event)
+
+
+# --- the bound is valid ----------------------------------------------------------------------------------------
+def upper_tail(n: int, p: Fraction, x: int) -> Fraction:
+    return sum((math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(x, n + 1)), Fraction(0))
+
+
+@pytest.mark.parametrize(("x", "y", "n"), [(30, 0, 40), (25, 5, 40), (40, 40, 40), (1, 0, 40), (39, 12, 40)])
+def test_bounds_are_those_of_clopper_and_pearson(x: int, y: int, n: int) -> None:
+    alpha = 1e-3
+    half = Fraction(alpha) / 2
+    steps = 4000
+    low = max((Fraction(i, steps) for i in range(steps) if upper_tail(n, Fraction(i, steps), x) <= half), default=0)
+    high = min(
+        (Fraction(i, steps) for i in range(steps + 1) if 1 - upper_tail(n, Fraction(i, steps), y + 1) <= half),
+        default=Fraction(1),
+    )
+    bound = lower_bound(x, y, n, alpha)
+    if low > high:
+        assert (
+            math.log(low / high) - 1e-9 <= bound <= math.log((low + Fraction(1, steps)) / (high - Fraction(1, steps)))
+        )
+    else:
+        assert bound < 0.01
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.7, 0.2), (0.5, 0.5), (0.9, 0.05), (0.3, 0.01)])
+def test_the_bound_exceeds_the_truth_no_more_often_than_stated(p: float, q: float) -> None:
+    n, alpha, truth = 40, 0.1, math.log(p / q)
+    mass = [[math.comb(n, i) * r**i * (1 - r) ** (n - i) for i in range(n + 1)] for r in (p, q)]
+    wrong = sum(
+        mass[0][x] * mass[1][y]
+        for x in range(n + 1)
+        for y in range(n + 1)
+        if lower_bound(x, y, n, alpha) > max(truth, 0)
+    )
+    assert wrong <= alpha
+
+
+def test_false_alarms_of_whole_audits(seed: int) -> None:
+    """Level 0.8, a claim that is exactly true, 150 audits: 30 false alarms are allowed on average."""
+    rng = np.random.default_rng(seed)
+    keep = math.e / (math.e + 1)
+
+    def draw(value: int) -> int:
+        return value if rng.random() < keep else 1 - value
+
+    alarms = sum(audit_samples(draw, [0, 1], claimed=1, samples=300, level=0.8, seed=run).refuted for run in range(150))
+    assert alarms <= 30, "More false alarms than stated; by chance less often than once in a million."
+
+
+def test_the_search_has_power_at_a_low_level(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def draw(value: int) -> int:
+        return value if rng.random() < 0.85 else 1 - value  # ln(0.85/0.15) = 1.73
+
+    assert audit_samples(draw, [0, 1], claimed=1, samples=2_000, level=0.99).refuted
+
+
+def test_nothing_is_found_where_there_is_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    certificate = audit_samples(lambda value: rng.bytes(24), ["a", "b", "c"], claimed="0.1", samples=3_000)
+    assert not certificate.refuted
+    assert certificate.epsilon_lower <= 0.1
+    assert "prove" in str(certificate) or "confirm" in str(certificate)
+
+
+def test_the_seed_only_orders_draws(seed: int) -> None:
+    def run(order: int) -> BlackBoxCertificate:
+        mechanism, coins = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1), SeededCoins(seed)
+        return audit_samples(lambda v: mechanism.randomize(v, coins), [0, 1], claimed=1, samples=2_000, seed=order)
+
+    assert run(0) == run(0)
+    assert run(0).counts != run(1).counts
+
+
+# --- leaks of form ---------------------------------------------------------------------------------------------
+def leaky(form: Callable[[int, bool], Any]) -> Callable[[int], Any]:
+    rng = np.random.default_rng(1)
+
+    def draw(value: int) -> Any:
+        kept = bool(rng.random() < 0.6)
+        return form(value if kept else int(rng.integers(0, 3)), kept)
+
+    return draw
+
+
+FORMS = {
+    "type": lambda v, kept: v if kept else float(v),
+    "boolean": lambda v, kept: [v, kept] if kept else [v, 0],
+    "order": lambda v, kept: [v, 9] if kept else [9, v],
+    "length": lambda v, kept: bytes([v]) + b"\0" * kept,
+    "array": lambda v, kept: np.array([v], dtype=np.int64 if kept else np.int32),
+    "text": lambda v, kept: f"answer={v}{';' if kept else ' '}",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_leaks_of_form_are_seen(form: str) -> None:
+    certificate = audit_samples(leaky(FORMS[form]), [0, 1, 2], claimed=3, samples=4_000)
+    assert certificate.refuted, certificate
+
+
+def test_canonical_bytes() -> None:
+    assert serialised(b"ab") == serialised(bytearray(b"ab")) == b"ab"
+    assert len({serialised(report) for report in (1, 1.0, True, "1", [1], (1,), Decimal(1))}) == 7
+    assert serialised([1, 2]) != serialised([2, 1])
+    assert serialised(np.zeros(5000)) != serialised(np.append(np.zeros(4999), 1))
+    with pytest.raises(ReportError, match="address"):
+        serialised(object())
+
+
+# --- commands --------------------------------------------------------------------------------------------------
+PROGRAM = """
+import os, sys
+value = int(sys.argv[1] if sys.argv[1] != "-" else sys.stdin.readline())
+for _ in range(int(sys.argv[2])):
+    kept = os.urandom(1)[0] < 230
+    print(bytes([value if kept else 1 - value]).hex())
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> list[str]:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return [sys.executable, str(path)]
+
+
+@pytest.mark.parametrize("value", ["{value}", "-"])
+def test_commands_are_asked_for_many_reports_at_once(program: list[str], value: str) -> None:
+    certificate = audit_samples(command_source([*program, value, "{count}"]), [0, 1], claimed=1, samples=2_000)
+    assert certificate.refuted  # ln(230/26) = 2.18; misses it less often than once in a million
+
+
+def test_commands_without_a_count_are_run_once_for_each_report(program: list[str]) -> None:
+    reports = command_source([*program, "{value}", "1"], lines="text").many(1, 3)
+    assert len(reports) == 3 and set(reports) <= {b"00", b"01"}
+
+
+def test_bad_commands(program: list[str]) -> None:
+    with pytest.raises(ReportError, match="printed 2 lines"):
+        command_source([*program, "{value}", "2"]).many(1, 1)
+    with pytest.raises(ReportError, match="ended with code 1: ValueError"):
+        command_source([*program, "{value}", "{count}"]).many("x", 1)
+    with pytest.raises(ReportError, match="not hexadecimal"):
+        command_source([sys.executable, "-c", "print('xyz')"]).many(1, 1)
+    with pytest.raises(ReportError, match="cannot be run"):
+        command_source(["there-is-no-such-program"]).many(1, 1)
+    for command, lines in (("ls", "hex"), ([], "hex"), (["ls"], "base64")):
+        with pytest.raises(ParameterError):
+            command_source(command, lines=lines)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"values": [1]}, "at least two different"),
+        ({"values": [1, 1]}, "at least two different"),
+        ({"values": "ab"}, "at least two different"),
+        ({"claimed": None}, r"in \(0, 20\]"),
+        ({"claimed": -1}, r"in \(0, 20\]"),
+        ({"samples": 99}, "an integer in"),
+        ({"level": 1}, r"in \(0, 1\)"),
+        ({"skip": -1}, "an integer in"),
+        ({"draw": 7}, "a function of a value"),
+    ],
+)
+def test_bad_parameters(change: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"draw": lambda value: value, "values": [0, 1], "claimed": 1, **change}
+    with pytest.raises(ParameterError, match=words):
+        audit_samples(given.pop("draw"), given.pop("values"), **given)
+
+
+def test_samples_needed_refuses_what_is_no_contradiction() -> None:
+    with pytest.raises(ParameterError, match="does not contradict"):
+        samples_needed(0.5, 0.4, claimed=1)
+    with pytest.raises(ParameterError, match=r"\[0, 1\]"):
+        samples_needed(1.5, 0.4, claimed=1)
