@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # There is no one to tell; what is left in the buffer must not fail again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (SottovoceError, OSError) as problem:
+    except SottovoceError as problem:
         print(f"sottovoce: {problem}", file=sys.stderr)
+        return 2
+    except OSError as problem:
+        print(f"sottovoce: {problem.filename or 'Output'}: {problem.strerror or problem}.", file=sys.stderr)
         return 2

@@ -161,7 +161,7 @@ def audit(
     if specs:
         rows = [load("cli.grid:audit_file")(path) for path in specs]
     else:
-        rows = list(load("cli.grid:audit_grid")([name] if name else None))
+        rows = list(load("cli.grid:audit_grid")(None if name is None else [name]))
     if json_:
         print(json.dumps(rows))
     else:

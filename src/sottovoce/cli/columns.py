@@ -67,8 +67,11 @@ def _check_column(source: Source, known: list[str]) -> None:
 
 
 def _parquet(source: Source, file: IO[bytes]) -> Iterator[Piece]:
-    with pq.ParquetFile(source.path, read_dictionary=[source.column], pre_buffer=False) as table:
-        _check_column(source, table.schema_arrow.names)
+    schema = pq.read_schema(source.path)
+    _check_column(source, schema.names)
+    kind = schema.field(source.column).type
+    texts = [source.column] if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None
+    with pq.ParquetFile(source.path, read_dictionary=texts, pre_buffer=False) as table:
         for batch in table.iter_batches(batch_size=ROWS, columns=[source.column]):
             yield Piece(batch.column(0), batch.num_rows, table.metadata.num_rows)
 

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
 def _read() -> str:
     """The first line of standard input."""
     try:
-        return sys.stdin.readline().rstrip("\n")
+        return sys.stdin.readline().rstrip("\r\n")
     except UnicodeDecodeError:
         raise ParameterError(f"The answer on standard input is not {sys.stdin.encoding} text.") from None
 

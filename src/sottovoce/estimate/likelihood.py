@@ -48,8 +48,9 @@ def decode(
 ) -> Estimate:
     """The estimate of largest likelihood, with the standard errors and intervals of the unbiased one.
 
-    `data` is a tally of outputs or of public maps and payloads, or reports: a batch of `privatize` or messages as devices send them. The
-    log-likelihood per report is within `fit.gap` of the largest there is, which is below the tolerance.
+    `data` is a tally of outputs, or of public maps and payloads; or reports: a batch of `privatize`, or messages as
+    devices send them. The log-likelihood per report is within `fit.gap` of the largest there is, which is below the
+    tolerance.
     """
     if method not in METHODS:
         raise reject("method", "decode", f"one of {', '.join(METHODS)}", method)
@@ -113,10 +114,7 @@ def _of_reports(channel: Channel, reports: Reports, counts: Floats | None) -> Mi
     if len(reports) * channel.inputs > MAX_SUPPORTS:
         raise TooLargeError(f"The supports of {len(reports)} reports for {channel.inputs} codes are too many to keep.")
     if isinstance(channel, Public):
-        inner = innermost(channel)
-        if inner.outputs is not None and not isinstance(inner, Subset):
-            return Dense(_hashed_law(channel, reports), np.ones(len(reports)) if counts is None else counts)
-        found = levels(inner)
+        found = levels(innermost(channel))
         if np.ptp(found.low) or np.ptp(found.high):
             raise ParameterError("Public maps are decoded where all codes of the inner channel are alike.")
         low, high = (np.full(channel.inputs, level[0]) for level in found)
@@ -207,15 +205,6 @@ def _hashed_supports(channel: Public, reports: Reports) -> Bytes:
 
     run(work, len(reports), ROWS, None)
     return packed
-
-
-def _hashed_law(channel: Public, reports: Reports) -> Floats:
-    """P(payload | code and public words) where the inner channel is a general table."""
-    if reports.public is None or len(reports) * channel.inputs > MAX_DENSE:
-        raise TooLargeError(f"The law of {len(reports)} reports and {channel.inputs} codes has too many entries.")
-    law = output_law(innermost(channel))
-    columns = [law[_mapped(channel, reports.public, code), reports.payload] for code in range(channel.inputs)]
-    return np.stack(columns, axis=1)
 
 
 def _collapsed(packed: Bytes, counts: Floats | None) -> tuple[Bytes, Floats]:

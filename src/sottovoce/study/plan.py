@@ -44,6 +44,7 @@ class Plan:
 
     @property
     def best(self) -> Option:
+        """The first choice."""
         return self.options[0]
 
     def explain(self) -> str:

@@ -61,10 +61,12 @@ class Tally:
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
+        return self.merge(other)
+
+    def merge(self, other: Tally) -> Tally:
+        """The tally of the reports of both."""
         check_same(self.mechanism, other.mechanism, "add tallies")
         return Tally(self.mechanism, self.n + other.n, self.cells + other.cells)
-
-    merge = __add__
 
     def update(self, reports: Any) -> Tally:
         """This tally and further reports."""

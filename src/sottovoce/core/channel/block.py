@@ -103,8 +103,8 @@ class HadamardSets:
 
     def miniatures(self) -> tuple[HadamardSets, ...]:
         if self.groups == 1:
-            return HadamardSets(3, 4, 1), HadamardSets(5, 8, 1)
-        return HadamardSets(6, 4, 2), HadamardSets(7, 4, 4)
+            return type(self)(3, 4, 1), type(self)(5, 8, 1)
+        return type(self)(6, 4, 2), type(self)(7, 4, 4)
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "codes": self.codes, "order": self.order, "groups": self.groups}

@@ -69,7 +69,7 @@ class HashMap:
         return Rates(inner.own, same * inner.own + (1 - same) * inner.other)
 
     def miniatures(self, outputs: int) -> tuple[HashMap, ...]:
-        return (HashMap(min(self.k, 4), outputs, 4),) if outputs <= 4 else ()
+        return (type(self)(min(self.k, 4), outputs, 4),) if outputs <= 4 else ()
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "k": self.k, "g": self.g, "bits": self.bits}
@@ -139,7 +139,7 @@ class PoolMap:
         if not is_order(outputs) or outputs > 4:
             return ()
         digits = 3 if outputs == 2 else 2
-        return (PoolMap(min(self.k, 6), outputs, digits, 4),)
+        return (type(self)(min(self.k, 6), outputs, digits, 4),)
 
     def spec(self) -> Spec:
         return {
