@@ -35,6 +35,7 @@ BAD = {
         " An answer must be a whole number in [0, 9].",
     ),
     "privatize: empty cell": (f"privatize null.parquet {V} -o out.parquet", "in row 2 of the data: an empty cell"),
+    "privatize: lists": (f"privatize list.parquet {V} -o out.parquet", "cannot be read as answers"),
     "privatize: floats": (f"privatize float.parquet {V} -o out.parquet", "2 of 2 values"),
     "privatize: outside, to a pipe": (f"privatize outside.csv {V} -o -", "lie outside the domain"),
     "privatize: no domain": ("privatize good.csv --column v --method grr --epsilon 1 -o out.parquet", "is not guessed"),

@@ -17,10 +17,11 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT, within
+from sottovoce.core.registry import fits
 from sottovoce.privacy.audit import UNPROVEN, Certificate, audit, closed_ratio
 from tests.museum_tables import laplace, rounding, table
 
-SECONDS = 1.0  # of processor time that one audit may take
+SECONDS = 30.0  # of processor time: a guard against an enumeration without end, not a benchmark
 
 
 def timed(subject: Mechanism | Channel, epsilon: object = None) -> Certificate:
@@ -31,16 +32,14 @@ def timed(subject: Mechanism | Channel, epsilon: object = None) -> Certificate:
 
 
 def built(name: str, k: int, epsilon: object) -> Mechanism:
-    try:
-        return sv.mechanism(name, Integers(0, k - 1), epsilon=epsilon)
-    except ParameterError as error:
-        pytest.skip(str(error))  # not every mechanism takes every number of codes
+    return sv.mechanism(name, Integers(0, k - 1), epsilon=epsilon)
 
 
 # --- the registry -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
-@pytest.mark.parametrize("k", [2, 5, 256])
-@pytest.mark.parametrize("name", sv.names())
+@pytest.mark.parametrize(
+    ("name", "k"), [(name, k) for name in sv.names() for k in (2, 5, 256) if fits(name, Integers(0, k - 1))]
+)
 def test_registry_holds_with_equality(name: str, k: int, epsilon: str) -> None:
     mechanism = built(name, k, epsilon)
     certificate = timed(mechanism)
@@ -50,7 +49,7 @@ def test_registry_holds_with_equality(name: str, k: int, epsilon: str) -> None:
     assert float(epsilon) - 1e-6 <= certificate.epsilon <= float(epsilon)
 
 
-@pytest.mark.parametrize("name", sv.names())
+@pytest.mark.parametrize("name", [name for name in sv.names() if fits(name, Integers(0, 4095))])
 def test_large_is_never_enumerated_for_ages(name: str) -> None:
     certificate = timed(built(name, 4096, 1))
     assert certificate.ok, certificate

@@ -257,7 +257,7 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in texts.items():
         (folder / name).write_text(text)
     (folder / "latin.csv").write_bytes("v,text\n1,é\n".encode("latin-1"))
-    for name, column in {"v": [1, 2], "null": [1, None], "float": [1.0, 2.0]}.items():
+    for name, column in {"v": [1, 2], "null": [1, None], "float": [1.0, 2.0], "list": [[1], [2]]}.items():
         pq.write_table(pa.table({"v": column}), folder / f"{name}.parquet")
     (folder / "cut.parquet").write_bytes((folder / "v.parquet").read_bytes()[:-9])
     good, other = (sv.mechanism("grr", sv.Integers(0, 9), epsilon=epsilon) for epsilon in (1, 2))

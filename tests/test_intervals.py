@@ -203,7 +203,7 @@ def test_an_empty_tally_has_no_estimate() -> None:
 
 
 def test_tables_pictures_and_words() -> None:
-    matplotlib = pytest.importorskip("matplotlib", reason="needs the extra 'plot': pip install 'sottovoce[plot]'")
+    import matplotlib
     matplotlib.use("Agg")
     estimate = _estimate("grr")
     frame = estimate.to_frame()

@@ -29,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SottovoceError as problem:
         print(f"sottovoce: {problem}", file=sys.stderr)
         return 2
+    except NotImplementedError as problem:  # a node without kernels, or a domain without batches
+        print(f"sottovoce: {problem}", file=sys.stderr)
+        return 2
     except OSError as problem:
         print(f"sottovoce: {problem.filename or 'Output'}: {problem.strerror or problem}.", file=sys.stderr)
         return 2

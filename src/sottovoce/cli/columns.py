@@ -141,7 +141,10 @@ def codes(domain: Domain, values: pa.Array) -> Any:
             return encode(domain, values if whole else _typed_list(domain, values))
         except DomainError:
             pass  # counted below
-    indices, table = _by_dictionary(domain, values)
+    try:
+        indices, table = _by_dictionary(domain, values)
+    except pa.ArrowNotImplementedError:
+        raise FileProblem(f"A column of {values.type} cannot be read as answers.") from None
     found = table[indices]
     outside = found < 0
     count = int(np.count_nonzero(outside))

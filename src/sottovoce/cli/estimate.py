@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import dataclass
-from math import floor, log10
+from math import floor, isfinite, log10
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,8 @@ def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int 
         found = found.project(project)
     rows = _rows(found, interval, top)
     if form == "json":
-        print(json.dumps({**_about(found, interval), "rows": rows}))
+        finite = [{key: _finite(value) for key, value in row.items()} for row in rows]
+        print(json.dumps({**_about(found, interval), "rows": finite}))
     elif form == "csv":
         comma_separated(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
     else:
@@ -58,6 +59,11 @@ def _rows(found: Estimate, interval: Interval, top: int | None) -> list[dict[str
         dict(zip(COLUMNS, (labels[int(code)], *(float(column[code]) for column in columns)), strict=True))
         for code in order
     ]
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity."""
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _about(found: Estimate, interval: Interval) -> dict[str, Any]:

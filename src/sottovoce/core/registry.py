@@ -55,8 +55,9 @@ def builder(name: str) -> Callable[..., Mechanism]:
 
 def fits(name: str, domain: Domain) -> bool:
     """Whether a mechanism can ask about a domain at all: some take two categories, some have a largest number."""
+    build = builder(name)
     try:
-        builder(name)(domain, epsilon=1)
+        build(domain, epsilon=1)
     except ParameterError:
         return False
     return True

@@ -162,7 +162,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
     check_target(target)
     truth = np.asarray(shares, float)
     channel = mechanism.channel
-    if truth.shape != (channel.inputs,) or truth.min() < 0 or abs(truth.sum() - 1) > 1e-9:
+    if truth.shape != (channel.inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError(f"The 'shares' parameter of variance must be {channel.inputs} shares that sum to 1.")
     rates = channel.rates()
     if rates is None:

@@ -1,9 +1,10 @@
 """The shares of largest likelihood, with a bound on what is missing.
 
 EM, also called iterative Bayesian update, multiplies each share by its gradient. It never lowers the likelihood, but
-here it crawls: a report says little, so a share f moves at a rate of about f times that little. The likelihood of
-locally private reports is nearly a round bowl, and projected gradient steps with the length of Barzilai and Borwein
-reach its top in tens of steps. A step that would lower the likelihood is shortened, and at last replaced by EM.
+where a report says little it crawls: a share f then moves at a rate of about f times that little. There, however, the
+likelihood is nearly a round bowl, and projected gradient steps with the length of Barzilai and Borwein reach its top
+in tens of steps; where a report says much, it is EM that is fast. So each iteration takes one step of either kind. A
+gradient step that would lower the likelihood is shortened, and at last left out.
 
 Reference: Agrawal, Aggarwal, "On the design and quantification of privacy preserving data mining algorithms",
 PODS 2001 (EM); Birgin, Martinez, Raydan, "Nonmonotone spectral projected gradient methods on convex sets", SIAM
@@ -72,12 +73,13 @@ def maximise(
         raise ParameterError("Some of these reports are impossible under this mechanism, so they have no likelihood.")
     iterations, length = 0, 1.0
     while certificate(slope) >= tolerance and iterations < max_iterations:
-        moved, further = _step(mixture, shares, slope, length)
+        moved, further = _gradient_step(mixture, shares, slope, length)
         change = moved - shares
         bend = float(change @ (slope.gradient - further.gradient))
         if bend > 0:  # by concavity, but for rounding
             length = float(np.clip(change @ change / bend, *_LENGTHS))
-        shares, slope = moved, further
+        shares = em_step(moved, further)
+        slope = mixture.slope(shares)
         iterations += 1
     fit = Fit(iterations, certificate(slope))
     if fit.gap >= tolerance:
@@ -90,8 +92,8 @@ def maximise(
     return shares, fit
 
 
-def _step(mixture: Mixture, shares: Floats, slope: Slope, length: float) -> tuple[Floats, Slope]:
-    """The next shares, of no smaller likelihood."""
+def _gradient_step(mixture: Mixture, shares: Floats, slope: Slope, length: float) -> tuple[Floats, Slope]:
+    """The next shares, of larger likelihood, or the same shares where rounding leaves nothing to gain."""
     for _ in range(_SHORTENINGS):
         moved = simplex(shares + length * slope.gradient)
         further = mixture.slope(moved)
@@ -100,5 +102,4 @@ def _step(mixture: Mixture, shares: Floats, slope: Slope, length: float) -> tupl
         if further.value > slope.value or further.gradient @ (moved - shares) > 0:
             return moved, further
         length /= _SHORTER
-    moved = em_step(shares, slope)
-    return moved, mixture.slope(moved)
+    return shares, slope

@@ -43,6 +43,8 @@ class Reports:
         return len(self.payload)
 
     def __getitem__(self, rows: slice) -> Reports:
+        if not isinstance(rows, slice):
+            raise TypeError("A batch of reports is cut by slices; iterate over it for single reports.")
         public = None if self.public is None else self.public[rows]
         return Reports(self.mechanism, self.payload[rows], public)
 

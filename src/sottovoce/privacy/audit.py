@@ -76,6 +76,7 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
+        """Whether nothing is wrong."""
         return not self.problems
 
     @property
