@@ -28,7 +28,7 @@ BAD = {
     "privatize: cut parquet": (f"privatize cut.parquet {V} -o out.parquet", "cut.parquet cannot be read: Parquet"),
     "privatize: unknown kind": (f"privatize data.xls {V} -o out.parquet", "add --format csv|parquet|arrow"),
     "privatize: wrong kind": (f"privatize good.csv --format tally {V} -o out.parquet", "must be one of csv, parquet"),
-    "privatize: parquet pipe": (f"privatize - --format parquet {V} -o out.parquet", "cannot be read from a pipe"),
+    "privatize: parquet pipe": (f"privatize - --format parquet {V} -o out.parquet", "Standard input is empty"),
     "privatize: outside": (
         f"privatize outside.csv {V} -o out.parquet",
         "3 of 5 values of the column 'v' of outside.csv lie outside the domain, the first in row 2 of the data: '10'."
@@ -89,7 +89,7 @@ BAD = {
     "tally: no hex": ("tally hex.csv --spec spec.json -o out.tally", "must hold hexadecimal digits"),
     "tally: wrong width": ("tally wide.csv --spec spec.json -o out.tally", "2 hexadecimal digits in each row"),
     "tally: exists": ("tally good.parquet -o other.tally", "other.tally exists"),
-    "tally: nothing piped": ("tally - -o out.tally", "does not say which mechanism made it"),
+    "tally: nothing piped": ("tally - -o out.tally", "Standard input is empty"),
     "tally: pipe twice": ("tally - - -o out.tally", "read once only"),
     "tally: full": ("tally good.parquet -o /dev/full", "/dev/full cannot be written: No space left"),
     "estimate: no file": ("estimate nowhere.tally", "nowhere.tally cannot be read"),

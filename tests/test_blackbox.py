@@ -46,7 +46,7 @@ PRIVATE = {
     "WrapsAtSixtyFour": "bits are lost, which tells less",
     "VariableLength": "the length is a function of the report",
 }
-# One per cent needs 700,000 reports of each value, and a few millions at k = 256: a larger mistake stands in.
+# One per cent needs 1.4 million reports of each value at k = 4, many more at k = 256: a larger mistake stands in.
 TINY = {"OnePercentOff"}
 SAMPLES = {
     "UnevenEnds": (9_000, 90_000),
@@ -60,7 +60,7 @@ SAMPLES = {
     "IdMarked": (3_000, 30_000),
     "PassesThrough": (3_000, 20_000),
     "SilentlyOpen": (3_000, 20_000),
-    "MemoDrawnAgain": (12_000, 12_000),
+    "MemoDrawnAgain": (6_000, 6_000),
 }
 SLOW = 80_000
 
@@ -104,7 +104,7 @@ def adapter(exhibit: Exhibit, subject: Any, seed: int) -> tuple[Callable[[Any], 
     if kind == "MemoDrawnAgain":  # one person's six reports; whatever is kept, all of them may tell 2 ln 3
         return lambda value: _diary(subject, value, coins), [0, 1], "2.2"
     if kind in ("PassesThrough", "SilentlyOpen"):  # a value that the domain should have refused
-        return lambda value: subject.randomize(value, coins), [0, channel.inputs + 3], exhibit.claim
+        return lambda value: _or_crash(subject, value, coins), [0, channel.inputs + 3], exhibit.claim
     device = exact._device(subject, channel, Decimal(exhibit.claim))
     if kind == "FirstIsTrue":  # a process that is started anew for each report
         return lambda value: _started(device, value, coins), [0, 1], exhibit.claim
@@ -121,6 +121,14 @@ def _diary(mechanism: Mechanism, value: int, coins: SeededCoins) -> bytes:
         coins.begin(4 * mechanism.channel.words)  # for those that draw the memo again
         answers.append(mechanism.answer_from(memo, coins)[codec.ID_BYTES :])
     return b"".join(answers)
+
+
+def _or_crash(mechanism: Mechanism, value: int, coins: SeededCoins) -> bytes:
+    """Silence tells as well: a report that does not fit its byte is an observable event."""
+    try:
+        return mechanism.randomize(value, coins)
+    except OverflowError:
+        return b""
 
 
 def _started(device: Mechanism, value: int, coins: SeededCoins) -> bytes:
@@ -142,6 +150,8 @@ def black_box(exhibit: Exhibit, samples: int, seed: int, subject: Any = None) ->
 def needed(exhibit: Exhibit) -> int:
     if isinstance(exhibit.broken, Table):
         return max(2_000, 3 * telling_pair(exhibit.broken, float(exhibit.claim))[1] // 2)
+    if getattr(exhibit.broken, "w", 1) > 1:
+        return 3_000
     return SAMPLES.get(kind_of(exhibit), (4_000, 6_000))[large(exhibit)]
 
 
@@ -174,7 +184,7 @@ def test_what_is_wrong_but_private_is_not_refuted(kind: str, seed: int) -> None:
 @pytest.mark.parametrize("start", ["the device keeps no memo, k = 64", "the id is searched, k = 3", "a boolean tells"])
 def test_honest_siblings_are_not_refuted(start: str, seed: int) -> None:
     exhibit = next(exhibit for exhibit in EXHIBITS if exhibit.title.startswith(start))
-    certificate = black_box(exhibit, 6_000, seed, exhibit.honest)
+    certificate = black_box(exhibit, 3_000, seed, exhibit.honest)
     assert not certificate.refuted, f"{certificate} (false alarms: {ALPHA})"
 
 
@@ -194,7 +204,7 @@ def test_a_keep_probability_that_is_too_high(seed: int) -> None:
     e = math.e
     keep = e / (e + 3)
     one_percent = samples_needed(1.01 * keep, (1 - 1.01 * keep) / 3, claimed=1)
-    assert 600_000 < one_percent < 1_200_000
+    assert 1_300_000 < one_percent < 1_500_000
     twenty = samples_needed(1.2 * keep, (1 - 1.2 * keep) / 3, claimed=1)
     assert twenty < 6_000
     broken = museum.subset(TwentyPercentOff, 4)
@@ -251,11 +261,11 @@ def upper_tail(n: int, p: Fraction, x: int) -> Fraction:
     return sum((math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(x, n + 1)), Fraction(0))
 
 
-@pytest.mark.parametrize(("x", "y", "n"), [(30, 0, 40), (25, 5, 40), (40, 40, 40), (1, 0, 40), (39, 12, 40)])
+@pytest.mark.parametrize(("x", "y", "n"), [(15, 0, 20), (18, 1, 20), (20, 20, 20), (1, 0, 20), (20, 3, 20)])
 def test_bounds_are_those_of_clopper_and_pearson(x: int, y: int, n: int) -> None:
-    alpha = 1e-3
+    alpha = 0.02
     half = Fraction(alpha) / 2
-    steps = 4000
+    steps = 500
     low = max((Fraction(i, steps) for i in range(steps) if upper_tail(n, Fraction(i, steps), x) <= half), default=0)
     high = min(
         (Fraction(i, steps) for i in range(steps + 1) if 1 - upper_tail(n, Fraction(i, steps), y + 1) <= half),

@@ -23,6 +23,8 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.cli.app import app
+from sottovoce.cli.columns import Outside, codes
+from sottovoce.cli.files import FileProblem, writing
 from sottovoce.cli.reports import MECHANISM, SIMULATION, Writer
 from sottovoce.core.registry import fits
 from sottovoce.core.specs import canonical
@@ -177,6 +179,23 @@ def test_without_a_seed_no_two_runs_are_alike_and_nothing_says_simulation(raw: P
     assert tallied(tmp_path, "both.tally").n == 2 * N
 
 
+def test_csv_as_people_write_it(tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_bytes('\ufeff"the ""v""";w\r\n" 7";"two\r\nlines"\r\n+3;x\r\n\r\n007;y'.encode())
+    asked = ["--column", 'the "v"', "--delimiter", ";", "--method", "grr", "--epsilon", 20, "--low", 0, "--high", 9]
+    stream = call("privatize", tmp_path / "odd.csv", *asked, "-o", "-").out
+    rows = json.loads(call("estimate", "-", "--json", stdin=stream).out)["rows"]
+    assert [round(3 * row["estimate"]) for row in rows] == [0, 0, 0, 1, 0, 0, 0, 2, 0, 0]
+
+
+def test_only_entries_of_a_dictionary_that_rows_use_must_be_in_the_domain() -> None:
+    domain = sv.Categories(ANIMALS)
+    used = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], pa.int8()), pa.array(["newt", "yak", "cat", None]))
+    assert codes(domain, used).tolist() == [0, 2, 0]
+    assert codes(domain, used[1:]).tolist() == [2, 0]
+    wrong = pa.DictionaryArray.from_arrays(pa.array([2, 3, None, 1], pa.int8()), used.dictionary)
+    assert codes(domain, wrong) == Outside(3, 1, None)
+
+
 def test_an_empty_file_gives_no_reports(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("v\n")
     asked = ["--column", "v", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9, "-o", tmp_path / "r.parquet"]
@@ -301,6 +320,34 @@ def test_an_end_without_a_count_is_not_taken_for_whole(raw: Path) -> None:
     assert failed.code == 2
     piped = call("tally", "-", "-o", "-", stdin=failed.out)
     assert piped.code == 2 and piped.out == b""
+
+
+@pytest.mark.parametrize("without", ["O_TMPFILE", "link", None])
+def test_a_file_appears_whole_on_every_system(
+    without: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_link(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if without == "link":
+        monkeypatch.setattr(os, "link", no_link)
+    elif without is not None:
+        monkeypatch.delattr(os, without, raising=False)
+    path = tmp_path / "a.txt"
+    with writing(str(path)) as file:
+        file.write(b"one")
+        assert not path.exists()
+    assert path.read_bytes() == b"one" and path.stat().st_mode & 0o111 == 0
+    with pytest.raises(FileProblem, match="exists"), writing(str(path)):
+        raise AssertionError
+    with pytest.raises(KeyboardInterrupt), writing(str(path), force=True) as file:
+        file.write(b"two")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"one"
+    (tmp_path / "link").symlink_to(path)
+    with writing(str(tmp_path / "link"), force=True) as file:
+        file.write(b"three")
+    assert path.read_bytes() == b"three" and sorted(os.listdir(tmp_path)) == ["a.txt", "link"]
 
 
 # --- processes --------------------------------------------------------------------------------------------

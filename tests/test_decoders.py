@@ -22,7 +22,7 @@ from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import names
 from sottovoce.estimate import mixture as shapes
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.likelihood import levels, mixture
+from sottovoce.estimate.likelihood import _of_reports, levels, mixture
 from sottovoce.estimate.maximise import NotConvergedWarning, certificate, em_step, maximise
 from sottovoce.estimate.mixture import Dense, Floats
 from sottovoce.estimate.project import simplex
@@ -122,6 +122,18 @@ def test_the_fast_transform_is_the_dense_law(sets: HadamardSets, seed: int) -> N
     dense = Dense(np.array(rows), tally.cells[tally.cells > 0].astype(float))
     shares = random_shares(sets.codes, seed)
     np.testing.assert_allclose(mixture(mechanism, tally).slope(shares).gradient, dense.slope(shares).gradient)
+
+
+@pytest.mark.parametrize(("k", "g", "n"), [(300, 3, 2000), (60, 4, 2000), (25, 5, 40), (8, 2, 300)])
+def test_the_digits_of_a_pool_are_its_dense_law(k: int, g: int, n: int, seed: int) -> None:
+    mechanism = sv.mechanism("flh", sv.Integers(0, k - 1), epsilon=1, g=g)
+    reports = answers(mechanism, n, seed)
+    cells, channel = mechanism.tally(reports).cells, mechanism.channel
+    pool = shapes.Pool(cells.astype(float), channel.map, 1.0, float(channel.ratio()))
+    masks = _of_reports(channel, reports, None)
+    shares = random_shares(k, seed)
+    np.testing.assert_allclose(pool.slope(shares).gradient, masks.slope(shares).gradient, rtol=1e-11)
+    assert isinstance(mixture(mechanism, reports), shapes.Pool if k == 300 else shapes.Masks)
 
 
 def test_threads_and_collapsed_rows_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

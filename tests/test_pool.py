@@ -61,7 +61,7 @@ def test_both_ways_to_decode_agree_with_the_definition(g: int, digits: int, k: i
     table, following = cells.copy(), np.empty_like(cells)
     for digit in range(digits):
         after = g**digit
-        pool._one_digit(table, following, chosen.seeds // (after * g), after, g, products, binary)
+        pool.one_digit(table, following, chosen.seeds // (after * g), after, g, products, binary)
         table, following = following, table
     np.testing.assert_array_equal(table.reshape(-1, g)[:k, 0], expected)
 

@@ -161,7 +161,8 @@ def audit(
     if specs:
         rows = [load("cli.grid:audit_file")(path) for path in specs]
     else:
-        rows = list(load("cli.grid:audit_grid")(None if name is None else [name]))
+        grid = load("cli.grid:audit_grid")(None if name is None else [name])
+        rows = list(load("cli.show:progress")(grid, "audit", lambda row: (1, 0)))
     if json_:
         print(json.dumps(rows))
     else:

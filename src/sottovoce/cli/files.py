@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -56,7 +57,9 @@ def kind_of(path: str, given: str | None, allowed: tuple[str, ...], *, option: s
 def kind_of_stream(stream: Any, given: str | None, allowed: tuple[str, ...]) -> str:
     """The kind of standard input: as given, else by its first byte."""
     head = stream.peek(1)[:1]
-    kind = given or _FIRST_BYTES.get(head[0] if head else 0, "csv")
+    if not head:
+        raise FileProblem("Standard input is empty.")
+    kind = given or _FIRST_BYTES.get(head[0], "csv")
     if kind not in allowed:
         raise FileProblem(f"Standard input must be one of {', '.join(allowed)}; this looks like {kind}.")
     return kind
@@ -180,6 +183,11 @@ def _give_name(descriptor: int, name: Path) -> None:
     try:
         # A folder is given only because Python then calls linkat, which follows the link to the open file.
         os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=folder, follow_symlinks=True)
+    except OSError:  # some file systems can hold a file without a name but not name it later
+        with open(f"/proc/self/fd/{descriptor}", "rb") as part, open(name, "xb") as copy:
+            shutil.copyfileobj(part, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
     finally:
         os.close(folder)
 

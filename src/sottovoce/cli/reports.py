@@ -94,7 +94,7 @@ class Writer:
 def _hex_column(rows: NDArray[np.uint8]) -> pa.Array:
     width = 2 * rows.shape[1]
     offsets = np.arange(0, (len(rows) + 1) * width, width, dtype=np.int32)
-    text = binascii.hexlify(np.ascontiguousarray(rows))
+    text = binascii.hexlify(rows.tobytes())
     return pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(text))
 
 

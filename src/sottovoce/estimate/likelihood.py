@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, Public, Rates, Subset
+from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, PoolMap, Public, Rates, Subset
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.hashing import WORD
 from sottovoce.core.mechanism import Mechanism, check_same
@@ -24,7 +24,7 @@ from sottovoce.core.rational import FINE, units
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.frequency import estimate, output_law
 from sottovoce.estimate.maximise import maximise
-from sottovoce.estimate.mixture import Bytes, Dense, Diagonal, Floats, Hadamard, Masks, Mixture
+from sottovoce.estimate.mixture import Bytes, Dense, Diagonal, Floats, Hadamard, Masks, Mixture, Pool
 from sottovoce.fast.batch import Reports, from_messages
 from sottovoce.fast.kernels.public import mapped_words, mapper
 from sottovoce.fast.threads import run
@@ -103,7 +103,11 @@ def _(channel: Block, cells: NDArray[np.int64]) -> Mixture:
 # --- reports that support codes ----------------------------------------------------------------------
 def _of_seeds(mechanism: Mechanism, cells: NDArray[np.int64]) -> Mixture:
     """Each pair of public map and payload stands for the reports that are counted there."""
-    seen = np.flatnonzero(cells)
+    channel, seen = mechanism.channel, np.flatnonzero(cells)
+    if isinstance(channel, Public) and isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset):
+        chosen = channel.map
+        if channel.inner.w == 1 and chosen.digits * chosen.g * len(cells) < len(seen) * chosen.k // 8:
+            return Pool(cells.astype(np.float64), chosen, 1.0, _subset_ratio(channel.inner))
     seeds, payload = np.divmod(seen, mechanism.channel.payloads)
     public = np.zeros((len(seen), 2), np.uint64)
     public[:, 0] = seeds.astype(np.uint64) << np.uint64(WORD - FINE)  # an id that chooses this map

@@ -13,7 +13,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import HadamardSets
+from sottovoce.core.channel import HadamardSets, PoolMap
+from sottovoce.core.field import polynomial
+from sottovoce.estimate.pool import one_digit as one_digit
+from sottovoce.fast.kernels.public import product_table
 from sottovoce.fast.threads import run
 
 Floats = NDArray[np.float64]
@@ -131,6 +134,43 @@ def walsh(table: Floats) -> Floats:
         table = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
         half *= 2
     return table.reshape(groups, order)
+
+
+class Pool(Mixture):
+    """A balanced pool of public maps: in cell (s, y), L is `high` for the codes that map s sends to y, else `low`.
+
+    The value of code v under map s is the inner product of their digits, so the digits of one are turned into those
+    of the other one by one, in either direction (`sottovoce.estimate.pool`).
+    """
+
+    def __init__(self, counts: Floats, chosen: PoolMap, low: float, high: float) -> None:
+        self.seen = np.flatnonzero(counts)
+        self.counts, self.codes, self.n = counts[self.seen], chosen.k, float(counts.sum())
+        self.chosen, self.low, self.high = chosen, low, high
+        self.products, self.binary = product_table(chosen.g), polynomial(chosen.g) > 0
+        seeds, values = np.divmod(self.seen, chosen.g)
+        self.mirrored = seeds * chosen.g + (values if self.binary else -values % chosen.g)
+
+    def _transform(self, table: Floats) -> Floats:
+        """Into [v, y] goes the sum over s of [s, y + s . v]; both sides are numbered alike."""
+        g, following = self.chosen.g, np.empty_like(table)
+        for digit in range(self.chosen.digits):
+            after = g**digit
+            one_digit(table, following, self.chosen.seeds // (after * g), after, g, self.products, self.binary)
+            table, following = following, table
+        return table
+
+    def forward(self, shares: Floats) -> Floats:
+        table = np.zeros(self.chosen.seeds * self.chosen.g)
+        table[: self.codes * self.chosen.g : self.chosen.g] = shares
+        members = self._transform(table)[self.mirrored]
+        return np.asarray(self.low * shares.sum() + (self.high - self.low) * members)
+
+    def backward(self, rows: Floats) -> Floats:
+        table = np.zeros(self.chosen.seeds * self.chosen.g)
+        table[self.seen] = rows
+        supported = self._transform(table)[: self.codes * self.chosen.g : self.chosen.g]
+        return np.asarray(self.low * rows.sum() + (self.high - self.low) * supported)
 
 
 class Masks(Mixture):

@@ -35,7 +35,7 @@ def _direct(cells, codes, g, digits, seeds, products, binary, out):
 
 
 @njit(nogil=True, cache=True)
-def _one_digit(table, following, before, after, g, products, binary):
+def one_digit(table, following, before, after, g, products, binary):
     """Replace one digit of the map by one digit of the code: sum over the former, shifting the value by the product."""
     for left in range(before):
         for v in range(g):
@@ -67,6 +67,6 @@ def pool_supports(chosen: PoolMap, cells: Ints) -> Ints:
     following = np.empty_like(table)
     for digit in range(digits):  # the last digit of a number varies fastest
         after = g**digit
-        _one_digit(table, following, seeds // (after * g), after, g, products, binary)
+        one_digit(table, following, seeds // (after * g), after, g, products, binary)
         table, following = following, table
     return table.reshape(seeds, g)[: chosen.k, 0].copy()

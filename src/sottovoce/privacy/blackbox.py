@@ -271,7 +271,14 @@ def mechanism_views(mechanism: Mechanism, values: Sequence[Any]) -> dict[str, Ca
         words = id_words(message[: codec.ID_BYTES].ljust(codec.ID_BYTES, b"\0"))
         return tuple(mapped(code, words) for code in codes)
 
+    def supported(message: bytes) -> tuple[bool, ...]:
+        words = id_words(message[: codec.ID_BYTES].ljust(codec.ID_BYTES, b"\0"))
+        report = int.from_bytes(message[codec.ID_BYTES :], "little")
+        return tuple(channel.supports(report, code, words) for code in codes)
+
+    supports = {"what of the values it supports": supported} if channel.rates() else {}
     return {
+        **supports,
         "the public codes of the values": seen,
         "the payload with the public codes of the values": lambda message: (message[codec.ID_BYTES :], *seen(message)),
     }

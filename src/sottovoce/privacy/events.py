@@ -25,7 +25,7 @@ BYTE_CATEGORIES = 16
 RATIOS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)  # thresholds of likelihood-ratio sets, in logarithms
 TELLING = 3.5  # standard errors between two values for a bit to count as evidence
 EVIDENCE_STEPS = 12  # of a logarithm
-CAUTION = 4.0  # standard errors by which the search distrusts its own counts
+CAUTIONS = (4.0, 2.0)  # standard errors by which the search distrusts its counts: frequent events, and rare ones
 BEAM = 6  # events that are refined
 DEPTH = 3  # literals of an event
 COST = 0.02  # what a further literal must add to the logarithm of the ratio
@@ -193,6 +193,10 @@ def _printable(text: bytes) -> bool:
     return all(32 <= byte < 127 or byte in b"\t\r\n" for byte in text)
 
 
+Found = tuple[float, tuple[int, ...], Event]
+Grown = tuple[float, tuple[Literal, ...], Bools, Bools]
+
+
 # --- the search ------------------------------------------------------------------------------------------------
 def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequence[Column], limit: int) -> list[Event]:
     """The events with the largest ratios that the scored batches make believable, best first."""
@@ -201,24 +205,26 @@ def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequen
     single = [row.counts(None) for row in rows]
     pairs = list(permutations(range(len(scoring)), 2))
     best = {
-        (i, j): max(np.max(scores(single[i], single[j], rows[i].size, rows[j].size)), 0.0) if literals else 0.0
+        (i, j): np.max(scores(single[i], single[j], rows[i].size, rows[j].size, CAUTIONS[0]), initial=0.0)
         for i, j in pairs
     }
-    found: list[tuple[float, tuple[int, ...], Event]] = []
+    lists: list[list[Found]] = [[] for _ in CAUTIONS]
     for i, j in sorted(pairs, key=lambda pair: -best[pair])[:PAIRS]:
         sets = [*_ratio_sets(proposing[i], proposing[j], looked_at), *_weighed(proposing[i], proposing[j])]
-        found += _refined(rows[i], rows[j], literals, sets, (i, j))
-    found.sort(key=lambda entry: -entry[0])
+        for found, caution in zip(lists, CAUTIONS, strict=True):
+            found += _refined(rows[i], rows[j], literals, sets, (i, j), caution)
     chosen: dict[tuple[int, ...], Event] = {}
-    for _, counted, event in found:
-        chosen.setdefault(counted, event)  # events that hold equally often are one event in several words
-    return list(chosen.values())[:limit]
+    for found in lists:
+        for _, counted, event in sorted(found, key=lambda entry: -entry[0]):
+            if len(chosen) < limit * (lists.index(found) + 1) // len(lists):
+                chosen.setdefault(counted, event)  # events that hold equally often are one event in several words
+    return list(chosen.values())
 
 
-def scores(x: Any, y: Any, n: int, m: int) -> Floats:
+def scores(x: Any, y: Any, n: int, m: int, caution: float) -> Floats:
     """A cautious logarithm of the ratio of two frequencies (Wilson's bounds), minus infinity where x is too small."""
-    low = _wilson(np.asarray(x, dtype=np.float64), n, -CAUTION)
-    high = _wilson(np.asarray(y, dtype=np.float64), m, CAUTION)
+    low = _wilson(np.asarray(x, dtype=np.float64), n, -caution)
+    high = _wilson(np.asarray(y, dtype=np.float64), m, caution)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.maximum(low, 0.0)) - np.log(high))
 
@@ -259,7 +265,7 @@ def _ratio_sets(first: Batch, second: Batch, looked_at: Iterable[Column]) -> Ite
         x, y = _counted(first, column), _counted(second, column)
         kept = [category for category, count in x.items() if count >= 2]
         rough = {c: np.log((x[c] + 0.5) / (y[c] + 0.5) * (m / n)) for c in kept}
-        believed = dict(zip(kept, scores([x[c] for c in kept], [y[c] for c in kept], n, m), strict=True))
+        believed = dict(zip(kept, scores([x[c] for c in kept], [y[c] for c in kept], n, m, CAUTIONS[1]), strict=True))
         ranked = sorted(kept, key=lambda c: (-believed[c], -rough[c]))
         sets = [frozenset(c for c in kept if rough[c] > ratio) for ratio in RATIOS]
         sets += [frozenset(ranked[: 1 << power]) for power in range(8) if 1 << power <= len(ranked)]
@@ -303,24 +309,25 @@ class _Rows:
         return np.asarray(np.bitwise_count(packed).sum(axis=1, dtype=np.int64))
 
 
-Found = tuple[float, tuple[int, ...], Event]
-Grown = tuple[float, tuple[Literal, ...], Bools, Bools]
-
-
 def _refined(
-    first: _Rows, second: _Rows, literals: Sequence[Literal], sets: Sequence[Literal], pair: tuple[int, int]
+    first: _Rows,
+    second: _Rows,
+    literals: Sequence[Literal],
+    sets: Sequence[Literal],
+    pair: tuple[int, int],
+    caution: float,
 ) -> list[Found]:
     """The best single literals and ratio sets of a pair, and their best conjunctions."""
     full = (np.ones(first.size, dtype=np.bool_), np.ones(second.size, dtype=np.bool_))
-    beam = _extended((0.0, (), *full), first, second, literals)
+    beam = _extended((0.0, (), *full), first, second, literals, caution)
     for literal in sets:
         masks = literal.mask(first.batch), literal.mask(second.batch)
-        score = float(scores(masks[0].sum(), masks[1].sum(), first.size, second.size))
+        score = float(scores(masks[0].sum(), masks[1].sum(), first.size, second.size, caution))
         beam.append((score, (literal,), *masks))
     everything = list(beam)
     for _ in range(DEPTH - 1):
         beam = sorted(beam, key=lambda grown: -grown[0])[:BEAM]
-        longer = [grown for base in beam for grown in _extended(base, first, second, literals)]
+        longer = [grown for base in beam for grown in _extended(base, first, second, literals, caution)]
         everything += longer
         beam = longer
     return [
@@ -330,14 +337,14 @@ def _refined(
     ]
 
 
-def _extended(base: Grown, first: _Rows, second: _Rows, literals: Sequence[Literal]) -> list[Grown]:
+def _extended(base: Grown, first: _Rows, second: _Rows, literals: Sequence[Literal], caution: float) -> list[Grown]:
     """The few best ways to add a literal, or its opposite."""
     _, parts, x_mask, y_mask = base
     if not literals:
         return []
     x, y = first.counts(x_mask), second.counts(y_mask)
-    inside = scores(x, y, first.size, second.size)
-    outside = scores(x_mask.sum() - x, y_mask.sum() - y, first.size, second.size)
+    inside = scores(x, y, first.size, second.size, caution)
+    outside = scores(x_mask.sum() - x, y_mask.sum() - y, first.size, second.size, caution)
     both = np.concatenate([inside, outside]) - (COST if parts else 0) * len(parts)
     result = []
     for place in np.argsort(-both, kind="stable")[:BEAM]:

@@ -1,0 +1,88 @@
+"""Write docs/methods.md from the registry, the docstrings of the builders and the exact laws.
+
+Run `python docs/generate_methods.py` after a change; a test compares the page with what this file would write.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import sottovoce as sv
+from sottovoce.core import codec
+from sottovoce.core.registry import ALIASES, builder, fits
+from sottovoce.estimate.frequency import rare_variance
+
+PAGE = Path(__file__).with_name("methods.md")
+EPSILON, SIZE = 1, 128
+SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
+WORK = {"outputs": "one count", "supports": "one count per code", "seeds": "one count"}
+
+HEAD = f"""\
+# Methods
+
+<!-- Written by docs/generate_methods.py; change the docstring of the builder instead. -->
+
+All registered mechanisms, with numbers at epsilon {EPSILON} and k = {SIZE} categories (`rr`: k = 2). [Choose a
+method](choose-a-method.md) says when to take which.
+
+- *variance*: n times the exact variance of the estimated share of a value that nobody holds, if all others are equally
+  common.
+- *bytes*: of a report, beside its 16-byte id.
+- *cells*: integers in a tally; *work*: what counting one report takes.
+
+| name | what it is | variance | bytes | cells | work | also called |
+|---|---|---|---|---|---|---|
+"""
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it stands."""
+    return re.sub(r"([*_|<])", r"\\\1", " ".join(text.split()))
+
+
+def slots(name: str) -> dict[str, str]:
+    """The first sentence of a builder's docstring under "", and its five slots."""
+    text = inspect.getdoc(builder(name)) or ""
+    pieces = re.split(rf"^({'|'.join(SLOTS)}):", text, flags=re.MULTILINE)
+    return {"": pieces[0], **dict(zip(pieces[1::2], pieces[2::2], strict=True))}
+
+
+def example(name: str) -> sv.Mechanism:
+    """The mechanism at the size of the table, or with two categories where it takes no more."""
+    large = sv.Integers(1, SIZE)
+    return sv.mechanism(name, large if fits(name, large) else sv.Integers(1, 2), epsilon=EPSILON)
+
+
+def row(name: str) -> str:
+    m = example(name)
+    hashes = m.channel.publics and m.statistic == "supports"
+    cells = [
+        f"`{name}`",
+        plain(slots(name)[""]).rstrip("."),
+        f"{float(rare_variance(m)):.3f}",
+        str(codec.payload_bytes(m.channel)),
+        str(m.cells),
+        "one hash per code" if hashes else WORK[m.statistic],
+        ", ".join(f"`{alias}`" for alias, target in ALIASES.items() if target == name),
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def section(name: str) -> str:
+    said = slots(name)
+    options = [option for option in inspect.signature(builder(name)).parameters if option not in ("domain", "epsilon")]
+    lines = [f"- *{slot}*: {plain(said[slot])}" for slot in SLOTS]
+    if options:
+        lines.insert(0, f"- *Options*: {', '.join(f'`{option}`' for option in options)}")
+    return f"\n## {name}\n\n{plain(said[''])}\n\n" + "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """The whole page."""
+    return HEAD + "".join(map(row, sv.names())) + "".join(map(section, sv.names()))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
