@@ -14,6 +14,7 @@ import time
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -329,6 +330,10 @@ def test_a_file_appears_whole_on_every_system(
     def no_link(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
+    def interrupted(file: IO[bytes]) -> None:
+        file.write(b"two")
+        raise KeyboardInterrupt
+
     if without == "link":
         monkeypatch.setattr(os, "link", no_link)
     elif without is not None:
@@ -341,8 +346,7 @@ def test_a_file_appears_whole_on_every_system(
     with pytest.raises(FileProblem, match="exists"), writing(str(path)):
         raise AssertionError
     with pytest.raises(KeyboardInterrupt), writing(str(path), force=True) as file:
-        file.write(b"two")
-        raise KeyboardInterrupt
+        interrupted(file)
     assert path.read_bytes() == b"one"
     (tmp_path / "link").symlink_to(path)
     with writing(str(tmp_path / "link"), force=True) as file:

@@ -7,6 +7,7 @@ follows it at once is what it must print.
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -100,16 +101,17 @@ def test_the_new_mechanism_of_the_contributing_page_takes_one_file_and_one_line(
     ((path, code),) = re.findall(r"^```python\n# src/sottovoce/(\S+)\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     ((name, target),) = re.findall(r'^\+ +"(\w+)": "(\S+)",$', page, re.MULTILINE)
     assert target == path.replace("/", ".") + ":build"
+    assert name not in registry.names()
     module = ModuleType("sottovoce." + path.replace("/", "."))
     exec(code, vars(module))
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(registry.BUILDERS, name, target)
     for size in (2, 65):
-        check_mechanism(sv.mechanism(name, sv.Integers(1, size), epsilon=3, p="0.7"))
+        check_mechanism(sv.mechanism(name, sv.Integers(1, size), epsilon=3, share="0.7"))
     slots = ("Law:", "Privacy:", "Estimator:", "Cost:", "Reference:")
     assert all(slot in (registry.builder(name).__doc__ or "") for slot in slots)
-    with pytest.raises(sv.ParameterError, match="'p' parameter of ue"):
-        sv.mechanism(name, sv.Integers(1, 9), epsilon=3, p=1)
+    with pytest.raises(sv.ParameterError, match="'share' parameter of portion"):
+        sv.mechanism(name, sv.Integers(1, 9), epsilon=3, share=1)
 
 
 def anchors(page: Path) -> set[str]:
@@ -147,8 +149,13 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 @pytest.mark.parametrize("name", registry.names())
 def test_every_mechanism_has_a_row(name: str) -> None:
-    for page in (ROOT / "README.md", DOCS / "count-categories.md"):
+    for page in (ROOT / "README.md", DOCS / "methods.md"):
         assert re.search(rf"^\| `{re.escape(name)}` \|", prose(page), flags=re.MULTILINE), page.name
+
+
+def test_the_methods_page_is_what_its_generator_writes() -> None:
+    written = runpy.run_path(str(DOCS / "generate_methods.py"))["page"]()
+    assert text_of(DOCS / "methods.md") == written, "Run `python docs/generate_methods.py`."
 
 
 @pytest.mark.parametrize("verb", VERBS)

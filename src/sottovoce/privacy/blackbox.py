@@ -276,7 +276,7 @@ def mechanism_views(mechanism: Mechanism, values: Sequence[Any]) -> dict[str, Ca
         report = int.from_bytes(message[codec.ID_BYTES :], "little")
         return tuple(channel.supports(report, code, words) for code in codes)
 
-    supports = {"what of the values it supports": supported} if channel.rates() else {}
+    supports = {"whether it supports each value": supported} if channel.rates() else {}
     return {
         **supports,
         "the public codes of the values": seen,

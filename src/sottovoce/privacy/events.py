@@ -214,9 +214,9 @@ def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequen
         for found, caution in zip(lists, CAUTIONS, strict=True):
             found += _refined(rows[i], rows[j], literals, sets, (i, j), caution)
     chosen: dict[tuple[int, ...], Event] = {}
-    for found in lists:
+    for turn, found in enumerate(lists, 1):
         for _, counted, event in sorted(found, key=lambda entry: -entry[0]):
-            if len(chosen) < limit * (lists.index(found) + 1) // len(lists):
+            if len(chosen) < limit * turn // len(lists):
                 chosen.setdefault(counted, event)  # events that hold equally often are one event in several words
     return list(chosen.values())
 
