@@ -30,7 +30,7 @@ from sottovoce.privacy.audit import ALPHA
 from sottovoce.privacy.events import Batch, Event, columns, find
 
 OWNER = "audit_samples"
-EVENTS = 12  # that are counted in the second stage
+EVENTS = 18  # at most, that are counted in the second stage
 SEARCH_SHARE = Fraction(3, 20)  # of the reports, to propose events, and as many to score them
 SEARCH_MOST = 20_000
 CHUNK = 500  # reports of one value in a row

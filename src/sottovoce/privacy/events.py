@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -214,10 +214,11 @@ def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequen
         for found, caution in zip(lists, CAUTIONS, strict=True):
             found += _refined(rows[i], rows[j], literals, sets, (i, j), caution)
     chosen: dict[tuple[int, ...], Event] = {}
-    for turn, found in enumerate(lists, 1):
-        for _, counted, event in sorted(found, key=lambda entry: -entry[0]):
-            if len(chosen) < limit * turn // len(lists):
-                chosen.setdefault(counted, event)  # events that hold equally often are one event in several words
+    share = max(1, limit // (len(CAUTIONS) * DEPTH))
+    for found, depth in product(lists, range(1, DEPTH + 1)):  # long events, easily overrated, leave room for short ones
+        ranked = sorted((entry for entry in found if len(entry[2].literals) == depth), key=lambda entry: -entry[0])
+        fresh = {counted: event for _, counted, event in reversed(ranked) if counted not in chosen}
+        chosen |= dict(list(reversed(fresh.items()))[:share])  # events that hold equally often are one event
     return list(chosen.values())
 
 
@@ -324,15 +325,14 @@ def _refined(
         masks = literal.mask(first.batch), literal.mask(second.batch)
         score = float(scores(masks[0].sum(), masks[1].sum(), first.size, second.size, caution))
         beam.append((score, (literal,), *masks))
-    everything = list(beam)
-    for _ in range(DEPTH - 1):
+    everything: list[Grown] = []
+    for _ in range(DEPTH):
         beam = sorted(beam, key=lambda grown: -grown[0])[:BEAM]
-        longer = [grown for base in beam for grown in _extended(base, first, second, literals, caution)]
-        everything += longer
-        beam = longer
+        everything += beam
+        beam = [grown for base in beam for grown in _extended(base, first, second, literals, caution)]
     return [
         (score, (*pair, int(x.sum()), int(y.sum())), Event(parts, *pair))
-        for score, parts, x, y in sorted(everything, key=lambda grown: -grown[0])[: 2 * BEAM]
+        for score, parts, x, y in everything
         if score > 0
     ]
 
