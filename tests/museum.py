@@ -493,6 +493,7 @@ def full_size_only() -> Iterator[Exhibit]:
     yield _channel("in clear when large", subset(LargeInClear, 256), None, WRONG_LAW)
     yield _channel("in clear when large", subset(LargeInClear, 100_000), None, WRONG_SUPPORT)
     yield _channel("a mask wraps at 64 bits", unary(WrapsAtSixtyFour, 256), None, WRONG_SUPPORT)
+    yield _channel("a long mask wraps at 64 bits", unary(WrapsAtSixtyFour, 10_000), None, WRONG_SUPPORT)
     yield _channel("proven on another channel", subset(ProvenOnAnother, 256), None, WRONG_LAW)
     inner = subset(Subset, 4)
     yield Exhibit(

@@ -204,6 +204,7 @@ def test_an_empty_tally_has_no_estimate() -> None:
 
 def test_tables_pictures_and_words() -> None:
     import matplotlib
+
     matplotlib.use("Agg")
     estimate = _estimate("grr")
     frame = estimate.to_frame()

@@ -139,13 +139,17 @@ class Coins(ABC):
                 undecided &= ~drawn
         rest_bits = FINE - LEVELS
         rest = num & ((1 << rest_bits) - 1)
-        if levels == LEVELS and rest:
-            while undecided:
-                lane = undecided & -undecided
-                undecided ^= lane
-                drawn = self.word() if self.position < end else self.extra()
-                if drawn >> (64 - rest_bits) < rest:
-                    result |= lane
+        if levels == LEVELS and rest and undecided:
+            # Byte by byte: masks of a million lanes would be slow to walk through as one number.
+            decided = bytearray(result.to_bytes(8 * blocks, "little"))
+            for place, left in enumerate(undecided.to_bytes(8 * blocks, "little")):
+                while left:
+                    lane = left & -left
+                    left ^= lane
+                    drawn = self.word() if self.position < end else self.extra()
+                    if drawn >> (64 - rest_bits) < rest:
+                        decided[place] |= lane
+            result = int.from_bytes(decided, "little")
         self.seek(end)
         return result
 

@@ -2,8 +2,8 @@
 
 A small alphabet is enumerated: `Mechanism.randomize` (`remember` and `answer_from`, where a memo is kept) runs once for
 every outcome of its coins, and the laws of the whole message, id and payload, are compared for every pair of codes. A
-large one is certified by the closed form of
-its channel, after that closed form has been proven equal to an enumeration of small instances of the same nodes.
+large one is certified by the closed form of its channel, after that closed form has been proven equal to an
+enumeration of small instances of the same nodes.
 Either way the instance itself is looked at as well: some codes are enumerated where they have few outcomes, and
 seeded messages must have the id they were given, be readable, and support codes as often as the closed form says.
 """
@@ -39,7 +39,8 @@ MAX_IDS = 1 << 10
 SPOT_RUNS = 1 << 10  # of the sampler, for one code of a large instance
 SPOT_WORDS = 16  # of a sampler that may have so few outcomes
 DRAWS = 250  # seeded messages of one code
-DRAWN_WORDS = 1 << 15  # that these may take
+FEW_DRAWS = 60  # of them at least, however long they are: fewer could not tell a support that is always there
+DRAWN_WORDS = 1 << 19  # that these may take
 REPEATED = 32  # of them are drawn again
 ALPHA = 1e-6  # false alarms of the comparison of frequencies; the seed is fixed, so an audit always says the same
 SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # nothing up the sleeve: golden ratio, a prime of xxHash
@@ -358,13 +359,14 @@ def _spots(device: Mechanism, problems: list[str]) -> int:
 def _seeded_problems(device: Mechanism) -> Iterator[str]:
     """Messages from known words: their id, whether they can be read, and how often they support a code."""
     channel, codes = device.channel, _some_codes(device.channel)
-    draws = min(DRAWS, DRAWN_WORDS // (channel.words + 2))
+    draws = max(FEW_DRAWS, min(DRAWS, DRAWN_WORDS // (channel.words + 2)))
     has_rates = channel.rates() is not None
     supported: dict[tuple[Any, Any], int] = {}
     for code in codes:
         for number in range(draws):
             message = _send(device, code, SeededCoins(0, first_report=number))
-            if number < REPEATED and _send(device, code, SeededCoins(0, first_report=number)) != message:
+            again = number < min(REPEATED, draws // 8)
+            if again and _send(device, code, SeededCoins(0, first_report=number)) != message:
                 yield NOT_REPEATABLE
             coins = SeededCoins(0, first_report=number + 1 if channel.stages else number)  # a memo takes its own
             coins.begin(2)

@@ -184,11 +184,10 @@ def audit_samples(
     values = _checked_values(values)
     check_integer("samples", OWNER, samples, 100, 10**9)
     alpha = _alpha(level)
-    views = dict(views or {})
     if isinstance(draw, Mechanism):
         claimed = draw.claimed if claimed is None else claimed
         skip = codec.ID_BYTES if skip is None else skip
-        views = {**mechanism_views(draw, values), **views}
+        views = {**mechanism_views(draw, values), **(views or {})}
     claim = check_epsilon(OWNER, claimed)
     skip = check_integer("skip", OWNER, 0 if skip is None else skip, 0, 1 << 16)
     source, order = _source(draw), np.random.default_rng(seed)
@@ -196,22 +195,17 @@ def audit_samples(
     searched = _drawn(source, values, [2 * part] * len(values), order)
     proposing = [Batch(messages[:part]) for messages in searched]
     scoring = [Batch(messages[part:]) for messages in searched]
-    looked_at = columns([*proposing, *scoring], values, skip, views)
-    events = find(proposing, scoring, looked_at, EVENTS)
+    events = find(proposing, scoring, columns([*proposing, *scoring], values, skip, views or {}), EVENTS)
     fresh = samples - 2 * part
-    used = {place for event in events for place in (event.first, event.second)}
     counts = _counted(source, values, events, fresh, order)
-    drawn = 2 * part * len(values) + fresh * len(used)
-    best, found = 0.0, None
-    for event, (x, y) in zip(events, counts, strict=True):
-        bound = lower_bound(x, y, fresh, alpha / len(events))
-        if bound > best:
-            best, found = bound, (event, (x, y))
-    if found is None:
+    drawn = 2 * part * len(values) + fresh * len(_used(events))
+    bounds = [lower_bound(x, y, fresh, alpha / len(events)) for x, y in counts]
+    best = int(np.argmax(bounds)) if bounds else 0
+    if not bounds or bounds[best] == 0:
         return BlackBoxCertificate(claim, 0.0, level, None, None, None, fresh, drawn, len(events))
-    event, pair = found
+    event = events[best]
     told = (values[event.first], values[event.second])
-    return BlackBoxCertificate(claim, best, level, str(event), told, pair, fresh, drawn, len(events))
+    return BlackBoxCertificate(claim, bounds[best], level, str(event), told, counts[best], fresh, drawn, len(events))
 
 
 def lower_bound(x: int, y: int, n: int, alpha: float) -> float:
@@ -316,11 +310,16 @@ def _chunks(
         yield place, source.many(values[place], size)
 
 
+def _used(events: Sequence[Event]) -> set[int]:
+    """The places of the values that events speak of."""
+    return {place for event in events for place in (event.first, event.second)}
+
+
 def _counted(
     source: Source, values: Sequence[Any], events: Sequence[Event], fresh: int, order: np.random.Generator
 ) -> list[tuple[int, int]]:
     """How often fresh reports of its first and of its second value have each event; none are kept."""
-    used = {place for event in events for place in (event.first, event.second)}
+    used = _used(events)
     wanted = [fresh if place in used else 0 for place in range(len(values))]
     counts = np.zeros((len(events), 2), dtype=np.int64)
     for place, messages in _chunks(source, values, wanted, order):

@@ -304,6 +304,10 @@ class _Rows:
         packed = [np.packbits(literal.mask(batch)) for literal in literals]
         self._packed = np.array(packed).reshape(len(literals), -(-self.size // 8))
 
+    def mask(self, index: int) -> Bools:
+        """Which reports one literal holds for."""
+        return np.unpackbits(self._packed[index], count=self.size).astype(np.bool_)
+
     def counts(self, mask: Bools | None) -> NDArray[np.int64]:
         """How often each literal holds, among the reports of a mask."""
         packed = self._packed if mask is None else self._packed & np.packbits(mask)
@@ -348,8 +352,8 @@ def _extended(base: Grown, first: _Rows, second: _Rows, literals: Sequence[Liter
     both = np.concatenate([inside, outside]) - (COST if parts else 0) * len(parts)
     result = []
     for place in np.argsort(-both, kind="stable")[:BEAM]:
-        literal = literals[place % len(literals)]
-        literal = literal if place < len(literals) else Literal(literal.column, literal.members, False)
-        masks = x_mask & literal.mask(first.batch), y_mask & literal.mask(second.batch)
+        index, inside_it = int(place % len(literals)), bool(place < len(literals))
+        literal = Literal(literals[index].column, literals[index].members, inside_it)
+        masks = (mask & (rows.mask(index) == inside_it) for mask, rows in ((x_mask, first), (y_mask, second)))
         result.append((float(both[place]), (*parts, literal), *masks))
     return result
