@@ -16,6 +16,7 @@ from sottovoce.fast.batch import privatize
 from sottovoce.fast.encode import encode
 from sottovoce.fast.words import WordStream
 
+ORACLES = [name for name in sv.names() if name != "rr"]  # which takes two categories only
 NUMBERS = Integers(-3, 6)
 NAMES = Categories(["red", "green", "blue"])
 YEARS = Categories([2001, -5, 1999, 2**53])
@@ -63,7 +64,7 @@ def test_an_empty_batch_is_empty() -> None:
     for domain in (NUMBERS, NAMES, YEARS):
         for values in ([], (), np.array([], np.int64), np.array([], object), pd.Series([], dtype=object)):
             assert encode(domain, values).shape == (0,)
-    for name in sv.names():
+    for name in ORACLES:
         mechanism = sv.mechanism(name, Integers(0, 9), epsilon=1)
         batch = privatize(mechanism, [])
         assert len(batch) == 0 and len(list(batch)) == 0
@@ -145,7 +146,7 @@ def test_what_is_not_a_column_of_answers_is_refused(values: Any) -> None:
             encode(domain, values)
 
 
-@pytest.mark.parametrize("name", sv.names())
+@pytest.mark.parametrize("name", ORACLES)
 def test_a_refused_batch_draws_no_coin(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = sv.mechanism(name, Integers(0, 9), epsilon=1)
 
