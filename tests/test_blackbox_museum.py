@@ -21,6 +21,8 @@ from sottovoce.privacy.blackbox import BlackBoxCertificate, audit_samples, mecha
 from tests import museum
 from tests.museum import Exhibit
 
+pytestmark = pytest.mark.slow  # many reports of many exhibits
+
 EXHIBITS = [exhibit for room in museum.ROOMS for exhibit in room()]
 ALPHA = 1e-6  # of each audit here: a run of all of them raises a false alarm less often than once in 5000
 

@@ -396,6 +396,7 @@ def test_help_is_quick_because_nothing_heavy_is_loaded() -> None:
 
 # --- the page ---------------------------------------------------------------------------------------------
 @pytest.mark.slow
+@pytest.mark.slow
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
     """A line after `$ ` is run, all in one folder; the lines below it are what it prints, `...` is anything."""
     for block in re.findall(r"^```console\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL):

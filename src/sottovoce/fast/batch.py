@@ -23,7 +23,7 @@ from sottovoce.fast.kernels.public import copy_public, refused_ids
 from sottovoce.fast.threads import chunks, run, stretch
 from sottovoce.fast.words import WordStream
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 21
 
 _sampler = lru_cache(maxsize=16)(sampler)  # tables of public numbers, which small batches should not wait for
 

@@ -16,7 +16,7 @@ from sottovoce.fast.threads import run
 
 Codes = NDArray[np.uint32]
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 18
 _LARGEST = (1 << 63) - 1
 
 

@@ -20,7 +20,7 @@ Uint64s = NDArray[np.uint64]
 _OVERFLOW = 1 << 127
 _OVERFLOW_BLOCKS = 1 << 32
 _BLOCK = 16
-_ZEROS = bytes(1 << 16)  # what is encrypted: the words are the bare keystream
+_ZEROS = bytes(1 << 18)  # what is encrypted: the words are the bare keystream
 
 
 @dataclass(frozen=True, slots=True)
