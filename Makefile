@@ -51,7 +51,7 @@ system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh
 
 clean: ## Remove .venv, caches and build results
-	@rm -rf .venv dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-peers dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt scripts/setup-venv.sh
