@@ -150,6 +150,34 @@ def memory(quick: bool) -> list[Row]:
     ]
 
 
+def command_line(quick: bool) -> list[Row]:
+    """The three verbs on a Parquet file, each a process of its own, as an operator runs them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n = 1_000_000 if quick else 10_000_000
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        answers = Path(folder) / "answers.parquet"
+        pq.write_table(pa.table({"age": np.random.default_rng(4).integers(0, 128, n)}), answers)
+        for name in ("grr", "olh"):
+            reports, tally = Path(folder) / f"{name}.parquet", Path(folder) / f"{name}.tally"
+            asked = ["--column", "age", "--low", "0", "--high", "127", "--method", name, "--epsilon", "1"]
+            verbs = (
+                ["privatize", str(answers), *asked, "--output", str(reports)],
+                ["tally", str(reports), "--output", str(tally)],
+                ["estimate", str(tally), "--json"],
+            )
+            seconds = []
+            for verb in verbs:
+                start = time.perf_counter()
+                subprocess.run([sys.executable, "-m", "sottovoce", *verb], check=True, capture_output=True)
+                seconds.append(time.perf_counter() - start)
+            label = f"privatize, tally, estimate {n // 1_000_000} million rows, {name}, command line"
+            rows.append(Row(label, sum(seconds), "s", 15, "max"))
+    return rows
+
+
 def simulation(quick: bool) -> list[Row]:
     """Whole populations drawn at the level of counts."""
 
@@ -176,4 +204,5 @@ PARTS: dict[str, Callable[[bool], list[Row]]] = {
     "import": imports,
     "simulation": simulation,
     "memory": memory,
+    "command": command_line,
 }
