@@ -188,6 +188,23 @@ def test_csv_as_people_write_it(tmp_path: Path) -> None:
     assert [round(3 * row["estimate"]) for row in rows] == [0, 0, 0, 1, 0, 0, 0, 2, 0, 0]
 
 
+@pytest.mark.parametrize("delimiter", ["\t", r"\t"])
+def test_a_tab_may_be_spelled(delimiter: str, tmp_path: Path) -> None:
+    (tmp_path / "tabs.csv").write_text("v\tw\n7\tx\n")
+    asked = ["--column", "v", "--delimiter", delimiter, "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9]
+    assert "1 reports" in call("privatize", tmp_path / "tabs.csv", *asked, "-o", "-").err
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.arrow"])
+def test_who_counts_simulated_reports_is_told_once(output: str, raw: Path, tmp_path: Path) -> None:
+    asked = ["--column", "age", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 99]
+    path = tmp_path / output
+    for seed, said in ((["--seed", 1], 1), ([], 0)):
+        assert call("privatize", raw / "people.csv", *asked, *seed, "-o", path, "--force").code == 0
+        for done in (call("tally", path, path, "-o", "-"), call("estimate", path)):
+            assert done.code == 0 and done.err.count("came from a seed") == done.err.count("\n") == said
+
+
 def test_only_entries_of_a_dictionary_that_rows_use_must_be_in_the_domain() -> None:
     domain = sv.Categories(ANIMALS)
     used = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], pa.int8()), pa.array(["newt", "yak", "cat", None]))
@@ -265,6 +282,8 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "good.csv": "v,text\n1,a\n2,b\n",
         "twice.csv": "v,v\n1,2\n",
         "empty.csv": "",
+        "broken.csv": "\x1b[2Jq," + "a" * 99 + ",1" * 30 + "\n",
+        "mac.csv": "c,v\ra,1\r",
         "ragged.csv": "v,w\n1,2\n1,2,3\n",
         "outside.csv": "v\n1\n10\nx\n2\n1.0\n",
         "data.xls": "v\n1\n",
@@ -275,7 +294,7 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "fake.tally": "sottovoce tally 9\n" + "x" * 99,
     }
     for name, text in texts.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, newline="")
     (folder / "latin.csv").write_bytes("v,text\n1,é\n".encode("latin-1"))
     for name, column in {"v": [1, 2], "null": [1, None], "float": [1.0, 2.0], "list": [[1], [2]]}.items():
         pq.write_table(pa.table({"v": column}), folder / f"{name}.parquet")
@@ -286,7 +305,7 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "liar.json").write_bytes(canonical({**spec, "epsilon": "0.5"}))
     (folder / "impure.json").write_bytes(canonical({**spec, "guarantee": "idealised"}))
     for name, mechanism in {"good": good, "other": other}.items():
-        with open(folder / f"{name}.parquet", "wb") as file, Writer(file, "parquet", mechanism, seeded=True) as writer:
+        with open(folder / f"{name}.parquet", "wb") as file, Writer(file, "parquet", mechanism, seeded=False) as writer:
             writer.write(mechanism.privatize([1, 2, 3], seed=1))
     tally = other.tally(other.privatize([1, 2], seed=1)).to_bytes()
     (folder / "other.tally").write_bytes(tally)
@@ -387,6 +406,17 @@ def test_an_interrupted_write_leaves_nothing(number: signal.Signals, tmp_path: P
         process.stdin.close()
         assert process.wait(60) != 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_label_that_the_terminal_cannot_show_is_spelled_out(tmp_path: Path) -> None:
+    mechanism = sv.mechanism("grr", sv.Categories(["é", "e"]), epsilon=1)
+    (tmp_path / "t.tally").write_bytes(mechanism.tally(mechanism.privatize(["é", "e"], seed=1)).to_bytes())
+    done = shell("PYTHONIOENCODING=ascii sottovoce estimate t.tally", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and r"\xe9" in done.stdout
+
+
+def test_the_version_is_printed() -> None:
+    assert call("--version") == Done(0, f"sottovoce {sv.__version__}\n".encode(), "")
 
 
 def test_help_is_quick_because_nothing_heavy_is_loaded() -> None:

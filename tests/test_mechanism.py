@@ -309,8 +309,8 @@ def test_a_text_is_held_to_the_same_rules(text: str) -> None:
         Mechanism.from_spec(text)
 
 
-@pytest.mark.parametrize("name", ["", "x", "no such mechanism", "<script>", "a\nb", "\x1b[31m", "日本", "grr " * 100])
-def test_a_name_may_be_any_text(name: str) -> None:
+@pytest.mark.parametrize("name", ["x", "no such mechanism", "<script>", "日本", "grr " * 25])
+def test_a_name_may_be_any_printable_text(name: str) -> None:
     again = Mechanism.from_spec({**MECHANISMS["grr"].spec(), "name": name})
     assert again.name == name and again.spec()["name"] == name
     assert again.fingerprint != MECHANISMS["grr"].fingerprint

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 
+from sottovoce import __version__
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.late import load
 
@@ -15,8 +17,13 @@ BARE = {"answer": "client.command:main", "explain": "privacy.explain:main"}
 def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point: exit code 2 and one sentence for bad input."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a label that a terminal cannot show stops nothing
     try:
-        if given and given[0] in BARE:
+        if given[:1] == ["--version"]:
+            print(f"sottovoce {__version__}")
+            code = 0
+        elif given and given[0] in BARE:
             code = int(load(BARE[given[0]])(given[1:]))
         else:
             code = int(load("cli.app:run")(given))

@@ -96,13 +96,13 @@ def privatize(
     write_spec: Annotated[str | None, typer.Option(metavar="FILE", help="Write the specification too.")] = None,
     format_: Annotated[str | None, typer.Option("--format", help="csv, parquet or arrow, of the input.")] = None,
     output_format: Annotated[str | None, typer.Option(help="csv, parquet or arrow, of the reports.")] = None,
-    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV input.")] = ",",
+    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV input; \\t is a tab.")] = ",",
     seed: Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")] = None,
     force: Force = False,
 ) -> None:
     """Randomize one column of a file: answers in, reports out."""
     load("cli.privatize:privatize")(
-        load("cli.columns:Source")(source, column, format_, delimiter),
+        load("cli.columns:Source")(source, column, format_, load("cli.columns:separator")(delimiter)),
         load("cli.privatize:Asked")(
             spec, method, epsilon, categories, categories_file, low, high, real, tuple(option or ())
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -15,9 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sottovoce.cli.files import STANDARD, FileProblem, kind_of, kind_of_stream, naming, reading, shown
+from sottovoce.cli.files import STANDARD, FileProblem, cells, kind_of, kind_of_stream, naming, reading, shown
+from sottovoce.cli.show import listed
 from sottovoce.core.domain import Categories, Domain, Integers, Interval
 from sottovoce.core.errors import DomainError
+from sottovoce.core.params import reject
 from sottovoce.fast.encode import encode
 
 ROWS = 1 << 20
@@ -46,6 +47,15 @@ class Piece:
     total: int
 
 
+def separator(text: str) -> str:
+    """What stands between cells, as a shell passes it on."""
+    if text in ("\t", r"\t"):
+        return "\t"
+    if len(text) != 1 or not text.isascii() or not text.isprintable() or text == '"':
+        raise reject("delimiter", "privatize", r"one ASCII character other than a quote, or \t for a tab", text)
+    return text
+
+
 def pieces(source: Source) -> Iterator[Piece]:
     """The column, piece by piece."""
     with reading(source.path) as file:
@@ -62,8 +72,7 @@ def pieces(source: Source) -> Iterator[Piece]:
 def _check_column(source: Source, known: list[str]) -> None:
     if known.count(source.column) != 1:
         how = "no" if source.column not in known else "more than one"
-        names = ", ".join(known[:40]) + (f" and {len(known) - 40} more" if len(known) > 40 else "")
-        raise FileProblem(f"{shown(source.path)} has {how} column {source.column!r}. Known: {names or 'none'}.")
+        raise FileProblem(f"{shown(source.path)} has {how} column {source.column!r}. Known: {listed(known)}.")
 
 
 def _parquet(source: Source, file: IO[bytes]) -> Iterator[Piece]:
@@ -107,7 +116,7 @@ def _header(file: IO[bytes], delimiter: str) -> list[str]:
     while line.count(b'"') % 2 and (more := file.readline(1 << 20)):
         line += more
     text = line.decode("utf-8-sig")
-    return next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter), []) if text.strip() else []
+    return cells(text.rstrip("\r\n"), delimiter=delimiter) if text.strip() else []
 
 
 _READERS: dict[str, Callable[[Source, IO[bytes]], Iterator[Piece]]] = {

@@ -54,7 +54,7 @@ def _rows(found: Estimate, interval: Interval, top: int | None) -> list[dict[str
     order = np.arange(len(found.values))
     if top is not None:
         order = np.argsort(-found.values, kind="stable")[:top]
-    columns = (found.values, found.std_errors, low, high)
+    columns = (found.values, np.sqrt(found.evidence.variances(interval.target)), low, high)
     return [
         dict(zip(COLUMNS, (labels[int(code)], *(float(column[code]) for column in columns)), strict=True))
         for code in order

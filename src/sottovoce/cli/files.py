@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import secrets
 import shutil
@@ -12,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from sottovoce.core.errors import SottovoceError
+from sottovoce.core.errors import ParameterError, SottovoceError
 
 STANDARD = "-"
 KINDS = ("csv", "parquet", "arrow", "tally")
@@ -35,6 +36,14 @@ def one_line(text: object) -> str:
     """What another library said, fit for one sentence."""
     line = " ".join(str(text).split()).rstrip(".")
     return line if len(line) <= 300 else line[:297] + "..."
+
+
+def cells(line: str, **form: Any) -> list[str]:
+    """One line of CSV."""
+    try:
+        return next(csv.reader([line], **form), [])
+    except csv.Error as problem:  # what follows the dash is for programmers
+        raise ParameterError(f"A line of CSV cannot be read: {str(problem).partition(' - ')[0]}.") from None
 
 
 def shown(path: str, standard: str = "standard input") -> str:
@@ -127,6 +136,21 @@ def check_free(path: str, force: bool) -> None:
         raise FileProblem(f"{path} cannot be written: there is no folder {target.parent}.")
     if target.exists() and not force and not _is_special(path):
         raise FileProblem(f"{path} exists: --force overwrites it.")
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two names lead to one file, or both to a pipe."""
+    if STANDARD in (one, other):
+        return one == other
+    if os.path.exists(one) and os.path.exists(other):
+        return os.path.samefile(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_apart(path: str, source: str) -> None:
+    """Refuse to write over what is read, even by force."""
+    if path != STANDARD and not _is_special(path) and same_file(path, source):
+        raise FileProblem(f"{path} is the input: give the output another name.")
 
 
 def _is_special(path: str) -> bool:

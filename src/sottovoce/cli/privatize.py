@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.cli.columns import Outside, Source, codes, pieces, typed
-from sottovoce.cli.files import STANDARD, FileProblem, check_free, kind_of, naming, reading, shown, writing
+from sottovoce.cli.files import (
+    STANDARD,
+    FileProblem,
+    cells,
+    check_apart,
+    check_free,
+    kind_of,
+    naming,
+    reading,
+    same_file,
+    shown,
+    writing,
+)
 from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows
 from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
@@ -53,6 +64,8 @@ def privatize(source: Source, asked: Asked, goal: Goal, *, seed: int | None = No
     """Randomize a column of a file, all of it or nothing."""
     mechanism = Client(mechanism_of(asked)).mechanism  # which refuses all but pure guarantees
     kind = _output_kind(goal, asked)
+    for output in (goal.path, goal.spec):
+        check_apart(output or STANDARD, source.path)
     if seed is not None:
         note("--seed makes the noise predictable: these reports protect nobody, use them for simulation only.")
     with ExitStack() as stack:
@@ -72,7 +85,7 @@ def _output_kind(goal: Goal, asked: Asked) -> str:
     check_free(goal.path, goal.force)
     if goal.spec is not None:
         check_free(goal.spec, goal.force)
-        if goal.spec == goal.path:
+        if same_file(goal.spec, goal.path):
             raise ParameterError(f"The reports and the specification cannot both go to {goal.path}.")
     if goal.path == STANDARD:
         kind = goal.kind or "arrow"
@@ -148,7 +161,7 @@ def mechanism_of(asked: Asked) -> Mechanism:
         return read_spec(asked.spec)
     if asked.method is None or asked.epsilon is None:
         raise ParameterError("Which mechanism? Give --method and --epsilon, or --spec FILE.")
-    return build(asked.method, _domain(asked), epsilon=asked.epsilon, **dict(map(_option, asked.options)))
+    return build(asked.method, _domain(asked), epsilon=asked.epsilon, **_options(asked.options))
 
 
 def read_spec(path: str) -> Mechanism:
@@ -167,7 +180,7 @@ def _domain(asked: Asked) -> Domain:
             " --categories, --categories-file, or --low and --high."
         )
     if asked.categories is not None:
-        return Categories(next(csv.reader([asked.categories], skipinitialspace=True), []))
+        return Categories(cells(asked.categories, skipinitialspace=True))
     if asked.categories_file is not None:
         with reading(asked.categories_file) as file, naming(asked.categories_file):
             return Categories(file.read().decode("utf-8-sig").splitlines())
@@ -181,6 +194,17 @@ def _whole(name: str, text: str | None) -> int:
         return int(text or "")
     except ValueError:
         raise reject(name, "--low and --high", "a whole number, unless --real is given", text) from None
+
+
+def _options(texts: Iterable[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in map(_option, texts):
+        if name in ("name", "domain", "epsilon"):
+            raise ParameterError(f"{name!r} is no parameter for --option: it has options of its own, see --help.")
+        if name in found:
+            raise ParameterError(f"--option gives the parameter {name!r} twice.")
+        found[name] = value
+    return found
 
 
 def _option(text: str) -> tuple[str, Any]:

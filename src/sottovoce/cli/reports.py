@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sottovoce.cli.files import STANDARD, FileProblem, kind_of, kind_of_stream, naming, reading, shown
-from sottovoce.cli.show import progress
+from sottovoce.cli.show import listed, progress
 from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
@@ -99,8 +99,11 @@ def _hex_column(rows: NDArray[np.uint8]) -> pa.Array:
 
 
 # --- reading ----------------------------------------------------------------------------------------------
-def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None) -> Tally:
-    """The tally of one file: of the reports in it, or the one it holds. A mechanism that is given must be its."""
+def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None) -> tuple[Tally, bool]:
+    """The tally of one file, of the reports in it or the one it holds, and whether it says that a seed made it.
+
+    A mechanism that is given must be its.
+    """
     with reading(path) as file:
         if path == STANDARD:
             found = kind_of_stream(file, kind, TALLY_KINDS)
@@ -108,11 +111,11 @@ def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None) ->
             found = kind_of(path, kind, TALLY_KINDS)
         with naming(path):
             if found == "tally":
-                return Tally.from_bytes(file.read(), mechanism=mechanism)
+                return Tally.from_bytes(file.read(), mechanism=mechanism), False
             if found == "csv":
                 if mechanism is None:
                     raise FileProblem(f"{shown(path)}: CSV does not say which mechanism made it: add --spec FILE.")
-                return _count(mechanism, _csv(file, mechanism))
+                return _count(mechanism, _csv(file, mechanism)), False
             return _parquet(path, mechanism) if found == "parquet" else _arrow(file, mechanism)
 
 
@@ -138,20 +141,21 @@ def _mechanism(metadata: Any, given: Mechanism | None) -> Mechanism:
     return given
 
 
-def _parquet(path: str, given: Mechanism | None) -> Tally:
+def _parquet(path: str, given: Mechanism | None) -> tuple[Tally, bool]:
     if path == STANDARD:
         raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
     with pq.ParquetFile(path, pre_buffer=False) as file:
         mechanism = _mechanism(file.metadata.metadata, given)
         present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
         batches = file.iter_batches(batch_size=batch_rows(mechanism), columns=present)
-        return _count(mechanism, (from_arrow(mechanism, batch) for batch in batches), file.metadata.num_rows)
+        tally = _count(mechanism, (from_arrow(mechanism, batch) for batch in batches), file.metadata.num_rows)
+        return tally, SIMULATION in (file.metadata.metadata or {})
 
 
-def _arrow(file: IO[bytes], given: Mechanism | None) -> Tally:
+def _arrow(file: IO[bytes], given: Mechanism | None) -> tuple[Tally, bool]:
     with pa.ipc.open_stream(file) as stream:
         mechanism = _mechanism(stream.schema.metadata, given)
-        promised = MECHANISM in (stream.schema.metadata or {})
+        promised, seeded = (mark in (stream.schema.metadata or {}) for mark in (MECHANISM, SIMULATION))
         ends: list[int] = []
 
         def batches() -> Iterator[Reports]:
@@ -167,7 +171,7 @@ def _arrow(file: IO[bytes], given: Mechanism | None) -> Tally:
         tally = _count(mechanism, batches())
     if promised and ends != [tally.n]:
         raise ReportError(f"The stream of reports was cut off after {tally.n}: its writer did not finish.")
-    return tally
+    return tally, seeded
 
 
 def _csv(file: IO[bytes], mechanism: Mechanism) -> Iterator[Reports]:
@@ -175,9 +179,7 @@ def _csv(file: IO[bytes], mechanism: Mechanism) -> Iterator[Reports]:
     header = file.readline(1 << 16).decode("utf-8-sig").strip().split(",")
     for name in names:
         if name not in header:
-            raise ReportError(
-                f"The reports of this mechanism come with a column {name!r}. Found: {', '.join(header) or 'none'}."
-            )
+            raise ReportError(f"The reports of this mechanism come with a column {name!r}. Found: {listed(header)}.")
     if not file.peek(1):  # type: ignore[attr-defined]
         return
     stream = pa_csv.open_csv(

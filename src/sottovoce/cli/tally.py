@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sottovoce.cli.files import STANDARD, FileProblem, check_free, naming, writing
+from sottovoce.cli.files import STANDARD, FileProblem, check_apart, check_free, naming, writing
 from sottovoce.cli.privatize import read_spec
 from sottovoce.cli.reports import tally_of
+from sottovoce.cli.show import note
 from sottovoce.tally.tally import Tally
 
 
 def tally(paths: Sequence[str], output: str, *, spec: str | None, kind: str | None, force: bool) -> None:
     """Count and merge files, and write the tally."""
     check_free(output, force)
+    for path in paths:
+        check_apart(output, path)
     merged = merged_tally(paths, spec=spec, kind=kind)
     with writing(output, force=force) as file:
         file.write(merged.to_bytes())
@@ -23,11 +26,14 @@ def merged_tally(paths: Sequence[str], *, spec: str | None = None, kind: str | N
     if paths.count(STANDARD) > 1:
         raise FileProblem("Standard input can be read once only.")
     mechanism = read_spec(spec) if spec is not None else None
-    merged = None
+    merged, simulated = None, False
     for path in paths:
-        found = tally_of(path, mechanism, kind)
+        found, seeded = tally_of(path, mechanism, kind)
+        simulated |= seeded
         with naming(path):
             merged = found if merged is None else merged + found
     if merged is None:
         raise FileProblem("There is nothing to count: name files of reports or tallies, or - for standard input.")
+    if simulated:
+        note("the noise of these reports came from a seed: they are a simulation and protect nobody.")
     return merged

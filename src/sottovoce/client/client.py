@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import PrivacyError
+from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import reject
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,17 @@ class Client:
     """
 
     mechanism: Mechanism
-    limit: float | None = None
+    limit: float | Decimal | None = None
     accept: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         found = self.mechanism
+        if not isinstance(found, Mechanism) or isinstance(self.accept, str):
+            raise ParameterError("A client takes a mechanism, and the guarantees it accepts as a tuple of names.")
+        if self.limit is not None and (
+            isinstance(self.limit, bool) or not isinstance(self.limit, (int, float, Decimal))
+        ):
+            raise reject("limit", "a client", "a number", self.limit)
         if found.guarantee not in ("pure", *self.accept):
             raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {found.guarantee}.")
         if self.limit is not None and not found.epsilon <= self.limit:  # a limit that is no number refuses
@@ -37,7 +45,7 @@ class Client:
         cls,
         spec: Mapping[str, Any] | str | bytes,
         *,
-        limit: float | None = None,
+        limit: float | Decimal | None = None,
         accept: tuple[str, ...] = (),
     ) -> Client:
         """The client of a mechanism's specification."""

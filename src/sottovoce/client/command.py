@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
+from sottovoce.client.arguments import SentenceParser
 from sottovoce.client.client import Client
 from sottovoce.core.domain import Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 
 
-class _Parser(argparse.ArgumentParser):
-    """Fails with one sentence, without the arguments: a misplaced one may be the private answer."""
-
-    def error(self, message: str) -> NoReturn:
-        shown = "some are not known" if message.startswith("unrecognized") else message
-        raise ParameterError(f"The arguments of answer are SPEC [--value VALUE] [--limit LIMIT]: {shown}.")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the message that would be sent, in hexadecimal."""
-    parser = _Parser(
-        prog="sottovoce answer", description="Randomize one answer on this machine and print the message as hex."
+    parser = SentenceParser(
+        "answer",
+        "SPEC [--value VALUE] [--limit LIMIT]",
+        "Randomize one answer on this machine and print the message as hex.",
     )
     parser.add_argument("spec", type=Path, help="a mechanism's specification (JSON)")
     parser.add_argument("--value", help="the answer; read from standard input if left out, so that no shell keeps it")

@@ -40,7 +40,7 @@ def split(channel: Channel, message: bytes) -> tuple[bytes, int]:
     """The id and the report of what a device sent."""
     expected = ID_BYTES + payload_bytes(channel)
     if not isinstance(message, (bytes, bytearray)) or len(message) != expected:
-        raise ReportError(f"A report of this mechanism has {expected} bytes, id and payload. Got {len(message)}.")
+        raise ReportError(f"A report of this mechanism has {expected} bytes, id and payload.")
     if not channel.accepts(id_words(message[:ID_BYTES])):
         raise ReportError("No device that follows this mechanism sends this id.")
     return message[:ID_BYTES], decode(channel, message[ID_BYTES:])

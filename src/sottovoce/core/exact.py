@@ -96,8 +96,6 @@ def walk(draw: Callable[[Coins], T], max_paths: int = MAX_PATHS) -> Iterator[tup
                 path[-1] = following
                 break
             path.pop()
-            if not path:
-                return
         if not path:
             return
     raise TooLargeError(f"The coins of this sampler have more than {max_paths} outcomes.")

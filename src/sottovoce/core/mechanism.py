@@ -21,6 +21,7 @@ from sottovoce.core.rational import float_up, loss, within
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
 MAX_CELLS = 1 << 24
+MAX_NAME = 100
 STATISTICS = ("outputs", "supports", "seeds")
 GUARANTEES = ("pure", "approximate", "utility_optimised", "idealised")
 _KEYS = ("name", "version", "epsilon", "domain", "channel", "statistic", "codec", "guarantee")
@@ -44,6 +45,8 @@ class Mechanism:
     guarantee: str = "pure"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isprintable() or not 0 < len(self.name) <= MAX_NAME:
+            raise SpecError(f"The name of a mechanism is a text of 1 to {MAX_NAME} printable characters.")
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
         if type(self.version) is not int or self.version != 1:
             raise SpecError(f"This package knows version 1 of a mechanism. Got {self.version!r:.20}.")
@@ -63,8 +66,8 @@ class Mechanism:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
         if self.statistic == "seeds" and (self.channel.seeds is None or self.channel.payloads is None):
             raise SpecError("The public functions of this channel are not numbered, so they cannot be counted apart.")
-        if self.statistic == "supports" and self.channel.rates() is None:
-            raise SpecError("The reports of this channel support no codes, so supports cannot be counted.")
+        if self.statistic == "supports" and None in (self.channel.rates(), self.channel.rates(self.channel.inputs - 1)):
+            raise SpecError("The reports of this channel do not support every code, so supports cannot be counted.")
         if self.cells > MAX_CELLS:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
         if self.guarantee == "pure" and not within(self.ratio, self.claimed):

@@ -14,7 +14,7 @@ MAX_DIGITS = 120
 
 def reject(name: str, owner: str, must_be: str, value: object) -> ParameterError:
     """The error for one parameter; callers raise it."""
-    shown = repr(value)
+    shown = repr(value) if not isinstance(value, int) or abs(value) < 1 << 256 else "a very large integer"
     if len(shown) > 80:
         shown = shown[:77] + "..."
     return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}. Got {shown}.")

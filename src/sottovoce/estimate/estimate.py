@@ -108,7 +108,9 @@ class Estimate:
         moments: Floats = second_moments(self.mechanism, self.n, self.cells)
         shares = self.evidence.values()
         first = np.outer(shares, shares) if target == "population" else np.diag(shares)
-        return np.asarray((moments - first) / self.n)
+        result = np.asarray((moments - first) / self.n)
+        np.fill_diagonal(result, self.evidence.variances(target))  # the same variances as in the intervals
+        return result
 
     def project(self, name: str) -> Estimate:
         """A new estimate whose values are the unbiased ones projected; "simplex" makes them shares that sum to one."""

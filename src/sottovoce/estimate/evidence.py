@@ -130,8 +130,8 @@ class Contrasts(Evidence):
     def variances(self, target: str) -> Floats:
         # The score is +1, 0 or -1, so its second moment is the hit rate; its mean given the code is `slope` for
         # holders and 0 for all others.
-        shares = np.clip(self.values(), 0, 1)
-        mean_square = shares**2 if target == "population" else shares
+        shares = self.values()
+        mean_square = shares**2 if target == "population" else np.clip(shares, 0, 1)
         each = np.maximum(self.hits / self.n - self.slope**2 * mean_square, 0)
         return np.asarray(each / self.n / self.slope**2)
 
@@ -196,7 +196,7 @@ class Matrix(Evidence):
         raise NoIntervalError("A general table has no Wilson interval for its shares; ask for method='normal'.")
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        return np.full(len(self.inverse), self.cells.min() < POOR_BELOW)
+        return np.full(len(self.inverse), self.cells[self.inverse.any(axis=0)].min() < POOR_BELOW)
 
 
 def _deviate(level: float) -> float:

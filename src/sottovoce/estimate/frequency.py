@@ -12,6 +12,7 @@ from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolM
 from sottovoce.core.errors import NoCovarianceError, ParameterError, TooLargeError
 from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.params import check_integer
 from sottovoce.estimate.estimate import Estimate, check_target
 from sottovoce.estimate.evidence import Contrasts, Evidence, Matrix, Supports
 from sottovoce.estimate.pool import pool_supports
@@ -25,6 +26,8 @@ MAX_SCORES = 1 << 25
 
 def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
     """The unbiased estimate of the share of each code."""
+    if not isinstance(tally, Tally):
+        raise ParameterError(f"An estimate is made from a tally: count the reports first. Got {type(tally).__name__}.")
     check_same(mechanism, tally.mechanism, "estimate from the tally")
     if tally.n == 0:
         raise ParameterError("An estimate needs at least one report; this tally has none.")
@@ -160,8 +163,12 @@ def _scores(channel: Channel, rates: Rates | Contrast | None) -> Floats:
 def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str = "population") -> Floats:
     """The exact variance of each estimated share, were these the true shares of n participants."""
     check_target(target)
-    truth = np.asarray(shares, float)
+    check_integer("n", "variance", n, 1, 1 << 53)
     channel = mechanism.channel
+    try:
+        truth = np.asarray(shares, float)
+    except (TypeError, ValueError):
+        truth = np.empty(0)
     if truth.shape != (channel.inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError(f"The 'shares' parameter of variance must be {channel.inputs} shares that sum to 1.")
     rates = channel.rates()

@@ -20,7 +20,7 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.hashing import WORD
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
-from sottovoce.core.rational import FINE, units
+from sottovoce.core.rational import FINE
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.frequency import estimate, output_law
 from sottovoce.estimate.maximise import maximise
@@ -89,7 +89,7 @@ def _of_outputs(channel: Channel, cells: NDArray[np.int64]) -> Mixture:
 @_of_outputs.register
 def _(channel: Subset, cells: NDArray[np.int64]) -> Mixture:
     # P(y | v) is `low` for all codes but one: the identity matrix plus a constant.
-    return Diagonal(cells.astype(np.float64), 1.0, _subset_ratio(channel))
+    return Diagonal(cells.astype(np.float64), 1.0, float(channel.ratio()))
 
 
 @_of_outputs.register
@@ -107,7 +107,7 @@ def _of_seeds(mechanism: Mechanism, cells: NDArray[np.int64]) -> Mixture:
     if isinstance(channel, Public) and isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset):
         chosen = channel.map
         if channel.inner.w == 1 and chosen.digits * chosen.g * len(cells) < len(seen) * chosen.k // 8:
-            return Pool(cells.astype(np.float64), chosen, 1.0, _subset_ratio(channel.inner))
+            return Pool(cells.astype(np.float64), chosen, 1.0, float(channel.inner.ratio()))
     seeds, payload = np.divmod(seen, mechanism.channel.payloads)
     public = np.zeros((len(seen), 2), np.uint64)
     public[:, 0] = seeds.astype(np.uint64) << np.uint64(WORD - FINE)  # an id that chooses this map
@@ -134,7 +134,7 @@ def levels(channel: Channel) -> Levels:
 
 @levels.register
 def _(channel: Subset) -> Levels:
-    return Levels(np.ones(channel.k), np.full(channel.k, _subset_ratio(channel)))
+    return Levels(np.ones(channel.k), np.full(channel.k, float(channel.ratio())))
 
 
 @levels.register(Bits)
@@ -158,12 +158,6 @@ def _bit_levels(rates: Any) -> tuple[float, float]:
     if not isinstance(rates, Rates):
         return 1.0, 1.0
     return float((1 - rates.own) / (1 - rates.other)), float(rates.own / rates.other)
-
-
-def _subset_ratio(channel: Subset) -> float:
-    """P(report | a code in it) / P(report | a code not in it); below one where `keep` is that small."""
-    keep = units(channel.keep)
-    return float(keep * (channel.k - channel.w) / ((1 - keep) * channel.w))
 
 
 # --- supports, eight codes to a byte -----------------------------------------------------------------

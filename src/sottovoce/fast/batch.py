@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Subset
+from sottovoce.core.channel import Subset, Table
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
@@ -156,6 +156,10 @@ def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint
         if payload.ndim != 1 or payload.dtype.kind not in "iu":
             raise ReportError("Reports of this mechanism come as a one-dimensional array of integers.")
         wrong = (payload < 0) | (payload >= outputs)
+        node = last_node(mechanism.channel)
+        if isinstance(node, Table):  # some of whose outputs no row may give
+            possible = np.array([node.contains(output) for output in range(outputs)])
+            wrong |= ~possible[np.where(wrong, 0, payload)]
     else:
         wrong = _wrong_masks(mechanism, payload)
     if public is not None:

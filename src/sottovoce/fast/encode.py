@@ -22,6 +22,8 @@ _LARGEST = (1 << 63) - 1
 
 def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
     """The codes of many values; if any lies outside, none is encoded and the error says how many and which first."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise DomainError("Answers come without empty cells; this array has a mask.", value=values, domain=domain)
     array = _plain(values)
     if isinstance(array, np.ndarray) and array.ndim != 1:
         raise DomainError("Answers come as a one-dimensional array.", value=values, domain=domain)

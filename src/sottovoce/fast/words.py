@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
+
+from sottovoce.core.params import check_integer
 
 Uint64s = NDArray[np.uint64]
 
@@ -27,7 +29,7 @@ _ZEROS = bytes(1 << 18)  # what is encrypted: the words are the bare keystream
 class WordStream:
     """The words of a batch. The key is drawn when the stream is made, never at import."""
 
-    key: bytes
+    key: bytes = field(repr=False)  # whoever knows it can undo the noise of the batch
     words: int  # per report, even: a block of the cipher holds two
 
     @classmethod
@@ -38,6 +40,7 @@ class WordStream:
     @classmethod
     def seeded(cls, words: int, seed: int) -> WordStream:
         """A reproducible stream, for simulation only."""
+        check_integer("seed", "a simulation", seed, -(1 << 63), 1 << 256)
         return cls(hashlib.sha256(b"sottovoce words 1|%d" % seed).digest(), words)
 
     def rows(self, first: int, count: int) -> Uint64s:

@@ -25,7 +25,7 @@ from sottovoce.core.channel import Channel, Contrast, Rates
 from sottovoce.core.channel.base import Words
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.domain import Domain
-from sottovoce.core.errors import DomainError, PrivacyError, ReportError, SottovoceError, TooLargeError
+from sottovoce.core.errors import DomainError, ParameterError, PrivacyError, ReportError, SottovoceError, TooLargeError
 from sottovoce.core.exact import TreeCoins, law_of, public_words, worst_ratio
 from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
@@ -159,10 +159,14 @@ class _NoCoins(Coins):
 def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     """The exact privacy loss of a mechanism, and whether it keeps what it claims.
 
-    A bare channel is audited against the given epsilon: it need not be honest enough to become a mechanism.
+    With an epsilon it is held against that one. A bare channel needs one: it need not be honest enough to become a
+    mechanism.
     """
+    if not isinstance(subject, (Mechanism, Channel)):
+        raise ParameterError(f"An audit is of a mechanism or a channel. Got {subject!r:.80}.")
     if isinstance(subject, Mechanism):
-        name, fingerprint, claimed, channel = subject.name, subject.fingerprint, subject.claimed, subject.channel
+        name, fingerprint, channel = subject.name, subject.fingerprint, subject.channel
+        claimed = subject.claimed if epsilon is None else check_epsilon("audit", epsilon)
         problems = list(domain_problems(subject))
     else:
         name, claimed, channel = subject.kind, check_epsilon("audit", epsilon), subject

@@ -6,7 +6,6 @@ reports, and everything else but the answer, can reach at most; it is computed e
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import ceil
 
+from sottovoce.client.arguments import SentenceParser
 from sottovoce.core.params import (
     check_decimal,
     check_epsilon,
@@ -158,11 +158,7 @@ class Explanation:
 
     def _again(self) -> str:
         """How answers add up."""
-        parts = [
-            f"{times} answers {_percent(self.over(times).posterior)}"
-            for times in (2, 5, 10)
-            if self.epsilon * times <= MOST
-        ]
+        parts = [f"{times} answers {_percent(self.over(times).posterior)}" for times in (2, 5, 10)]
         return f"answering afresh adds up; the belief above can come to, after {', '.join(parts)}."
 
 
@@ -187,7 +183,8 @@ def explain(epsilon: object, *, prior: object = HALF, choices: int = 2, answers:
 
 def main(arguments: Sequence[str]) -> int:
     """The verb `explain` of the command line; it needs the standard library only."""
-    parser = argparse.ArgumentParser(prog="sottovoce explain", description="What an epsilon means, in plain words.")
+    takes = "EPSILON [--prior PRIOR] [--choices CHOICES] [--answers ANSWERS] [--json]"
+    parser = SentenceParser("explain", takes, "What an epsilon means, in plain words.")
     parser.add_argument("epsilon", help="the privacy budget of one answer")
     parser.add_argument("--prior", default="0.5", help="what an observer believed before, a probability")
     parser.add_argument(

@@ -29,6 +29,7 @@ class Refine(Protocol):
     method: str = "grr"
 
     def __post_init__(self) -> None:
+        check_integer("size of the domain", "refine", self.domain.size, 4, 1 << 20)
         check_integer("stretches", "refine", self.stretches, 2, self.domain.size // 2)
 
     def _edges(self) -> list[int]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Public
+from sottovoce.core.channel import Public, Table
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs
-from sottovoce.fast.kernels import counter
+from sottovoce.fast.kernels import counter, last_node
 from sottovoce.fast.kernels.masks import count_indices
 from sottovoce.fast.kernels.public import count_seeds
 from sottovoce.fast.threads import run, thread_count
@@ -20,6 +21,8 @@ from sottovoce.tally.tally import Tally
 
 def tally(mechanism: Mechanism, reports: Any, *, threads: int | None = None) -> Tally:
     """Count a batch of `privatize`, or a list of messages as devices send them."""
+    if not isinstance(reports, (Reports, Iterable)):
+        raise ReportError(f"A tally counts a batch of reports, or a list of messages. Got {type(reports).__name__}.")
     batch = reports if isinstance(reports, Reports) else from_messages(mechanism, list(reports))
     check_same(mechanism, batch.mechanism, "count reports")
     return Tally(mechanism, len(batch), count_cells(_safe(batch), threads=threads))
@@ -28,10 +31,13 @@ def tally(mechanism: Mechanism, reports: Any, *, threads: int | None = None) -> 
 def _safe(batch: Reports) -> Reports:
     """Kernels write where a report says, and anyone can make a batch: what `privatize` cannot have drawn is refused."""
     outputs, payload, public = payload_outputs(batch.mechanism), batch.payload, batch.public
+    indices = outputs is not None and payload.ndim == 1 and payload.dtype.kind == "u"
     if batch.mechanism.channel.publics:
         if public is None or public.shape != (len(batch), 2) or public.dtype != np.uint64:
             raise ReportError("Hashed reports come with two public words each.")
-    elif outputs is not None and payload.ndim == 1 and payload.dtype.kind == "u" and payload.max(initial=0) < outputs:
+        return checked(batch.mechanism, payload, public)
+    plain = not isinstance(last_node(batch.mechanism.channel), Table)  # some of whose outputs no row may give
+    if indices and plain and payload.max(initial=0) < (outputs or 0):
         return batch
     return checked(batch.mechanism, payload, public)
 

@@ -42,7 +42,9 @@ def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int
             f"The 'histogram' parameter of simulate_counts must hold {mechanism.channel.inputs} non-negative integers."
         )
     check_integer("runs", "simulate_cells", runs, 1, 1 << 24)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_integer("seed", "simulate_counts", seed, 0, 1 << 256))
+    if not joint and mechanism.statistic != "supports":
+        raise ParameterError("Only counts of supports can be drawn cell by cell; leave joint=True.")
     if not joint:
         return _each_cell(mechanism.channel, held.astype(np.int64), runs, rng)
     return _draw(mechanism.channel, held.astype(np.int64), runs, rng)

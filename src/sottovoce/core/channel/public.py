@@ -97,11 +97,11 @@ class PoolMap:
     def __post_init__(self) -> None:
         if self.bits not in (4, 6, 8, WORD):
             raise reject("bits", self.kind, "64 (4, 6 or 8 in proofs)", self.bits)
-        check_integer("g", self.kind, self.g, 2, MAX_ORDER)
+        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, MAX_ORDER))
         if not is_order(self.g):
             raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
-        check_integer("digits", self.kind, self.digits, 1, 24)
-        check_integer("k", self.kind, self.k, 2, self.seeds)
+        object.__setattr__(self, "digits", check_integer("digits", self.kind, self.digits, 1, 24))
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.seeds))
 
     @property
     def seeds(self) -> int:
@@ -118,7 +118,8 @@ class PoolMap:
     def _drawn(self, words: Words) -> tuple[int, int]:
         """The number in the leading bits of the first word, and how many such numbers there are."""
         read = min(self.bits, FINE)
-        return words[0] >> (self.bits - read), 1 << read
+        word = words[0] % (1 << self.bits)  # outer public words have 64 bits even in proofs
+        return word >> (self.bits - read), 1 << read
 
     def accepts(self, words: Words) -> bool:
         drawn, size = self._drawn(words)

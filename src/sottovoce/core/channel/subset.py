@@ -70,9 +70,8 @@ class Subset(Channel):
         return 0 <= report < 1 << self.k and report.bit_count() == self.w
 
     def ratio(self) -> Fraction:
-        """keep (k-w) / ((1-keep) w), or its inverse."""
-        ratio = Fraction(self.keep * (self.k - self.w), (UNIT - self.keep) * self.w)
-        return max(ratio, 1 / ratio)
+        """keep (k-w) / ((1-keep) w); `check_informative` makes it at least 1."""
+        return Fraction(self.keep * (self.k - self.w), (UNIT - self.keep) * self.w)
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
         if self.supports(report, code):

@@ -29,7 +29,11 @@ class Categories(Domain):
     _codes: dict[object, int]
 
     def __init__(self, values: Iterable[str] | Iterable[int]) -> None:
+        if not isinstance(values, Iterable):
+            raise reject("values", "categories", "a list of texts or of integers", values)
         listed = tuple(values)
+        if any(isinstance(value, str) for value in listed) and not all(isinstance(value, str) for value in listed):
+            raise reject("values", "categories", "texts only, or integers only", listed)
         texts = all(isinstance(value, str) for value in listed)
         if texts:
             plain: tuple[Any, ...] = tuple(str.__str__(value) for value in listed)  # the text of an enumeration

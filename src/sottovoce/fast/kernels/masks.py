@@ -70,7 +70,7 @@ def _add_planes(reports, cells):
 @njit(nogil=True, cache=True)
 def _spread(planes, cells):
     """Add the counters to the cells, and clear them."""
-    for j in range(cells.shape[0]):
+    for j in range(min(cells.shape[0], 64 * planes.shape[1])):
         total = np.uint64(0)
         for b in range(_PLANES):
             total |= (planes[b, j >> 6] >> np.uint64(j & 63) & np.uint64(1)) << np.uint64(b)

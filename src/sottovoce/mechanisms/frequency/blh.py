@@ -18,7 +18,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     Privacy: that of the inner randomized response, e**epsilon.
     Estimator: (count / n - q) / (p - q) with p = e**epsilon / (e**epsilon + 1) and q = 1/2.
     Cost: one byte beside the id; variance (e**epsilon + 1)**2 / (n (e**epsilon - 1)**2) for rare values, more than
-        OLH from epsilon 1 on.
+        OLH as soon as that hashes to three values, from epsilon 0.41 on.
     Reference: Bassily, Smith, "Local, private, efficient protocols for succinct histograms", STOC 2015; in this
         form Wang et al., USENIX Security 2017.
     """

@@ -10,7 +10,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.field import MAX_ORDER, is_order
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
-from sottovoce.core.params import check_epsilon, reject
+from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.rational import floor_unit, odds
 from sottovoce.mechanisms.frequency.common import categories
 
@@ -34,8 +34,8 @@ def build(domain: Domain, *, epsilon: Any, g: int | None = None) -> Mechanism:
         if not orders:
             raise ParameterError(f"No pool for {k} categories fits into a tally of 2**24 cells.")
         order = min(orders, key=lambda order: _variance(e, order))
-    elif isinstance(g, int) and is_order(g) and _fits(k, g):
-        order = g
+    elif is_order(order := check_integer("g", "flh", g, 2, MAX_ORDER)) and _fits(k, order):
+        pass
     else:
         raise reject("g", "flh", "a prime, or a power of two up to 256, whose pool fits into 2**24 cells", g)
     return pooled("flh", domain, budget, e, order)
@@ -62,4 +62,4 @@ def _fits(k: int, g: int) -> bool:
 
 def _variance(e: Fraction, g: int) -> float:
     own, other = float(e / (e + g - 1)), 1 / g
-    return other * (1 - other) / (own - other) ** 2
+    return other * (1 - other) / (own - other) ** 2 if own > other else float("inf")

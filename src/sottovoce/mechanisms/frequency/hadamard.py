@@ -21,7 +21,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     Privacy: p (K - s) / ((1 - p) s) = e**epsilon.
     Estimator: (reports in the set - reports in the rest of its group) / (n c), with
         c = (e**epsilon - 1) / (e**epsilon + 2 B - 1).
-    Cost: one or two bytes; the tally is one count per output and is decoded by a fast transform. Variance
+    Cost: one to three bytes; the tally is one count per output and is decoded by a fast transform. Variance
         (e**epsilon + 2 B - 1)**2 / (n B (e**epsilon - 1)**2), so B is near (e**epsilon - 1) / 2.
     Reference: Acharya, Sun, Zhang, "Hadamard response: estimating distributions privately, efficiently, and
         with little communication", AISTATS 2019.
@@ -38,5 +38,5 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
 
 def _best_groups(e: Fraction, k: int) -> int:
     """The power of two, at most k / 2, with the smallest variance."""
-    candidates = [1 << exponent for exponent in range(k.bit_length() - 1)] or [1]
+    candidates = [1 << exponent for exponent in range(k.bit_length() - 1)]
     return min(candidates, key=lambda groups: (e + 2 * groups - 1) ** 2 / groups)

@@ -24,7 +24,7 @@ def build(domain: Domain, *, epsilon: Any, g: int | None = None) -> Mechanism:
     Privacy: that of the inner randomized response, e**epsilon; the hash is public.
     Estimator: (count / n - q) / (p - q), where count is the number of reports y with h(v) = y, and
         q = c p + (1 - c) (1 - p) / (g - 1) with c the exact probability of a collision, about 1/g.
-    Cost: one byte beside the id; a tally computes one hash per report and category.
+    Cost: one byte beside the id up to g = 256, else two or three; a tally computes one hash per report and category.
     Reference: Wang, Blocki, Li, Jha, "Locally differentially private protocols for frequency estimation",
         USENIX Security 2017.
     """

@@ -17,7 +17,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     Law: that of local hashing, p = e**epsilon / (e**epsilon + g - 1).
     Privacy: that of the inner randomized response, e**epsilon.
     Estimator: (count / n - q) / (p - q) with q = c p + (1 - c) (1 - p) / (g - 1), c the probability of a collision.
-    Cost: one byte beside the id.
+    Cost: one byte beside the id up to g = 256, else two.
     Reference: Wang et al., "Practical and robust privacy amplification with multi-party differential privacy",
         2019; the survey's section on local hashing.
     """

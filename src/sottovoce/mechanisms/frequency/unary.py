@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from sottovoce.core.channel import Bits
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_fraction, reject
-from sottovoce.core.rational import ceil_unit, floor_unit, odds
+from sottovoce.core.rational import ceil_unit, floor_unit, odds, units
 from sottovoce.mechanisms.frequency.common import categories
 
 
@@ -29,9 +28,11 @@ def build(domain: Domain, *, epsilon: Any, p: Any = "0.5", q: Any = None) -> Mec
     if not 0 < own < 1:
         raise reject("p", "unary", "a number in (0, 1)", p)
     high = floor_unit(own)
-    share = Fraction(high, 1 << 53)
+    share = units(high)
     least = ceil_unit(share / (share + odds(budget) * (1 - share)))
+    if least >= high:
+        raise reject("p", "unary", "large enough for this epsilon to leave room for a smaller q", p)
     low = least if q is None else ceil_unit(check_fraction("q", "unary", q))
     if not least <= low < high:
-        raise reject("q", "unary", f"a number in [{float(Fraction(least, 1 << 53)):.6g}, p)", q)
+        raise reject("q", "unary", f"a number in [{float(units(least)):.6g}, p)", q)
     return Mechanism("unary", domain, Bits(k, high, low), budget, "supports")
