@@ -211,4 +211,5 @@ def _option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise reject("option", "privatize", "of the form name=value", text)
-    return name, int(value) if value.lstrip("-").isdecimal() else value
+    whole = value.removeprefix("-").isdecimal() and len(value) < 20
+    return name, int(value) if whole else value
