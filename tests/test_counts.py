@@ -7,8 +7,6 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
-from sottovoce.core.channel import Rates
-from sottovoce.estimate.evidence import Supports
 from sottovoce.estimate.frequency import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
@@ -57,13 +55,6 @@ def test_the_comparison_of_laws_has_power(seed: int) -> None:
     assert laws_differ(a, b, seed)
 
 
-def supports(m: sv.Mechanism, n: int, counts: np.ndarray) -> Supports:
-    """The estimator on support counts, where each was drawn from its own law."""
-    rates = m.channel.rates()
-    assert isinstance(rates, Rates)
-    return Supports(counts, n, float(rates.own), float(rates.other))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("k", [16, 256])
@@ -72,13 +63,14 @@ def test_measured_variance_is_the_predicted_one(name: str, k: int, epsilon: floa
     """Averaged over the values, 20,000 replicates: within 3 %, where the standard error is about 0.4 % at most."""
     m = sv.mechanism(name, sv.Integers(0, k - 1), epsilon=epsilon)
     n, runs, block = 10_000, 20_000, 1000
+    if (name, k) == ("flh", 256):
+        runs = 4000  # each decodes up to 12,167 cells; the standard error is still below one percent
     histogram = crowd(k, n)
-    joint = name not in (*HASHED, "subset", "flh", "hrr") or m.statistic == "outputs"
+    joint = name not in (*HASHED, "subset") or m.statistic == "outputs"
     total, square = np.zeros(k), np.zeros(k)
     for part in range(runs // block):
         cells = simulate_cells(m, histogram, runs=block, seed=seed + part, joint=joint)
-        rows = [evidence(m, n, row) if joint else supports(m, n, row) for row in cells]
-        values = np.array([row.values() for row in rows]) - histogram / n
+        values = np.array([evidence(m, n, row).values() for row in cells]) - histogram / n
         total += values.sum(axis=0)
         square += (values**2).sum(axis=0)
     measured = square / runs - (total / runs) ** 2
