@@ -113,3 +113,10 @@ def test_likely_slips_get_a_sentence() -> None:
 def test_names_cannot_disturb_a_terminal(name: str) -> None:
     with pytest.raises(sv.SpecError, match="printable"):
         sv.Mechanism(name, sv.Integers(0, 1), Subset(2, 1, 5 << 50), "1", "outputs")  # type: ignore[arg-type]
+
+
+def test_the_rest_of_a_stream_has_the_words_of_the_whole() -> None:
+    stream = WordStream.seeded(4, 1)
+    rest = stream.after(3).after(4)
+    np.testing.assert_array_equal(rest.rows(0, 5), stream.rows(7, 5))
+    assert next(rest.overflow(2)) == next(stream.overflow(9)) != next(stream.overflow(2))

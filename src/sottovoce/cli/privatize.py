@@ -32,7 +32,7 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports, draw
 from sottovoce.fast.threads import chunks
-from sottovoce.fast.words import Uint64s, WordStream
+from sottovoce.fast.words import WordStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +101,6 @@ def _output_kind(goal: Goal, asked: Asked) -> str:
 
 
 # --- reports ----------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class _From:
-    """The words of a stream from some report on: a file is one batch under one key, drawn in pieces."""
-
-    stream: WordStream
-    first: int
-
-    def rows(self, first: int, count: int) -> Uint64s:
-        return self.stream.rows(self.first + first, count)
-
-    def chunks(self, first: int, last: int, size: int) -> Iterator[Uint64s]:
-        return self.stream.chunks(self.first + first, self.first + last, size)
-
-    def overflow(self, report: int) -> Iterator[int]:
-        return self.stream.overflow(self.first + report)
-
-
 def _reports(source: Source, mechanism: Mechanism, seed: int | None) -> Iterator[Reports]:
     """Some reports at a time; answers outside the domain are counted to the end and refused."""
     words = mechanism.words
@@ -130,7 +113,7 @@ def _reports(source: Source, mechanism: Mechanism, seed: int | None) -> Iterator
         rows += len(piece.values)
         if outside is None:
             for start, stop in chunks(0, len(found), batch_rows(mechanism)):
-                yield draw(mechanism, found[start:stop], _From(stream, first), threads=None)  # type: ignore[arg-type]
+                yield draw(mechanism, found[start:stop], stream.after(first))
                 first += stop - start
     if outside is not None:
         raise _refused(source, mechanism.domain, outside, rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -31,6 +31,7 @@ class WordStream:
 
     key: bytes = field(repr=False)  # whoever knows it can undo the noise of the batch
     words: int  # per report, even: a block of the cipher holds two
+    skipped: int = 0  # reports whose words were given to an earlier part of the same batch
 
     @classmethod
     def secure(cls, words: int) -> WordStream:
@@ -42,6 +43,10 @@ class WordStream:
         """A reproducible stream, for simulation only."""
         check_integer("seed", "a simulation", seed, -(1 << 63), 1 << 256)
         return cls(hashlib.sha256(b"sottovoce words 1|%d" % seed).digest(), words)
+
+    def after(self, reports: int) -> WordStream:
+        """The rest of the stream: a file is one batch under one key, drawn in pieces."""
+        return replace(self, skipped=self.skipped + reports)
 
     def rows(self, first: int, count: int) -> Uint64s:
         """The words of reports first, ..., first + count - 1: one row each."""
@@ -55,7 +60,7 @@ class WordStream:
         All chunks lie in the same memory, which stays in the cache: what is to be kept must be copied before the
         next one is asked for.
         """
-        encryptor = self._encryptor(first * self.words // 2)
+        encryptor = self._encryptor((self.skipped + first) * self.words // 2)
         width = 8 * self.words
         size = min(size, last - first)
         buffer = np.empty(size * width + _BLOCK, np.uint8)  # the cipher asks for room for one more block
@@ -66,7 +71,7 @@ class WordStream:
 
     def overflow(self, report: int) -> Iterator[int]:
         """The words that report reads on in after a rejection."""
-        encryptor = self._encryptor(_OVERFLOW + report * _OVERFLOW_BLOCKS)
+        encryptor = self._encryptor(_OVERFLOW + (self.skipped + report) * _OVERFLOW_BLOCKS)
         while True:
             raw = encryptor.update(_ZEROS[:_BLOCK])
             yield int.from_bytes(raw[:8], "little")
