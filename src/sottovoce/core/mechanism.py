@@ -12,8 +12,10 @@ from typing import Any
 
 from sottovoce.core import codec, late
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.each import Each
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.domain.plain import Record
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
@@ -54,14 +56,7 @@ class Mechanism:
             raise SpecError(f"A guarantee is one of {', '.join(GUARANTEES)}. Got {self.guarantee!r}.")
         if self.statistic not in STATISTICS:
             raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r}.")
-        if self.domain.size != self.channel.inputs or not self.channel.takes_every_code:
-            # A value without a code would be answered differently in kind, or not at all: silence tells.
-            codes = "a continuum of" if self.domain.size is None else count_text(self.domain.size)
-            taken = "" if self.channel.takes_every_code else "not all of "
-            raise MismatchError(
-                f"A domain of {codes} codes does not fit a {self.channel.kind} channel, which takes"
-                f" {taken}{count_text(self.channel.inputs)} codes."
-            )
+        check_fits(self.domain, self.channel)
         if self.statistic == "outputs" and self.channel.outputs is None:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
         if self.statistic == "seeds" and (self.channel.seeds is None or self.channel.payloads is None):
@@ -91,6 +86,11 @@ class Mechanism:
         """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
         stages = self.channel.stages
         return float_up(loss(stages[0].ratio())) if stages else float("inf")
+
+    @property
+    def question(self) -> str:
+        """What is asked: the "mean" of numbers, or the "frequency" of each code."""
+        return "mean" if self.channel.rounding is not None else "frequency"
 
     # --- one answer --------------------------------------------------------------------------------
     @property
@@ -138,11 +138,11 @@ class Mechanism:
         public = self._public(source)
         return id_bytes(public) + codec.encode(self.channel, stages[1].sample(memo, source, public))
 
-    def payload(self, code: int, coins: Coins, public: Words = NO_WORDS) -> bytes:
+    def payload(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> bytes:
         """What leaves the device beside the id."""
         return codec.encode(self.channel, self.channel.sample(code, coins, public))
 
-    def draw(self, code: int, coins: Coins) -> tuple[Words, int]:
+    def draw(self, code: Any, coins: Coins) -> tuple[Words, int]:
         """Public words and report of one participant of a batch, from the words a batch gives to it."""
         coins.begin(self.words)
         public = self._public(coins) if self.channel.publics else NO_WORDS
@@ -211,16 +211,56 @@ class Mechanism:
 
     def estimate(self, tally: Any) -> Any:
         """What the crowd said: unbiased, with intervals."""
-        return late.load("estimate.frequency:estimate")(self, tally)
+        return late.load(f"estimate.{self.question}:estimate")(self, tally)
 
     def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
         """The shares of largest likelihood, from a tally of outputs or from reports, with the unbiased intervals."""
         decode = late.load("estimate.likelihood:decode")
         return decode(self, data, method=method, tolerance=tolerance, max_iterations=max_iterations)
 
-    def variance(self, shares: Any, n: int, *, target: str = "population") -> Any:
-        """The exact variance of each estimated share, were the true shares these."""
-        return late.load("estimate.frequency:predicted_variance")(self, shares, n, target=target)
+    def variance(self, truth: Any, n: int = 1, *, target: str = "population") -> Any:
+        """The exact variance of an estimate from n reports, were this the truth.
+
+        For frequencies the truth are the shares of all codes, and each share has a variance. For a mean it is a number
+        that all participants hold, or an array of such numbers.
+        """
+        return late.load(f"estimate.{self.question}:predicted_variance")(self, truth, n, target=target)
+
+    def worst_case_variance(self) -> float:
+        """The largest variance of one report read as a number, over every answer of the domain."""
+        found: float = late.load("estimate.moments:worst_case_variance")(self)
+        return found
+
+    def average_variance(self, prior: Any) -> float:
+        """The variance of one report read as a number, averaged over what is believed of the answers."""
+        found: float = late.load("estimate.moments:average_variance")(self, prior)
+        return found
+
+
+def check_fits(domain: Domain, channel: Channel) -> None:
+    """Every answer has a code that the channel takes: one without would be answered differently, and silence tells."""
+    if isinstance(channel, Each) and isinstance(domain, Record):
+        if len(domain.fields) != len(channel.channels):
+            raise MismatchError(
+                f"A record of {len(domain.fields)} fields does not fit {len(channel.channels)} channels side by side."
+            )
+        for (_, field), part in zip(domain.fields, channel.channels, strict=True):
+            check_fits(field, part)
+        return
+    rounding = channel.rounding
+    if rounding is not None:
+        if domain.numbers is None or domain.numbers[:2] != (Fraction(rounding.low), Fraction(rounding.high)):
+            raise MismatchError(
+                f"A channel that rounds numbers from {decimal_text(rounding.low)} to {decimal_text(rounding.high)} does"
+                f" not fit this domain of kind {domain.kind}."
+            )
+    elif domain.size != channel.inputs or not channel.takes_every_code:
+        codes = "a continuum of" if domain.size is None else count_text(domain.size)
+        taken = "" if channel.takes_every_code else "not all of "
+        raise MismatchError(
+            f"A domain of {codes} codes does not fit a {channel.kind} channel, which takes"
+            f" {taken}{count_text(channel.inputs)} codes."
+        )
 
 
 def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = "") -> list[str]:

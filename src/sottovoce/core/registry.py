@@ -10,8 +10,9 @@ from sottovoce.core import late
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import reject
 
-BUILDERS = {
+FREQUENCIES = {
     "grr": "mechanisms.frequency.grr:build",
     "subset": "mechanisms.frequency.subset:build",
     "sue": "mechanisms.frequency.sue:build",
@@ -25,6 +26,18 @@ BUILDERS = {
     "flh": "mechanisms.frequency.flh:build",
     "hrr": "mechanisms.frequency.hrr:build",
 }
+MEANS = {
+    "bernoulli": "mechanisms.mean.bernoulli:build",
+    "nprr": "mechanisms.mean.nprr:build",
+    "three-output": "mechanisms.mean.three_output:build",
+    "laplace": "mechanisms.mean.laplace:build",
+    "scdf": "mechanisms.mean.scdf:build",
+    "staircase": "mechanisms.mean.staircase:build",
+    "piecewise": "mechanisms.mean.piecewise:build",
+    "pm-sub": "mechanisms.mean.pm_sub:build",
+    "hybrid": "mechanisms.mean.hybrid:build",
+}
+BUILDERS = {**FREQUENCIES, **MEANS}
 ALIASES = {
     "k-rr": "grr",
     "direct-encoding": "grr",
@@ -34,12 +47,20 @@ ALIASES = {
     "hadamard-mechanism": "hrr",
     "binary-local-hashing": "blh",
     "fast-local-hashing": "flh",
+    "duchi": "bernoulli",
+    "harmony": "bernoulli",
+    "1bit-mean": "bernoulli",
+    "pm": "piecewise",
+    "three-outputs": "three-output",
 }
 
 
-def names() -> list[str]:
-    """Every registered mechanism."""
-    return list(BUILDERS)
+def names(question: str | None = None) -> list[str]:
+    """Every registered mechanism, or those for one question: "frequency" or "mean"."""
+    questions = {None: BUILDERS, "frequency": FREQUENCIES, "mean": MEANS}
+    if question not in questions:
+        raise reject("question", "names", "'frequency' or 'mean'", question)
+    return list(questions[question])
 
 
 def builder(name: str) -> Callable[..., Mechanism]:

@@ -2,16 +2,21 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sottovoce.core.channel.base import Channel, Contrast, Rates, channel_from_spec
+from sottovoce.core.channel.base import Channel, Contrast, Rates, Scale, channel_from_spec
 from sottovoce.core.late import load
 
 if TYPE_CHECKING:
     from sottovoce.core.channel.bits import Bits
     from sottovoce.core.channel.block import Block, HadamardSets
     from sottovoce.core.channel.compose import Chain, Then
+    from sottovoce.core.channel.each import Each
+    from sottovoce.core.channel.mix import Mix
+    from sottovoce.core.channel.noise import Noise
     from sottovoce.core.channel.public import HashMap, PoolMap, Public
+    from sottovoce.core.channel.rounding import Rounding
     from sottovoce.core.channel.subset import Subset
     from sottovoce.core.channel.table import Table
+    from sottovoce.core.channel.window import Window
 
 _HOMES = {
     "Bits": "bits",
@@ -19,11 +24,16 @@ _HOMES = {
     "HadamardSets": "block",
     "Chain": "compose",
     "Then": "compose",
+    "Each": "each",
+    "Mix": "mix",
+    "Noise": "noise",
     "HashMap": "public",
     "PoolMap": "public",
     "Public": "public",
+    "Rounding": "rounding",
     "Subset": "subset",
     "Table": "table",
+    "Window": "window",
 }
 
 __all__ = [
@@ -32,14 +42,20 @@ __all__ = [
     "Chain",
     "Channel",
     "Contrast",
+    "Each",
     "HadamardSets",
     "HashMap",
+    "Mix",
+    "Noise",
     "PoolMap",
     "Public",
     "Rates",
+    "Rounding",
+    "Scale",
     "Subset",
     "Table",
     "Then",
+    "Window",
     "channel_from_spec",
 ]
 

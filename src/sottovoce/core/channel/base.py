@@ -8,9 +8,9 @@ ships; everything else here is proven equal to it by enumeration (`sottovoce.cor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
@@ -19,6 +19,9 @@ from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import Spec
 
+if TYPE_CHECKING:
+    from sottovoce.core.channel.rounding import Rounding
+
 Words = tuple[int, int]  # the two public words of a report: its id
 NO_WORDS: Words = (0, 0)
 
@@ -26,10 +29,15 @@ NODES = {
     "bits": "core.channel.bits:Bits",
     "block": "core.channel.block:Block",
     "chain": "core.channel.compose:Chain",
+    "each": "core.channel.each:Each",
+    "mix": "core.channel.mix:Mix",
+    "noise": "core.channel.noise:Noise",
     "public": "core.channel.public:Public",
+    "rounding": "core.channel.rounding:Rounding",
     "subset": "core.channel.subset:Subset",
     "table": "core.channel.table:Table",
     "then": "core.channel.compose:Then",
+    "window": "core.channel.window:Window",
 }
 
 
@@ -57,6 +65,21 @@ class Contrast(NamedTuple):
         return 2 * self.plus_own - self.hit_own
 
 
+class Scale(NamedTuple):
+    """How a report is read as a number: from the output `first` on, a report y speaks for (y - origin) / slope.
+
+    The mean of what is read is the code itself, so that the mean of many is an unbiased estimate.
+    """
+
+    first: int
+    origin: Fraction
+    slope: Fraction
+
+    def read(self, report: int) -> Fraction:
+        """The number that a report speaks for."""
+        return (report - self.origin) / self.slope
+
+
 class Channel(ABC):
     """The conditional law of a report given a code. Subclasses are frozen dataclasses."""
 
@@ -69,7 +92,7 @@ class Channel(ABC):
     def inputs(self) -> int:
         """How many codes there are."""
 
-    def codes(self) -> Iterable[int]:
+    def codes(self) -> Iterable[Any]:
         """Every code."""
         return range(self.inputs)
 
@@ -84,12 +107,17 @@ class Channel(ABC):
         return None
 
     @property
+    def rounding(self) -> Rounding | None:
+        """The grid to which a number is rounded first; None where codes are indices rather than numbers."""
+        return None
+
+    @property
     @abstractmethod
     def words(self) -> int:
         """How many words the sampler owns."""
 
     @abstractmethod
-    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
         """One report. `coins` stand at the start of the span of this node."""
 
     # --- the alphabet ------------------------------------------------------------------------------
@@ -141,7 +169,7 @@ class Channel(ABC):
         """The largest likelihood ratio between two codes, over all reports."""
 
     @abstractmethod
-    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         """The probability of a report given the code and the public words."""
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
@@ -161,6 +189,24 @@ class Channel(ABC):
         """How often a report supports two given codes at once: one of them its own; neither of them."""
         return None
 
+    # --- reports as numbers ------------------------------------------------------------------------
+    def scales(self) -> tuple[Scale, ...] | None:
+        """How reports are read as codes, for one stretch of outputs after another; None where they are not."""
+        return None
+
+    def moments(self, code: Any) -> tuple[Fraction, Fraction]:
+        """Mean and mean square of the code read from one report, exactly: here by summing up the whole law."""
+        scales, outputs = self.scales(), self.outputs
+        if scales is None or outputs is None:
+            raise TypeError(f"The reports of a {self.kind} channel are not read as numbers.")
+        first = second = Fraction(0)
+        for report, read in enumerate(readings(scales, outputs)):
+            if self.contains(report):
+                weight = self.likelihood(report, code)
+                first += weight * read
+                second += weight * read**2
+        return first, second
+
     # --- proofs and plain data ---------------------------------------------------------------------
     @abstractmethod
     def miniatures(self) -> tuple[Channel, ...]:
@@ -178,6 +224,13 @@ class Channel(ABC):
     def spec(self) -> Spec:
         """The node in plain data."""
         return {"node": self.kind, **self.fields()}
+
+
+def readings(scales: tuple[Scale, ...], outputs: int) -> Iterator[Fraction]:
+    """What each output speaks for."""
+    ends = [*(scale.first for scale in scales[1:]), outputs]
+    for scale, end in zip(scales, ends, strict=True):
+        yield from map(scale.read, range(scale.first, end))
 
 
 def channel_from_spec(spec: object) -> Channel:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Scale, Words, channel_from_spec
 from sottovoce.core.channel.bits import Bits, bits_ratio
+from sottovoce.core.channel.rounding import Rounding
 from sottovoce.core.channel.table import Table
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
@@ -52,10 +53,14 @@ class _Composed(Channel):
         return self.first.takes_every_code
 
     @property
+    def rounding(self) -> Rounding | None:
+        return self.first.rounding
+
+    @property
     def words(self) -> int:
         return self.first.words + self.second.words
 
-    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
         return self.second.sample(self.first.sample(code, coins), coins, public)
 
     @property
@@ -84,12 +89,16 @@ class _Composed(Channel):
     def contains(self, report: int) -> bool:
         return self.second.contains(report)
 
-    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
-        between = filter(self.first.contains, range(self.second.inputs))  # a likelihood is defined on reports only
-        if self._terms > MAX_CELLS:
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        if isinstance(self.first, Rounding):
+            point = int((code - Fraction(self.first.low)) / self.first.step)
+            between: Iterable[int] = range(point, min(point + 2, self.second.inputs))
+        elif self._terms > MAX_CELLS:
             raise TooLargeError(
                 f"The law of this {self.kind} channel sums over {count_text(self._terms)} products for each report."
             )
+        else:
+            between = filter(self.first.contains, range(self.second.inputs))  # a likelihood is defined on reports only
         return sum(
             (self.first.likelihood(m, code) * self.second.likelihood(report, m, public) for m in between),
             Fraction(0),
@@ -160,9 +169,33 @@ class Then(_Composed):
 
     def ratio(self) -> Fraction:
         """That of the second where the first can reach every code for sure, else of the product."""
-        if isinstance(self.first, Table) and self.first.reaches_every_output():
+        if isinstance(self.first, Rounding) or (isinstance(self.first, Table) and self.first.reaches_every_output()):
             return self.second.ratio()
         return self._ratio_by_entry()
+
+    def scales(self) -> tuple[Scale, ...] | None:
+        """After a rounding, in the numbers that were rounded instead of steps of their grid."""
+        scales = self.second.scales() if isinstance(self.first, Rounding) else None
+        if scales is None or not isinstance(self.first, Rounding):
+            return None
+        low, step = Fraction(self.first.low), self.first.step
+        return tuple(Scale(first, origin - slope * low / step, slope / step) for first, origin, slope in scales)
+
+    def moments(self, code: Any) -> tuple[Fraction, Fraction]:
+        if not isinstance(self.first, Rounding):
+            return Channel.moments(self, code)
+        low, step = Fraction(self.first.low), self.first.step
+        point = min(int((code - low) / step), self.first.steps)
+        weights = [(near, self.first.likelihood(near, code)) for near in (point, point + 1)]
+        each = [(weight, self.second.moments(near)) for near, weight in weights if weight]
+        first, second = (sum((weight * moment[p] for weight, moment in each), Fraction(0)) for p in (0, 1))
+        return low + step * first, low**2 + 2 * low * step * first + step**2 * second
+
+    def resized(self, top: int) -> Channel:
+        """The same after a rounding of 0, ..., top."""
+        if not isinstance(self.first, Rounding):
+            raise TypeError("Only a rounding has a range.")
+        return type(self)(Rounding(0, top, self.first.steps), self.second)
 
     def miniatures(self) -> tuple[Channel, ...]:
         return tuple(

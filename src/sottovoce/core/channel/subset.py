@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import comb
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Scale, Words, check_informative, check_units
 from sottovoce.core.coins import Coins
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, floor_unit, units
@@ -93,6 +93,23 @@ class Subset(Channel):
         kept = Fraction((w - 1) * (w - 2), (k - 1) * (k - 2))
         dropped = Fraction(w * (w - 1), (k - 1) * (k - 2))
         return with_own, keep * kept + (1 - keep) * dropped
+
+    def scales(self) -> tuple[Scale, ...] | None:
+        """Of single indices, whose mean is linear in the code."""
+        if self.w > 1:
+            return None
+        own, other = self.rates()
+        return (Scale(0, other * Fraction(self.k * (self.k - 1), 2), own - other),)
+
+    def moments(self, code: int) -> tuple[Fraction, Fraction]:
+        scales = self.scales()
+        if scales is None:
+            return Channel.moments(self, code)
+        ((_, origin, slope),) = scales
+        own, other = self.rates()
+        first = origin + (own - other) * code
+        second = other * Fraction((self.k - 1) * self.k * (2 * self.k - 1), 6) + (own - other) * code**2
+        return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
 
     def miniatures(self) -> tuple[Channel, ...]:
         sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.params import check_integer
@@ -74,6 +74,22 @@ class Table(Channel):
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
         return units(self.rows[code][report])
+
+    def scales(self) -> tuple[Scale, ...] | None:
+        """Where the mean report rises by exactly the same from each row to the next."""
+        means = [Fraction(sum(y * weight for y, weight in enumerate(row)), UNIT) for row in self.rows]
+        slopes = {later - earlier for earlier, later in pairwise(means)}
+        if len(slopes) != 1 or slopes == {0}:
+            return None
+        return (Scale(0, means[0], slopes.pop()),)
+
+    def moments(self, code: int) -> tuple[Fraction, Fraction]:
+        scales = self.scales()
+        if scales is None:
+            return Channel.moments(self, code)
+        ((_, origin, slope),) = scales
+        first, second = (Fraction(sum(y**p * weight for y, weight in enumerate(self.rows[code])), UNIT) for p in (1, 2))
+        return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
 
     def miniatures(self) -> tuple[Channel, ...]:
         return (self,)

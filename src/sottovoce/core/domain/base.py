@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.errors import DomainError, SpecError
 from sottovoce.core.late import load
@@ -24,6 +25,14 @@ KINDS = {
 }
 
 
+class Numbers(NamedTuple):
+    """The codes of a domain of numbers: from `low` to `high`; the number itself is the code plus `origin`."""
+
+    low: Fraction
+    high: Fraction
+    origin: Fraction
+
+
 class Domain(ABC):
     """What a participant may hold. `encode` is total on it and refuses everything else."""
 
@@ -33,6 +42,11 @@ class Domain(ABC):
     @property
     def size(self) -> int | None:
         """How many codes there are, or None where a code is a number on a continuum."""
+        return None
+
+    @property
+    def numbers(self) -> Numbers | None:
+        """The scale of the codes, where answers are numbers that have a mean."""
         return None
 
     @abstractmethod

@@ -12,7 +12,7 @@ from math import isfinite
 from numbers import Rational
 from typing import Any, ClassVar
 
-from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import MAX_DIGITS, check_decimal, check_integer, decimal_text, reject
 from sottovoce.core.specs import MAX_INTEGER, Spec, take
@@ -117,6 +117,10 @@ class Integers(Domain):
     def size(self) -> int:
         return self.high - self.low + 1
 
+    @property
+    def numbers(self) -> Numbers:
+        return Numbers(Fraction(0), Fraction(self.high - self.low), Fraction(self.low))
+
     def encode(self, value: object) -> int:
         number = _whole(value)
         if number is None or not self.low <= number <= self.high:
@@ -153,6 +157,10 @@ class Interval(Domain):
             raise reject("high", self.kind, f"a number above low = {left}", high)
         object.__setattr__(self, "low", left)
         object.__setattr__(self, "high", right)
+
+    @property
+    def numbers(self) -> Numbers:
+        return Numbers(Fraction(self.low), Fraction(self.high), Fraction(0))
 
     def encode(self, value: object) -> Fraction:
         number = exact_number(value)

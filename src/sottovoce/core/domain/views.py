@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any, ClassVar
 
-from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
 from sottovoce.core.domain.plain import Integers, Interval, Record
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
@@ -237,6 +237,11 @@ class Select(Domain):
             total *= domain.size
         return total
 
+    @property
+    def numbers(self) -> Numbers | None:
+        chosen = self._chosen
+        return chosen[0][1].numbers if len(chosen) == 1 else None
+
     def encode(self, value: object) -> Any:
         codes = self.of.encode(value)
         chosen = self._chosen
@@ -281,6 +286,10 @@ class Square(Domain):
         low, high = self.of.low, self.of.high
         ends = [Context(prec=130).multiply(end, end) for end in (low, high)]
         return Interval(Decimal(0) if low < 0 < high else min(ends), max(ends))
+
+    @property
+    def numbers(self) -> Numbers:
+        return self.image.numbers
 
     def encode(self, value: object) -> Fraction:
         return self.of.encode(value) ** 2

@@ -1,0 +1,101 @@
+"""`Each`: independent channels side by side, one for each part of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, product
+from math import prod
+from typing import Any, ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.specs import Spec, take
+
+MAX_PARTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Each(Channel):
+    """A code is a tuple with a code of each channel; the report holds their reports side by side, the first lowest.
+
+    Any two codes of every channel may meet in two answers, so the ratios multiply: budgets add up.
+    """
+
+    kind: ClassVar[str] = "each"
+    channels: tuple[Channel, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "channels", tuple(self.channels))
+        if not 1 <= len(self.channels) <= MAX_PARTS:
+            raise ParameterError(f"Channels side by side are from 1 to {MAX_PARTS}. Got {len(self.channels)}.")
+        if any(channel.publics or channel.stages for channel in self.channels):
+            raise ParameterError("Channels side by side read no public words and keep no memo.")
+
+    @property
+    def inputs(self) -> int:
+        return prod(channel.inputs for channel in self.channels)
+
+    def codes(self) -> Iterable[Any]:
+        return product(*(channel.codes() for channel in self.channels))
+
+    @property
+    def takes_every_code(self) -> bool:
+        return all(channel.takes_every_code for channel in self.channels)
+
+    @property
+    def words(self) -> int:
+        return sum(channel.words for channel in self.channels)
+
+    def shifts(self) -> tuple[int, ...]:
+        """The lowest bit of each channel's report, and the number of all bits."""
+        return tuple(accumulate((channel.payload_bits for channel in self.channels), initial=0))
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        report = 0
+        for part, channel, shift in zip(code, self.channels, self.shifts(), strict=False):
+            report |= channel.sample(part, coins) << shift
+        return report
+
+    @property
+    def payload_bits(self) -> int:
+        return self.shifts()[-1]
+
+    def parts(self, report: int) -> list[int]:
+        """The report of each channel."""
+        return [
+            report >> shift & (1 << channel.payload_bits) - 1
+            for shift, channel in zip(self.shifts(), self.channels, strict=False)
+        ]
+
+    def contains(self, report: int) -> bool:
+        if not 0 <= report < 1 << self.payload_bits:
+            return False
+        return all(channel.contains(part) for channel, part in zip(self.channels, self.parts(report), strict=True))
+
+    def ratio(self) -> Fraction:
+        return prod((channel.ratio() for channel in self.channels), start=Fraction(1))
+
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        each = zip(self.channels, self.parts(report), code, strict=True)
+        return prod((channel.likelihood(part, own) for channel, part, own in each), start=Fraction(1))
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        """Small instances of the first one or two channels."""
+        return tuple(
+            type(self)(small)
+            for count in (1, 2)
+            for small in zip(*(channel.miniatures()[:2] for channel in self.channels[:count]), strict=False)
+        )
+
+    def fields(self) -> Spec:
+        return {"channels": [channel.spec() for channel in self.channels]}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Each:
+        (channels,) = take(fields, cls.kind, ("channels",))
+        if not isinstance(channels, list):
+            raise SpecError(f"The channels side by side are a list. Got {channels!r:.80}.")
+        return cls(tuple(map(channel_from_spec, channels)))

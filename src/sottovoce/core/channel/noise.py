@@ -1,0 +1,173 @@
+"""`Noise`: the code plus two-sided noise whose likelihood falls by e**epsilon over the length of the range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, chain, pairwise
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.core.rational import UNIT
+from sottovoce.core.specs import Spec, integer, integers, take
+
+MAX_OUTPUTS = 1 << 24
+_HALF = UNIT // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Noise(Channel):
+    """Codes 0, ..., steps plus noise of a magnitude m with a fair sign: m or -1 - m, so that zero is not counted twice.
+
+    Magnitudes come in bands: `bands` holds their weights, `first` the weights within band 0 and `cycle` those within
+    each later one, which is `steps` long, as long as the range of the codes. All lists sum to 2**53. The last band
+    stands for everything beyond: the sum is clamped to a public range in which every code reaches every output, and a
+    magnitude of the last band always ends on its border. So no tail is ever rounded to weight zero.
+    """
+
+    kind: ClassVar[str] = "noise"
+    steps: int
+    first: tuple[int, ...]
+    cycle: tuple[int, ...]
+    bands: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", check_integer("steps", self.kind, self.steps, 1, MAX_OUTPUTS))
+        for name in ("first", "cycle", "bands"):
+            weights = tuple(check_integer(name, self.kind, weight, 1, UNIT) for weight in getattr(self, name))
+            if sum(weights) != UNIT:
+                raise ParameterError(f"The {name!r} weights of a noise channel must sum to 2**53.")
+            object.__setattr__(self, name, weights)
+        if len(self.cycle) != self.steps or len(self.first) > self.steps or len(self.bands) < 3:
+            raise ParameterError(
+                "In a noise channel the first band is at most as long as the range, each later one exactly as long, and"
+                " there are at least three."
+            )
+        check_integer("outputs", self.kind, self.outputs, 2, MAX_OUTPUTS)
+        if any(later > earlier for earlier, later in pairwise(_magnitudes(self))):
+            raise ParameterError("In a noise channel a larger magnitude must not be likelier than a smaller one.")
+
+    @property
+    def inputs(self) -> int:
+        return self.steps + 1
+
+    @property
+    def limit(self) -> int:
+        """How far beyond the codes the reports reach: a magnitude of the last band is beyond that for every code."""
+        return len(self.first) + (len(self.bands) - 3) * self.steps
+
+    @property
+    def outputs(self) -> int:
+        return self.steps + 2 * self.limit + 2
+
+    @property
+    def words(self) -> int:
+        return 3
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        band = coins.pick(tuple(accumulate(self.bands)))
+        within = coins.pick(tuple(accumulate(self.cycle if band else self.first)))
+        magnitude = len(self.first) + (band - 1) * self.steps + within if band else within
+        noise = magnitude if coins.flip(_HALF) else -1 - magnitude
+        return min(max(code + noise, -self.limit - 1), self.steps + self.limit) + self.limit + 1
+
+    @property
+    def payload_bits(self) -> int:
+        return (self.outputs - 1).bit_length()
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report < self.outputs
+
+    def ratio(self) -> Fraction:
+        """Of a magnitude and the one a whole range beyond, or of the tails at the border.
+
+        Magnitudes never get likelier as they grow, so the worst pair of codes are the two ends.
+        """
+        magnitudes, tails = _magnitudes(self), _tails(self)
+        end = len(magnitudes)
+        worst = Fraction(tails[end - self.steps], tails[end])
+        for magnitude in range(len(self.first)):
+            worst = max(worst, Fraction(magnitudes[magnitude], magnitudes[magnitude + self.steps]))
+        for nearer, farther in pairwise(self.bands[1:-1]):
+            worst = max(worst, Fraction(nearer, farther))
+        return worst
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        noise = report - self.limit - 1 - code
+        magnitude = noise if noise >= 0 else -1 - noise
+        table = _tails(self) if report in (0, self.outputs - 1) else _magnitudes(self)
+        return Fraction(table[magnitude], 2 * UNIT * UNIT)
+
+    def scales(self) -> tuple[Scale, ...]:
+        """The noise has mean -1/2, apart from what is clamped, which `moments` takes into account."""
+        return (Scale(0, self.limit + Fraction(1, 2), Fraction(1)),)
+
+    def moments(self, code: int) -> tuple[Fraction, Fraction]:
+        # Read as a number, a magnitude m is m + 1/2 to either side; upwards it is clamped at the distance of the
+        # border. Sums up to there, and the tail beyond, are known for every distance.
+        first = second = Fraction(0)
+        for side, distance in ((1, self.steps + self.limit - code), (-1, self.limit + code)):
+            odd, square = _sums(self)[distance]  # sums of (2m + 1) weight and of its square, below the distance
+            border = 2 * distance + 1
+            tail = _tails(self)[distance]
+            first += side * Fraction(odd + border * tail, 4 * UNIT * UNIT)
+            second += Fraction(square + border**2 * tail, 8 * UNIT * UNIT) + Fraction(
+                side * code * (odd + border * tail), 2 * UNIT * UNIT
+            )
+        return code + first, second + code**2
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        """Fewer steps and bands, where magnitudes then still do not get likelier."""
+        found = []
+        for steps, bands in ((1, 4), (2, 4), (3, 3), (4, 5)):
+            shorter = max(1, steps * len(self.first) // self.steps)
+            try:
+                first, cycle = _coarse(self.first, shorter), _coarse(self.cycle, steps)
+                found.append(type(self)(steps, first, cycle, (*self.bands[: bands - 1], sum(self.bands[bands - 1 :]))))
+            except ParameterError:
+                continue
+        return tuple(found)
+
+    def fields(self) -> Spec:
+        lists = {name: list(getattr(self, name)) for name in ("first", "cycle", "bands")}
+        return {"steps": self.steps, **lists}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Noise:
+        steps, *lists = take(fields, cls.kind, ("steps", "first", "cycle", "bands"))
+        weights = (integers(w, cls.kind, n) for w, n in zip(lists, ("first", "cycle", "bands"), strict=True))
+        return cls(integer(steps, cls.kind, "steps"), *weights)
+
+
+@lru_cache(maxsize=8)
+def _magnitudes(channel: Noise) -> tuple[int, ...]:
+    """The weight of each magnitude before the last band, in units of 2**-106."""
+    bands = [[channel.bands[0] * weight for weight in channel.first]]
+    bands += [[band * weight for weight in channel.cycle] for band in channel.bands[1:-1]]
+    return tuple(chain.from_iterable(bands))
+
+
+@lru_cache(maxsize=8)
+def _tails(channel: Noise) -> tuple[int, ...]:
+    """The weight of each magnitude and all larger ones; the last entry is that of the last band."""
+    return tuple(accumulate(reversed(_magnitudes(channel)), initial=channel.bands[-1] * UNIT))[::-1]
+
+
+@lru_cache(maxsize=8)
+def _sums(channel: Noise) -> tuple[tuple[int, int], ...]:
+    """For each distance the sums of (2m + 1) weight and (2m + 1)**2 weight over the magnitudes below it."""
+    odd = accumulate(((2 * m + 1) * weight for m, weight in enumerate(_magnitudes(channel))), initial=0)
+    square = accumulate(((2 * m + 1) ** 2 * weight for m, weight in enumerate(_magnitudes(channel))), initial=0)
+    return tuple(zip(odd, square, strict=True))
+
+
+def _coarse(weights: tuple[int, ...], length: int) -> tuple[int, ...]:
+    """So many of the weights, evenly taken, and enlarged to the same sum."""
+    taken = [weights[place * len(weights) // length] for place in range(length)]
+    total = sum(taken)
+    later = [weight * UNIT // total for weight in taken[1:]]
+    return (UNIT - sum(later), *later)

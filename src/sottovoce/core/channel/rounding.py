@@ -1,0 +1,123 @@
+"""`Rounding`: a number to one of the two grid points beside it, so that its mean is the number itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, overload
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import PrivacyError
+from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
+from sottovoce.core.rational import FINE
+from sottovoce.core.specs import Spec, integer, take, text
+
+PLACES = 32  # binary places to which a number is read, in steps of the grid
+MAX_STEPS = 1 << 31  # so that a position fits into 64 bits
+_STEP = 1 << PLACES
+
+
+class _Grid(Sequence[Fraction]):
+    """The points of a grid, computed when asked for."""
+
+    def __init__(self, low: Fraction, step: Fraction, points: int) -> None:
+        self._low, self._step, self._points = low, step, points
+
+    def __len__(self) -> int:
+        return self._points
+
+    @overload
+    def __getitem__(self, place: int) -> Fraction: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Fraction]: ...
+    def __getitem__(self, place: int | slice) -> Fraction | Sequence[Fraction]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(self._points))]
+        return self._low + self._step * range(self._points)[place]
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding(Channel):
+    """A number in [low, high] becomes j or j + 1, where it lies between the grid points j and j + 1 of 0, ..., steps.
+
+    A number is first read to 2**-32 of a step (to the nearest, ties to even), which costs a bias of at most 2**-33 of a
+    step; from there on the probability of going up is exactly its distance from the lower point.
+    """
+
+    kind: ClassVar[str] = "rounding"
+    low: Decimal
+    high: Decimal
+    steps: int
+
+    def __init__(self, low: Any, high: Any, steps: int) -> None:
+        left, right = check_decimal("low", self.kind, low), check_decimal("high", self.kind, high)
+        if not left < right:
+            raise reject("high", self.kind, f"a number above low = {left}", high)
+        object.__setattr__(self, "low", left)
+        object.__setattr__(self, "high", right)
+        object.__setattr__(self, "steps", check_integer("steps", self.kind, steps, 1, MAX_STEPS))
+
+    @property
+    def rounding(self) -> Rounding:
+        return self
+
+    @property
+    def step(self) -> Fraction:
+        """The distance of two grid points."""
+        return (Fraction(self.high) - Fraction(self.low)) / self.steps
+
+    @property
+    def inputs(self) -> int:
+        return self.steps + 1
+
+    def codes(self) -> Iterable[Any]:
+        """The grid points: every other number is a mixture of two of them."""
+        return _Grid(Fraction(self.low), self.step, self.steps + 1)
+
+    def position(self, number: Fraction | int) -> int:
+        """Where a number lies, in units of 2**-32 steps."""
+        return round((number - Fraction(self.low)) / self.step * _STEP)
+
+    def number(self, position: int) -> Fraction:
+        """The number at a position."""
+        return Fraction(self.low) + self.step * Fraction(position, _STEP)
+
+    @property
+    def words(self) -> int:
+        return 1
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        point, rest = divmod(self.position(code), _STEP)
+        return point + coins.flip(rest << (FINE - PLACES))
+
+    @property
+    def payload_bits(self) -> int:
+        return self.steps.bit_length()
+
+    @property
+    def outputs(self) -> int:
+        return self.steps + 1
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report <= self.steps
+
+    def ratio(self) -> Fraction:
+        raise PrivacyError("Rounding alone gives no privacy: the ratio is infinite.")
+
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        return max(Fraction(0), 1 - abs(Fraction(self.position(code), _STEP) - report))
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        return tuple(type(self)(self.low, self.high, steps) for steps in (1, 2, 3, 4, 6) if steps <= self.steps)
+
+    def fields(self) -> Spec:
+        return {"low": decimal_text(self.low), "high": decimal_text(self.high), "steps": self.steps}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Rounding:
+        low, high, steps = take(fields, cls.kind, ("low", "high", "steps"))
+        ends = text(low, cls.kind, "low"), text(high, cls.kind, "high")
+        return cls(*ends, steps=integer(steps, cls.kind, "steps"))

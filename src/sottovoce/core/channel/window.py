@@ -1,0 +1,110 @@
+"""`Window`: outputs near the code are likely, all others less so; the mean report is exactly linear in the code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words, check_informative, check_units
+from sottovoce.core.coins import Coins
+from sottovoce.core.params import check_integer
+from sottovoce.core.rational import UNIT, floor_unit, units
+from sottovoce.core.specs import Spec, integer, take
+
+MAX_OUTPUTS = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Channel):
+    """With probability `inside` uniform over the `width` outputs from stride * code on, else uniform over the rest."""
+
+    kind: ClassVar[str] = "window"
+    k: int
+    stride: int
+    width: int
+    inside: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, MAX_OUTPUTS))
+        object.__setattr__(self, "stride", check_integer("stride", self.kind, self.stride, 1, MAX_OUTPUTS))
+        object.__setattr__(self, "width", check_integer("width", self.kind, self.width, 1, MAX_OUTPUTS))
+        object.__setattr__(self, "inside", check_units("inside", self.kind, self.inside))
+        check_integer("outputs", self.kind, self.outputs, 2, MAX_OUTPUTS)
+        check_informative(self.kind, units(self.inside), Fraction(self.width, self.outputs))
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def outputs(self) -> int:
+        return (self.k - 1) * self.stride + self.width
+
+    @property
+    def words(self) -> int:
+        return 2
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        start = self.stride * code
+        if coins.flip(self.inside):
+            return start + coins.below(self.width)
+        rest = coins.below(self.outputs - self.width)
+        return rest if rest < start else rest + self.width
+
+    @property
+    def payload_bits(self) -> int:
+        return (self.outputs - 1).bit_length()
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report < self.outputs
+
+    def ratio(self) -> Fraction:
+        """inside (outputs - width) / ((1 - inside) width): the windows of two codes differ, so some output tells."""
+        return Fraction(self.inside * (self.outputs - self.width), (UNIT - self.inside) * self.width)
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        if 0 <= report - self.stride * code < self.width:
+            return units(self.inside) / self.width
+        return units(UNIT - self.inside) / (self.outputs - self.width)
+
+    def scales(self) -> tuple[Scale, ...]:
+        inside, rest = units(self.inside), self.outputs - self.width
+        # Mean of the window's outputs: start + (width - 1) / 2; of the others: what is left of the sum of all.
+        slope = self.stride * (inside - (1 - inside) * self.width / rest)
+        others = Fraction(self.outputs * (self.outputs - 1) - self.width * (self.width - 1), 2 * rest)
+        return (Scale(0, inside * Fraction(self.width - 1, 2) + (1 - inside) * others, slope),)
+
+    def moments(self, code: int) -> tuple[Fraction, Fraction]:
+        ((_, origin, slope),) = self.scales()
+        start, inside = self.stride * code, units(self.inside)
+        window = [_powers(start + self.width, p) - _powers(start, p) for p in (1, 2)]
+        everything = [_powers(self.outputs, p) for p in (1, 2)]
+        first, second = (
+            inside * w / self.width + (1 - inside) * Fraction(all_ - w, self.outputs - self.width)
+            for w, all_ in zip(window, everything, strict=True)
+        )
+        return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        """Fewer codes, and the width in about the same proportion to the way of the window."""
+        ratio, share = self.ratio(), Fraction(self.width, (self.k - 1) * self.stride)
+        found = []
+        for k, stride in ((2, 3), (3, 1), (4, 2), (5, 1), (7, 1)):
+            width = min(24, max(1, round(share * (k - 1) * stride)))
+            outputs = (k - 1) * stride + width
+            found.append(type(self)(k, stride, width, floor_unit(ratio * width / (ratio * width + outputs - width))))
+        return tuple(found)
+
+    def fields(self) -> Spec:
+        return {"k": self.k, "stride": self.stride, "width": self.width, "inside": self.inside}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Window:
+        names = ("k", "stride", "width", "inside")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(fields, cls.kind, names), strict=True)))
+
+
+def _powers(n: int, power: int) -> int:
+    """The sum of the numbers below n, or of their squares."""
+    return n * (n - 1) // 2 if power == 1 else n * (n - 1) * (2 * n - 1) // 6

@@ -1,0 +1,90 @@
+"""What mean mechanisms share: the grid of their domain, windows and noise whose likelihoods keep a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+from math import ceil, log, log2
+
+from sottovoce.core.channel import Noise, Rounding, Subset, Then, Window
+from sottovoce.core.domain import Domain
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.rational import UNIT, floor_unit, odds
+
+_EXACT = Context(prec=400)
+GRID = 1024  # steps of a range: rounding to them costs far less than 1 % of the noise of one answer
+_NARROWEST = 16  # outputs of a window, so that its width is as published within a few percent
+_BIAS = 1e-10  # of the range, that clamped noise may have
+_MOST_BANDS = 1 << 16
+
+
+def scale(owner: str, domain: Domain, steps: int) -> Rounding:
+    """The grid to which the answers of a domain of numbers are rounded."""
+    numbers = domain.numbers if isinstance(domain, Domain) else None
+    if numbers is None:
+        raise ParameterError(f"The 'domain' parameter of {owner} must be a domain of numbers, such as Interval(0, 10).")
+    low, high = (_EXACT.divide(Decimal(end.numerator), Decimal(end.denominator)) for end in numbers[:2])
+    return Rounding(low, high, steps)
+
+
+def power_of_two(least: float) -> int:
+    """The smallest power of two that is not below a number."""
+    return 1 << max(0, ceil(log2(least)))
+
+
+def coin(e: Fraction) -> Subset:
+    """Randomized response on two outcomes with the odds e."""
+    return Subset(2, 1, floor_unit(e / (e + 1)))
+
+
+def window(e: Fraction, narrowing: float) -> Window:
+    """A window as wide as its way divided by `narrowing`, with the likelihood ratio e."""
+    way = power_of_two(max(GRID, _NARROWEST * narrowing))
+    width = max(1, round(way / narrowing))
+    return Window(way + 1, 1, width, floor_unit(e * width / (e * width + way)))
+
+
+def noise(owner: str, budget: Decimal, first: Sequence[int], cycle: Sequence[int]) -> Noise:
+    """Noise with these profiles of its bands, each of which is as much less likely as the budget allows."""
+    e = odds(budget)
+    count = 3 + ceil(log(max(1.0, 1 / float(budget)) / _BIAS) / float(budget))
+    if count > _MOST_BANDS:
+        raise ParameterError(f"The noise of {owner} on a grid needs a larger epsilon: {count} bands are too many.")
+    # Of a magnitude of band 0 and the one a range beyond, in band 1; of those in later bands the profiles are the same.
+    start = len(cycle) - len(first)
+    steepest = max(Fraction(weight, cycle[start + m]) for m, weight in enumerate(first))
+    low, high = 1, UNIT
+    while high - low > 1:  # the largest weight of band 0 that leaves enough for all others
+        middle = (low + high) // 2
+        low, high = (middle, high) if sum(_bands(middle, steepest, e, count, cycle)) <= UNIT else (low, middle)
+    bands = _bands(low, steepest, e, count, cycle)
+    bands[-1] += UNIT - sum(bands)
+    return Noise(len(cycle), tuple(first), tuple(cycle), tuple(bands))
+
+
+def _bands(first: int, steepest: Fraction, e: Fraction, count: int, cycle: Sequence[int]) -> list[int]:
+    """The least weights that may follow that of band 0, each rounded up; the last holds the whole tail.
+
+    A band so unlikely that, rounded up, its first magnitude would be likelier than the last one of the band before is
+    left to the tail.
+    """
+    bands = [first, ceil(first * steepest / e)]
+    while len(bands) < count - 1:
+        following = -(-bands[-1] * e.denominator // e.numerator)
+        if following * cycle[0] > bands[-1] * cycle[-1]:
+            break
+        bands.append(following)
+    return [*bands, ceil(bands[-1] / (e - 1))]
+
+
+def level(length: int) -> list[int]:
+    """Equal weights; what does not divide goes to the first, as magnitudes must not get likelier."""
+    each, rest = divmod(UNIT, length)
+    return [each + 1] * rest + [each] * (length - rest)
+
+
+def staircase(owner: str, domain: Domain, budget: Decimal, share: float, steps: int) -> Then:
+    """Noise in equal steps of the length of the range, with a central one of twice `share` of it."""
+    centre = min(max(1, round(share * steps)), steps)
+    return Then(scale(owner, domain, steps), noise(owner, budget, level(centre), level(steps)))
