@@ -46,6 +46,8 @@ _NAMES = {
     "Option": "study.plan:Option",
     "Plan": "study.plan:Plan",
     "plan_frequency": "study.plan:plan_frequency",
+    "plan_mean": "study.plan_mean:plan_mean",
+    "Prior": "estimate.prior:Prior",
 }  # fmt: skip
 
 __all__ = sorted(_NAMES)

@@ -32,15 +32,22 @@ class Option:
     std_error: float
     bytes_per_report: int
     reason: str
+    variant: str = ""  # of a method that comes in several
+
+    @property
+    def method(self) -> str:
+        """The name of the method, with its variant."""
+        return f"{self.mechanism.name} ({self.variant})" if self.variant else self.mechanism.name
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Options, best first."""
+    """Options, best first; `advice` says in words what follows from them."""
 
     question: str
     participants: int
     options: tuple[Option, ...]
+    advice: str = ""
 
     @property
     def best(self) -> Option:
@@ -52,9 +59,11 @@ class Plan:
         lines = [f"{self.question}, {self.participants:,} participants:"]
         for place, option in enumerate(self.options, 1):
             lines.append(
-                f"{place}. {option.mechanism.name}: standard error {option.std_error:.4g},"
+                f"{place}. {option.method}: standard error {option.std_error:.4g},"
                 f" {option.bytes_per_report} byte{'s' * (option.bytes_per_report > 1)} beside the id; {option.reason}"
             )
+        if self.advice:
+            lines.append(self.advice)
         return "\n".join(lines)
 
     def to_frame(self) -> pd.DataFrame:
@@ -64,7 +73,7 @@ class Plan:
         return pd.DataFrame(
             [
                 {
-                    "method": option.mechanism.name,
+                    "method": option.method,
                     "std_error": option.std_error,
                     "bytes": option.bytes_per_report,
                     "reason": option.reason,
@@ -94,7 +103,7 @@ def plan_frequency(
     size = domain.size
     if size > MAX_CELLS:
         raise ParameterError(f"A tally has at most 2**24 cells; there is no method for {size} categories.")
-    chosen = names() if methods is None else list(methods)
+    chosen = names("frequency") if methods is None else list(methods)
     for name in chosen:
         builder(name)  # refuses a name that is not registered, where a method that does not fit is left out
     truth = np.full(size, 1 / size) if shares is None else np.asarray(shares, float)

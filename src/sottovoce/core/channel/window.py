@@ -93,7 +93,9 @@ class Window(Channel):
         for k, stride in ((2, 3), (3, 1), (4, 2), (5, 1), (7, 1)):
             width = min(24, max(1, round(share * (k - 1) * stride)))
             outputs = (k - 1) * stride + width
-            found.append(type(self)(k, stride, width, floor_unit(ratio * width / (ratio * width + outputs - width))))
+            least = UNIT * width // outputs + 1  # a ratio next to one must not be rounded to one
+            inside = max(least, floor_unit(ratio * width / (ratio * width + outputs - width)))
+            found.append(type(self)(k, stride, width, inside))
         return tuple(found)
 
     def fields(self) -> Spec:

@@ -13,8 +13,9 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.rational import UNIT, floor_unit, odds
 
 _EXACT = Context(prec=400)
-GRID = 1024  # steps of a range: rounding to them costs far less than 1 % of the noise of one answer
-_NARROWEST = 16  # outputs of a window, so that its width is as published within a few percent
+WAYS = tuple(1 << power for power in range(10, 17))  # of a window: steps of a range, to which numbers are rounded
+_NARROWEST = 16  # outputs of a window, so that a uniform choice of them is like one of real numbers
+_MISFIT = 0.004  # of the width of a window
 _BIAS = 1e-10  # of the range, that clamped noise may have
 _MOST_BANDS = 1 << 16
 
@@ -39,9 +40,15 @@ def coin(e: Fraction) -> Subset:
 
 
 def window(e: Fraction, narrowing: float) -> Window:
-    """A window as wide as its way divided by `narrowing`, with the likelihood ratio e."""
-    way = power_of_two(max(GRID, _NARROWEST * narrowing))
-    width = max(1, round(way / narrowing))
+    """A window as wide as its way divided by `narrowing`, with the likelihood ratio e.
+
+    Its way is the coarsest power of two on which that width is nearly whole: powers of two, so that rounding a grid
+    point once more, to the ends of the range, is exact.
+    """
+    for way in WAYS:
+        width = max(1, round(way / narrowing))
+        if width >= _NARROWEST and abs(width * narrowing / way - 1) < _MISFIT:
+            break
     return Window(way + 1, 1, width, floor_unit(e * width / (e * width + way)))
 
 
