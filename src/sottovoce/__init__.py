@@ -38,6 +38,7 @@ _NAMES = {
     "audit": "privacy.audit:audit",
     "Ask": "protocols.ask:Ask",
     "AskEach": "protocols.ask:AskEach",
+    "PersonalMean": "protocols.personal:PersonalMean",
     "Refine": "protocols.refine:Refine",
     "PoorIntervalWarning": "estimate.estimate:PoorIntervalWarning",
     "SeededCoins": "core.coins:SeededCoins",

@@ -35,10 +35,14 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Arms, and the number of reports after which the round may end (None: all who are left)."""
+    """Arms, and the number of reports after which the round may end (None: all who are left).
+
+    Coins put participants into an arm, unless it is `chosen`: then the arms are budgets, and everyone takes their own.
+    """
 
     arms: tuple[Arm, ...]
     quota: int | None = None
+    chosen: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", tuple(self.arms))
@@ -68,6 +72,8 @@ class Round:
 
     def assign(self, coins: Coins) -> int:
         """An arm by data-independent coins: participants do not choose, and values play no part."""
+        if self.chosen:
+            raise ParameterError("In this round participants choose their arm themselves.")
         return self.arm_at(coins.below(self.weight))
 
 

@@ -17,10 +17,13 @@ from sottovoce.fast.words import WordStream
 from sottovoce.protocols.history import current
 
 
-def simulate(protocol: Protocol, answers: Any, *, seed: int | None = None, history: History = ()) -> Estimates:
+def simulate(
+    protocol: Protocol, answers: Any, *, seed: int | None = None, history: History = (), choices: Any = None
+) -> Estimates:
     """Run a protocol: each participant is put into one round and one arm by coins, and answers once.
 
-    With a `history` the protocol goes on after those rounds; `answers` are then the participants who are left.
+    With a `history` the protocol goes on after those rounds; `answers` are then the participants who are left. In a
+    round whose arms are chosen, `choices` holds the place of each participant's arm.
     """
     done = list(history)
     stage = current(protocol, done)
@@ -33,14 +36,14 @@ def simulate(protocol: Protocol, answers: Any, *, seed: int | None = None, histo
                 f" {len(answers)}."
             )
         now, waiting = waiting[:asked], waiting[asked:]
-        done.append(_ask(stage, answers, now, _derived(seed, f"round {len(done) + 1}")))
+        done.append(_ask(stage, answers, now, _derived(seed, f"round {len(done) + 1}"), choices))
         stage = current(protocol, done)
     return stage
 
 
-def play_round(stage: Round, answers: Any, *, seed: int | None = None) -> tuple[Any, ...]:
+def play_round(stage: Round, answers: Any, *, seed: int | None = None, choices: Any = None) -> tuple[Any, ...]:
     """One round in which all of these participants answer: its tallies."""
-    return _ask(stage, answers, np.arange(len(answers)), seed)
+    return _ask(stage, answers, np.arange(len(answers)), seed, choices)
 
 
 def _stream(seed: int | None, words: int = 2) -> WordStream:
@@ -59,8 +62,11 @@ def _order(answers: Any, seed: int | None) -> NDArray[np.int64]:
     return np.argsort(_stream(_derived(seed, "order")).rows(0, len(answers))[:, 0], kind="stable")
 
 
-def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None) -> tuple[Any, ...]:
-    arms = _assign(stage, len(who), _derived(seed, "arms"))
+def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None, choices: Any = None) -> tuple[Any, ...]:
+    if stage.chosen:
+        arms = _chosen(stage, len(answers), choices)[who]
+    else:
+        arms = _assign(stage, len(who), _derived(seed, "arms"))
     tallies = []
     for place, arm in enumerate(stage.arms):
         chosen = who[arms == place]
@@ -68,6 +74,16 @@ def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None) -
         reports = arm.mechanism.privatize(values, seed=_derived(seed, f"arm {place}"))
         tallies.append(arm.mechanism.tally(reports))
     return tuple(tallies)
+
+
+def _chosen(stage: Round, participants: int, choices: Any) -> NDArray[np.int64]:
+    """The arm that each participant takes."""
+    places = np.asarray([] if choices is None else choices)
+    if places.shape != (participants,) or places.dtype.kind not in "iu":
+        raise ParameterError("In a round whose arms are chosen, `choices` holds one place of an arm per participant.")
+    if places.min(initial=0) < 0 or places.max(initial=0) >= len(stage.arms):
+        raise ParameterError(f"A choice is the place of an arm, from 0 to {len(stage.arms) - 1}.")
+    return places.astype(np.int64)
 
 
 def _assign(stage: Round, participants: int, seed: int | None) -> NDArray[np.int64]:

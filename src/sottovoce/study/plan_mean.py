@@ -33,7 +33,7 @@ def plan_mean(
     methods: Sequence[str] | None = None,
     target: str = "population",
 ) -> Plan:
-    """Rank the methods for a mean by their expected standard error; two of epsilon, participants and std_error are given.
+    """Rank the methods for a mean by their expected standard error, given two of epsilon, participants and std_error.
 
     The third is found: the error to expect, the participants needed, or the least epsilon that is enough. A `prior` (a
     `Prior`, or answers of earlier days) says what is believed of the answers: methods are ranked by their average under

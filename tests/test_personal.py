@@ -1,0 +1,92 @@
+"""Budgets chosen by participants: unbiased, more precise than the best single budget, and honest about who chose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.protocols.history import load, save
+from sottovoce.protocols.simulate import play_round
+
+DOMAIN = sv.Interval(0, 10)
+
+
+def crowd(n: int, seed: int, dependent: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    choices = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    answers = rng.uniform(2, 6, n) + (2.0 * choices if dependent else 0)
+    return np.clip(answers, 0, 10), choices
+
+
+def test_the_weights_are_participants_over_variance() -> None:
+    protocol = sv.PersonalMean(DOMAIN, [0.5, 1, 4], method="piecewise")
+    answers, choices = crowd(6000, 1)
+    found = sv.simulate(protocol, answers, seed=1, choices=choices)
+    arms = protocol.start().arms
+    expected = np.bincount(choices) / [arm.mechanism.worst_case_variance() for arm in arms]
+    assert found["mean"].evidence.weights == pytest.approx(expected / expected.sum())
+    assert found["everyone"].evidence.weights == pytest.approx(np.bincount(choices) / 6000)
+    parts = [found[arm.name].value for arm in arms]
+    assert found["mean"].value == pytest.approx(np.dot(found["mean"].evidence.weights, parts))
+    assert found["mean"].std_errors[0] < min(found[arm.name].std_errors[0] for arm in arms)
+    assert found["mean"].n == 6000 and found["mean"].mechanism.epsilon == pytest.approx(4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["bernoulli", "designed"])
+def test_the_interval_of_the_combined_mean_covers(method: str) -> None:
+    """300 runs: a true coverage of 95 % leaves [90, 99] % with probability below 1e-6."""
+    protocol = sv.PersonalMean(DOMAIN, ["0.5", "1", "4"], method=method)
+    hits = {"mean": 0, "everyone": 0}
+    for run in range(300):
+        answers, choices = crowd(3000, run)
+        found = sv.simulate(protocol, answers, seed=run, choices=choices)
+        for name in hits:
+            low, high = found[name].ci(0.95)
+            hits[name] += low[0] <= 4 <= high[0]
+    for count in hits.values():
+        assert 0.88 * 300 <= count <= 299
+
+
+def test_where_the_choice_tells_only_everyone_is_right_and_the_difference_is_seen() -> None:
+    protocol = sv.PersonalMean(DOMAIN, [1, 2, 4], method="piecewise")
+    answers, choices = crowd(40_000, 3, dependent=True)
+    found = sv.simulate(protocol, answers, seed=3, choices=choices)
+    low, high = found["everyone"].ci(1 - 1e-6, target="sample")
+    assert low[0] <= answers.mean() <= high[0]
+    assert found["mean"].evidence.heterogeneity < 1e-6
+    answers, choices = crowd(40_000, 3)
+    assert sv.simulate(protocol, answers, seed=3, choices=choices)["mean"].evidence.heterogeneity > 1e-6
+
+
+def test_a_history_is_saved_and_gone_on_with() -> None:
+    protocol = sv.PersonalMean(DOMAIN, [1, 2])
+    answers, choices = crowd(500, 4)
+    tallies = play_round(protocol.start(), answers, seed=4, choices=choices % 2)
+    again = load(save([tallies]))
+    assert protocol.advance(again)["mean"].value == protocol.advance([tallies])["mean"].value
+
+
+def test_hoeffding_is_wider_and_two_sided() -> None:
+    protocol = sv.PersonalMean(DOMAIN, [1, 2], method="bernoulli")
+    answers, choices = crowd(500, 5)
+    found = sv.simulate(protocol, answers, seed=5, choices=choices % 2)["mean"]
+    low, high = found.ci(0.95, method="hoeffding")
+    left, right = found.ci(0.95)
+    assert low[0] < left[0] < right[0] < high[0]
+    assert (low + high)[0] / 2 == pytest.approx(found.value)
+
+
+def test_bad_input_gets_one_sentence() -> None:
+    protocol = sv.PersonalMean(DOMAIN, [1, 2])
+    with pytest.raises(sv.ParameterError, match="choices"):
+        sv.simulate(protocol, [1.0, 2.0], seed=1)
+    with pytest.raises(sv.ParameterError, match="from 0 to 1"):
+        sv.simulate(protocol, [1.0, 2.0], seed=1, choices=[0, 2])
+    with pytest.raises(sv.ParameterError, match="choose their arm"):
+        protocol.start().assign(sv.SeededCoins(1))
+    with pytest.raises(sv.ParameterError, match="at least one budget"):
+        sv.PersonalMean(DOMAIN, [])
+    with pytest.raises(sv.ParameterError, match="method"):
+        sv.PersonalMean(DOMAIN, [1], method="grr")
