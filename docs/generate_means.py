@@ -50,9 +50,7 @@ def mechanisms(epsilon: str) -> dict[str, sv.Mechanism]:
     for objective in ("balanced", "worst-case"):
         rows[f"designed ({objective})"] = sv.mechanism("designed", RANGE, epsilon=epsilon, objective=objective)
     for name, prior in PRIORS.items():
-        rows[f"designed for {name}"] = sv.mechanism(
-            "designed", RANGE, epsilon=epsilon, objective="prior", prior=prior
-        )
+        rows[f"designed for {name}"] = sv.mechanism("designed", RANGE, epsilon=epsilon, objective="prior", prior=prior)
     return rows
 
 

@@ -13,7 +13,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, check_integer, reject
-from sottovoce.core.registry import builder, names
+from sottovoce.core.registry import ALIASES, builder, names
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.prior import Prior
@@ -44,7 +44,7 @@ def plan_mean(
     if sum(given is None for given in (epsilon, participants, std_error)) != 1:
         raise ParameterError("A plan for a mean takes two of epsilon, participants and std_error, and finds the third.")
     belief = _belief(domain, prior)
-    chosen = names("mean") if methods is None else list(methods)
+    chosen = names("mean") if methods is None else [ALIASES.get(name, name) for name in methods]
     for name in chosen:
         if builder(name) and name not in names("mean"):
             raise reject("methods", "plan_mean", f"names among {', '.join(names('mean'))}", name)
@@ -67,9 +67,10 @@ def _belief(domain: Domain, prior: Any) -> Prior:
     numbers = domain.numbers if isinstance(domain, Domain) else None
     if numbers is None:
         raise reject("domain", "plan_mean", "a domain of numbers, such as Interval(0, 10)", domain)
-    if prior is None:
-        return Prior.uniform(float(numbers.low + numbers.origin), float(numbers.high + numbers.origin))
-    return prior if isinstance(prior, Prior) else Prior.of(prior)
+    low, high = float(numbers.low + numbers.origin), float(numbers.high + numbers.origin)
+    belief = Prior.uniform(low, high) if prior is None else prior if isinstance(prior, Prior) else Prior.of(prior)
+    belief.scaled(low, high)  # refuses values outside the range
+    return belief
 
 
 def _positive(std_error: Any) -> float:
