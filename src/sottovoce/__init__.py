@@ -13,8 +13,8 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Above", "Bins", "Categories", "Domain", "Integers", "Interval", "Level", "Prefix", "Record", "Select",
-            "Square",
+            "Above", "Bins", "Categories", "Domain", "Integers", "Interval", "Level", "Pair", "Prefix", "Record",
+            "Select", "Square",
         )
     },
     **{

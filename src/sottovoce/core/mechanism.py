@@ -13,8 +13,10 @@ from typing import Any
 from sottovoce.core import codec, late
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.each import Each
+from sottovoce.core.channel.keyed import Keyed
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import Record
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.hashing import id_bytes
@@ -24,7 +26,7 @@ from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
 MAX_CELLS = 1 << 24
 MAX_NAME = 100
-STATISTICS = ("outputs", "supports", "seeds")
+STATISTICS = ("outputs", "supports", "seeds", "keyed")
 GUARANTEES = ("pure", "approximate", "utility_optimised", "idealised")
 _KEYS = ("name", "version", "epsilon", "domain", "channel", "statistic", "codec", "guarantee")
 
@@ -34,8 +36,8 @@ class Mechanism:
     """Frozen and complete: `spec()` holds all of it, `from_spec` needs no builder.
 
     `claimed` is the budget that was asked for; `epsilon` is computed from the channel. `statistic` says what a
-    tally counts: each output ("outputs"), for each code the reports that support it ("supports"), or each pair of
-    public function and payload ("seeds").
+    tally counts: each output ("outputs"), for each code the reports that support it ("supports"), each pair of public
+    function and payload ("seeds"), or for each group and inner report the reports that support the group ("keyed").
     """
 
     name: str
@@ -59,6 +61,8 @@ class Mechanism:
         check_fits(self.domain, self.channel)
         if self.statistic == "outputs" and self.channel.outputs is None:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
+        if (self.statistic == "keyed") != isinstance(self.channel, Keyed):
+            raise SpecError("The reports of a keyed channel are counted by group and inner report, and no others are.")
         if self.statistic == "seeds" and (self.channel.seeds is None or self.channel.payloads is None):
             raise SpecError("The public functions of this channel are not numbered, so they cannot be counted apart.")
         if self.statistic == "supports" and None in (self.channel.rates(), self.channel.rates(self.channel.inputs - 1)):
@@ -89,7 +93,9 @@ class Mechanism:
 
     @property
     def question(self) -> str:
-        """What is asked: the "mean" of numbers, or the "frequency" of each code."""
+        """What is asked: the "mean" of numbers, means by "group", or the "frequency" of each code."""
+        if isinstance(self.channel, Keyed):
+            return "group"
         return "mean" if self.channel.rounding is not None else "frequency"
 
     # --- one answer --------------------------------------------------------------------------------
@@ -190,6 +196,8 @@ class Mechanism:
     @property
     def cells(self) -> int:
         """How many integers a tally holds."""
+        if isinstance(self.channel, Keyed):
+            return self.channel.key.inputs * self.channel.inner_outputs
         if self.statistic == "outputs" and self.channel.outputs is not None:
             return self.channel.outputs
         if self.statistic == "seeds" and self.channel.seeds is not None and self.channel.payloads is not None:
@@ -246,6 +254,10 @@ def check_fits(domain: Domain, channel: Channel) -> None:
             )
         for (_, field), part in zip(domain.fields, channel.channels, strict=True):
             check_fits(field, part)
+        return
+    if isinstance(channel, Keyed) and isinstance(domain, Pair):
+        check_fits(domain.group, channel.key)
+        check_fits(domain.value, channel.inner)
         return
     rounding = channel.rounding
     if rounding is not None:

@@ -36,6 +36,7 @@ MEANS = {
     "piecewise": "mechanisms.mean.piecewise:build",
     "pm-sub": "mechanisms.mean.pm_sub:build",
     "hybrid": "mechanisms.mean.hybrid:build",
+    "n-output": "design.few_outputs:build",
     "designed": "design.designed:build",
 }
 BUILDERS = {**FREQUENCIES, **MEANS}

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.block import Block, HadamardSets
     from sottovoce.core.channel.compose import Chain, Then
     from sottovoce.core.channel.each import Each
+    from sottovoce.core.channel.keyed import Keyed
     from sottovoce.core.channel.mix import Mix
     from sottovoce.core.channel.noise import Noise
     from sottovoce.core.channel.public import HashMap, PoolMap, Public
@@ -25,6 +26,7 @@ _HOMES = {
     "Chain": "compose",
     "Then": "compose",
     "Each": "each",
+    "Keyed": "keyed",
     "Mix": "mix",
     "Noise": "noise",
     "HashMap": "public",
@@ -45,6 +47,7 @@ __all__ = [
     "Each",
     "HadamardSets",
     "HashMap",
+    "Keyed",
     "Mix",
     "Noise",
     "PoolMap",

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.errors import ParameterError, SpecError, TooLargeError
 from sottovoce.core.late import load
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 Words = tuple[int, int]  # the two public words of a report: its id
 NO_WORDS: Words = (0, 0)
+MAX_SUMMED = 1 << 18  # entries of a law that are gone through one by one
 
 NODES = {
     "bits": "core.channel.bits:Bits",
     "block": "core.channel.block:Block",
     "chain": "core.channel.compose:Chain",
     "each": "core.channel.each:Each",
+    "keyed": "core.channel.keyed:Keyed",
     "mix": "core.channel.mix:Mix",
     "noise": "core.channel.noise:Noise",
     "public": "core.channel.public:Public",
@@ -171,6 +173,18 @@ class Channel(ABC):
     @abstractmethod
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         """The probability of a report given the code and the public words."""
+
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        """For each output its largest and its smallest likelihood over all codes; zero where none can report it."""
+        if self.outputs is None or self.publics or self.outputs * self.inputs > MAX_SUMMED:
+            raise TooLargeError(
+                f"A {self.kind} channel has no closed form for its extremes, and is too large to go through."
+            )
+        columns = [
+            [self.likelihood(y, code) for code in self.codes()] if self.contains(y) else [Fraction(0)]
+            for y in range(self.outputs)
+        ]
+        return [max(column) for column in columns], [min(column) for column in columns]
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
         """Whether a report speaks for a code."""

@@ -173,6 +173,9 @@ class Then(_Composed):
             return self.second.ratio()
         return self._ratio_by_entry()
 
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        return self.second.extremes() if isinstance(self.first, Rounding) else Channel.extremes(self)
+
     def scales(self) -> tuple[Scale, ...] | None:
         """After a rounding, in the numbers that were rounded instead of steps of their grid."""
         scales = self.second.scales() if isinstance(self.first, Rounding) else None

@@ -86,6 +86,11 @@ class Mix(Channel):
         chosen, inner = self._branch(report)
         return units(self.weights[chosen]) * self.channels[chosen].likelihood(inner, code)
 
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        each = [(units(w), channel.extremes()) for w, channel in zip(self.weights, self.channels, strict=True)]
+        most, least = ([share * p for share, ends in each for p in ends[side]] for side in (0, 1))
+        return most, least
+
     def scales(self) -> tuple[Scale, ...] | None:
         """Each channel is read by its own scale: all of them speak for the same code."""
         found: list[Scale] = []

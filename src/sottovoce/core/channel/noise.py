@@ -102,6 +102,15 @@ class Noise(Channel):
         table = _tails(self) if report in (0, self.outputs - 1) else _magnitudes(self)
         return Fraction(table[magnitude], 2 * UNIT * UNIT)
 
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        """Likeliest from the nearest code, least likely from the farther end."""
+        most, least = [], []
+        for y in range(self.outputs):
+            nearest = min(max(y - self.limit - 1, 0), self.steps)
+            most.append(self.likelihood(y, nearest))
+            least.append(min(self.likelihood(y, 0), self.likelihood(y, self.steps)))
+        return most, least
+
     def scales(self) -> tuple[Scale, ...]:
         """The noise has mean -1/2, apart from what is clamped, which `moments` takes into account."""
         return (Scale(0, self.limit + Fraction(1, 2), Fraction(1)),)

@@ -94,6 +94,12 @@ class Subset(Channel):
         dropped = Fraction(w * (w - 1), (k - 1) * (k - 2))
         return with_own, keep * kept + (1 - keep) * dropped
 
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        if self.w > 1:
+            return Channel.extremes(self)
+        own, other = self.rates()
+        return [own] * self.k, [other] * self.k
+
     def scales(self) -> tuple[Scale, ...] | None:
         """Of single indices, whose mean is linear in the code."""
         if self.w > 1:

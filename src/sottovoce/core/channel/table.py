@@ -75,6 +75,10 @@ class Table(Channel):
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
         return units(self.rows[code][report])
 
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        columns = list(zip(*self.rows, strict=True))
+        return [units(max(column)) for column in columns], [units(min(column)) for column in columns]
+
     def scales(self) -> tuple[Scale, ...] | None:
         """Where the mean report rises by exactly the same from each row to the next."""
         means = [Fraction(sum(y * weight for y, weight in enumerate(row)), UNIT) for row in self.rows]

@@ -68,6 +68,17 @@ class Window(Channel):
             return units(self.inside) / self.width
         return units(UNIT - self.inside) / (self.outputs - self.width)
 
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        inside = units(self.inside) / self.width
+        outside = units(UNIT - self.inside) / (self.outputs - self.width)
+        most, least = [], []
+        for y in range(self.outputs):
+            first, last = max(0, -((self.width - 1 - y) // self.stride)), min(self.k - 1, y // self.stride)
+            windows = max(0, last - first + 1)  # that contain the output
+            most.append(inside if windows else outside)
+            least.append(inside if windows == self.k else outside)
+        return most, least
+
     def scales(self) -> tuple[Scale, ...]:
         inside, rest = units(self.inside), self.outputs - self.width
         # Mean of the window's outputs: start + (width - 1) / 2; of the others: what is left of the sum of all.

@@ -6,6 +6,7 @@ from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.late import load
 
 if TYPE_CHECKING:
+    from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Categories, Integers, Interval, Record
     from sottovoce.core.domain.views import Above, Bins, Level, Prefix, Select, Square
 
@@ -13,6 +14,7 @@ _HOMES = {
     "Categories": "plain",
     "Integers": "plain",
     "Interval": "plain",
+    "Pair": "pair",
     "Record": "plain",
     "Above": "views",
     "Bins": "views",
@@ -30,6 +32,7 @@ __all__ = [
     "Integers",
     "Interval",
     "Level",
+    "Pair",
     "Prefix",
     "Record",
     "Select",

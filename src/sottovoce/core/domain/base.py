@@ -17,6 +17,7 @@ KINDS = {
     "categories": "core.domain.plain:Categories",
     "integers": "core.domain.plain:Integers",
     "interval": "core.domain.plain:Interval",
+    "pair": "core.domain.pair:Pair",
     "level": "core.domain.views:Level",
     "prefix": "core.domain.views:Prefix",
     "record": "core.domain.plain:Record",

@@ -1,0 +1,168 @@
+"""`Keyed`: randomize a group; where the result supports the true one, the value follows, else a neutral draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, product
+from math import ceil
+from typing import Any, ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.bits import Bits
+from sottovoce.core.channel.subset import Subset
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.core.rational import UNIT, units
+from sottovoce.core.specs import Spec, integers, take
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed(Channel):
+    """A code is (group, value). `key` randomizes the group. A report of the key that supports the true group goes with
+    the value through `inner`; any other goes with a draw from `neutral`, weights of the inner outputs that sum to
+    2**53 and know nothing of the value.
+
+    Where key reports are numbered, the report is key * inner outputs + inner; else the inner report lies in the lowest
+    bits.
+    """
+
+    kind: ClassVar[str] = "keyed"
+    key: Channel
+    inner: Channel
+    neutral: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        plain_bits = isinstance(self.key, Bits) and self.key.encoding == "onehot" and not self.key.rates_vary
+        if not isinstance(self.key, Subset) and not plain_bits:
+            raise ParameterError(
+                "The key of a keyed channel is a Subset, or Bits with a bit for each group and two rates."
+            )
+        if self.inner.publics or self.inner.outputs is None:
+            raise ParameterError("The inner channel of a keyed one has numbered outputs and reads no public words.")
+        weights = tuple(check_integer("neutral", self.kind, weight, 0, UNIT) for weight in self.neutral)
+        object.__setattr__(self, "neutral", weights)
+        fits = len(weights) == self.inner.outputs and sum(weights) == UNIT
+        if not fits or any(bool(weight) != self.inner.contains(y) for y, weight in enumerate(weights)):
+            raise ParameterError(
+                "The neutral law has a weight for each inner output, positive where it can be reported, and sums to"
+                " 2**53."
+            )
+
+    @property
+    def inner_outputs(self) -> int:
+        """How many outputs the inner channel has."""
+        return len(self.neutral)
+
+    @property
+    def inputs(self) -> int:
+        return self.key.inputs * self.inner.inputs
+
+    def codes(self) -> Iterable[Any]:
+        return product(self.key.codes(), self.inner.codes())
+
+    @property
+    def words(self) -> int:
+        return self.key.words + self.inner.words + 1
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        group, value = code
+        begin = coins.position
+        key = self.key.sample(group, coins)
+        coins.seek(begin + self.key.words)
+        if self.key.supports(key, group):
+            within = self.inner.sample(value, coins)
+        else:
+            coins.seek(begin + self.words - 1)
+            within = coins.pick(tuple(accumulate(self.neutral)))
+        coins.seek(begin + self.words)
+        return self.join(key, within)
+
+    def join(self, key: int, within: int) -> int:
+        """The report of a key's report and an inner one."""
+        if self.key.outputs is None:
+            return key << self.inner.payload_bits | within
+        return key * self.inner_outputs + within
+
+    def split(self, report: int) -> tuple[int, int]:
+        """The key's report and the inner one."""
+        if self.key.outputs is None:
+            return report >> self.inner.payload_bits, report & (1 << self.inner.payload_bits) - 1
+        return divmod(report, self.inner_outputs)
+
+    @property
+    def outputs(self) -> int | None:
+        return None if self.key.outputs is None else self.key.outputs * self.inner_outputs
+
+    @property
+    def payload_bits(self) -> int:
+        if self.outputs is None:
+            return self.key.payload_bits + self.inner.payload_bits
+        return (self.outputs - 1).bit_length()
+
+    def contains(self, report: int) -> bool:
+        if report < 0:
+            return False
+        key, within = self.split(report)
+        return self.key.contains(key) and self.inner.contains(within)
+
+    def ratio(self) -> Fraction:
+        """Of the inner channel, where both codes are supported; of key and neutral law together, where one is.
+
+        Two reports of the key that both support their code are equally likely, and so are two that do not.
+        """
+        key = self.key.ratio()
+        most, least = self.inner.extremes()
+        worst = self.inner.ratio()
+        for high, low, weight in zip(most, least, self.neutral, strict=True):
+            if weight:
+                worst = max(worst, key * high / units(weight), units(weight) / low / key)
+        return worst
+
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        group, value = code
+        key, within = self.split(report)
+        supported = self.key.supports(key, group)
+        law = self.inner.likelihood(within, value) if supported else units(self.neutral[within])
+        return self.key.likelihood(key, group) * law
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        """Small keys and small inner channels, with a neutral law of the same kind: as the largest likelihoods are."""
+        return tuple(
+            type(self)(key, inner, neutral_law(inner))
+            for key in (self.key, *self.key.miniatures())
+            for inner in (self.inner, *self.inner.miniatures())
+            if key.inputs <= 5 and inner.inputs * self.inner_outputs <= 1 << 11 and (inner.outputs or 0) <= 24
+        )[:6]
+
+    def fields(self) -> Spec:
+        return {"key": self.key.spec(), "inner": self.inner.spec(), "neutral": list(self.neutral)}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Keyed:
+        key, inner, neutral = take(fields, cls.kind, ("key", "inner", "neutral"))
+        return cls(channel_from_spec(key), channel_from_spec(inner), integers(neutral, cls.kind, "neutral"))
+
+
+def spread(inner: Channel) -> Fraction:
+    """S: the sum over all outputs of the largest likelihood, by which the neutral law is normalised."""
+    return sum(inner.extremes()[0], Fraction(0))
+
+
+def neutral_law(inner: Channel) -> tuple[int, ...]:
+    """The law proportional to the largest likelihood of each output: no other has a smaller largest ratio to it.
+
+    Weights are rounded up, so that even the least likely outputs keep that ratio; the largest, which do not feel a unit
+    less, pay for it.
+    """
+    most, _ = inner.extremes()
+    total = sum(most, Fraction(0))
+    weights = [ceil(UNIT * high / total) for high in most]
+    largest = max(weights)
+    payers = [y for y, weight in enumerate(weights) if weight == largest]
+    each, rest = divmod(sum(weights) - UNIT, len(payers))
+    for place, y in enumerate(payers):
+        weights[y] -= each + (place < rest)
+    return tuple(weights)

@@ -1,0 +1,1 @@
+"""Linear programs that build optimal channels."""

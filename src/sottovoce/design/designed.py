@@ -1,0 +1,195 @@
+"""Designed tables: the channel for a mean that a linear program finds best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.channel import Table, Then
+from sottovoce.core.domain import Domain
+from sottovoce.core.errors import ParameterError, SottovoceError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import MAX_EPSILON, check_epsilon, check_integer, reject
+from sottovoce.core.rational import UNIT, odds
+from sottovoce.design.layout import Floats, Layout, wide
+from sottovoce.design.program import BULGE, Program, Solution, worst_variance
+from sottovoce.design.rows import RepairError, Rows, integer_rows, trimmed
+from sottovoce.estimate.prior import Prior
+from sottovoce.mechanisms.mean.common import scale
+
+OBJECTIVES = ("balanced", "worst-case", "prior")
+INPUTS = 33
+# Rounding to few inputs would cost more than the noise of a large budget: from which epsilon on to take how many.
+MORE_INPUTS = ((Decimal(7), 129), (Decimal(5), 65))
+MAX_INPUTS = 257
+LEAST_EPSILON = Decimal("0.001")
+# How far above the optimum the worst case of a balanced table may be.
+PRICE = 1.1
+# What the program leaves of the odds, so that integers can be moved; tried in turn, all below the 1e-6 one may waste.
+SHAVES = (2e-7, 5e-7, 9e-7)
+PLACES = 12  # of a prior's weights: what tells two designs apart
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A designed table and what it costs, in the numbers of the range [-1, 1].
+
+    `value` is the optimum of the program: the largest variance for "worst-case", an average else. For the
+    averages it leaves out `rounding`, the average variance that rounding to the inputs adds. `variances` and `worst`
+    are those of the integer rows that are shipped; `worst` is over every number of the range.
+    """
+
+    objective: str
+    layout: Layout
+    rows: Rows
+    symmetric: bool
+    value: float
+    rounding: float
+    between: bool
+
+    @property
+    def variances(self) -> Floats:
+        """At each input."""
+        gaps = self.layout.y[None, :] - self.layout.x[:, None]
+        return np.asarray((np.array(self.rows, float) / UNIT * gaps**2).sum(axis=1))
+
+    @property
+    def worst(self) -> float:
+        """The largest variance over every number that can be answered, rounding included."""
+        return worst_variance(self.variances, self.layout.step, between=self.between)
+
+
+def build(
+    domain: Domain, *, epsilon: Any, objective: str = "balanced", inputs: Any = None, prior: Prior | None = None
+) -> Mechanism:
+    """The unbiased channel of least variance that a budget allows, found by a linear program.
+
+    Law: a number is rounded, without bias, to one of `inputs` points of its range; point i draws report y with the
+        probability q(y|i) of a table. The table solves: minimise the objective over q and m subject to
+        m_y <= q(y|i) <= e**epsilon m_y, rows that sum to 1, and mean reports that are linear in i. "worst-case" has the
+        least largest variance over every number; "prior" the least average over a belief `prior`; "balanced" the
+        least average over evenly spread numbers whose worst case is within 10 % of the least.
+    Privacy: no column has a ratio above e**epsilon, compared in integers; at most 1e-6 of epsilon is left unused.
+    Estimator: the mean report, mapped by the line that the rows follow exactly; unbiased for any answers.
+    Cost: one byte; the table is part of the specification, 33 rows of 35 to 105 integers (65 rows for epsilon above 5,
+        129 above 7, where rounding to fewer inputs would cost more than the noise). Under "prior" numbers that
+        the prior thinks rare can have a large variance; that costs accuracy, never truth.
+    Reference: the corrected program of Wei et al., "AAA: an adaptive mechanism for locally differentially private mean
+        estimation", VLDB 2024, on one output grid that all inputs share (see decision 010).
+    """
+    budget = check_budget("designed", epsilon)
+    scale("designed", domain, 1)  # refuses a domain without numbers before anything is solved
+    count, between = count_inputs("designed", domain, inputs, budget)
+    if prior is not None and domain.numbers is not None:
+        low, high, origin = domain.numbers
+        prior = _check_prior(prior).scaled(float(low + origin), float(high + origin))
+    found = design(budget, objective=objective, inputs=count, prior=prior, between=between)
+    return Mechanism(
+        "designed", domain, Then(scale("designed", domain, count - 1), Table(found.rows)), budget, "outputs"
+    )
+
+
+def design(
+    epsilon: Any, *, objective: str = "balanced", inputs: int = INPUTS, prior: Prior | None = None, between: bool = True
+) -> Design:
+    """The table of `build` and its cost, for numbers and a prior on [-1, 1].
+
+    Without `between` nobody holds a number between two inputs, so rounding costs nothing.
+    """
+    budget = check_budget("designed", epsilon)
+    check_integer("inputs", "designed", inputs, 2, MAX_INPUTS)
+    if objective not in OBJECTIVES:
+        raise reject("objective", "designed", f"one of {', '.join(OBJECTIVES)}", objective)
+    if (objective == "prior") != (prior is not None):
+        raise ParameterError("The 'prior' parameter of designed goes with objective='prior', and with no other.")
+    if prior is None:
+        weights = uniform(inputs, between=between)
+        rounding = Layout(inputs, 2, Fraction(1)).step ** 2 / 6 if between else 0.0
+    else:
+        weights = _check_prior(prior).rounded(-1, 1, inputs - 1)
+        rounding = max(0.0, float(weights @ Layout(inputs, 2, Fraction(1)).x ** 2) - prior.second_moment)
+    key = None if prior is None else _key(weights)
+    layout, rows, symmetric, value = _solved(budget, objective, inputs, key, between)
+    return Design(objective, layout, rows, symmetric, value, rounding, between)
+
+
+def check_budget(owner: str, epsilon: Any) -> Decimal:
+    """A budget that leaves room for the solver's floats."""
+    budget = check_epsilon(owner, epsilon)
+    if budget < LEAST_EPSILON:
+        raise reject("epsilon", owner, f"a number in [{LEAST_EPSILON}, {MAX_EPSILON}]", epsilon)
+    return budget
+
+
+def count_inputs(owner: str, domain: Domain, inputs: Any, budget: Decimal) -> tuple[int, bool]:
+    """How many points of the range have a row, and whether an answer can lie between two of them."""
+    numbers = domain.numbers
+    whole = domain.size if numbers is not None and domain.size == numbers.high - numbers.low + 1 else None
+    usual = next((count for least, count in MORE_INPUTS if budget > least), INPUTS)
+    count = min(usual, whole or usual) if inputs is None else check_integer("inputs", owner, inputs, 2, MAX_INPUTS)
+    return count, count != whole
+
+
+def uniform(inputs: int, *, between: bool) -> Floats:
+    """How often each input is drawn if answers are evenly spread: over the range, or over the inputs."""
+    if not between:
+        return np.full(inputs, 1 / inputs)
+    weights = np.full(inputs, 1 / (inputs - 1))
+    weights[[0, -1]] /= 2
+    return weights
+
+
+def _check_prior(prior: Any) -> Prior:
+    if not isinstance(prior, Prior):
+        raise reject("prior", "designed", "a Prior, such as Prior.normal(5, 1, 0, 10)", prior)
+    return prior
+
+
+def _key(weights: Floats) -> tuple[float, ...]:
+    """Weights in round numbers; those of a symmetric prior exactly symmetric."""
+    if np.abs(weights - weights[::-1]).max() < 10.0**-PLACES:
+        weights = (weights + weights[::-1]) / 2
+    return tuple(round(float(weight), PLACES) for weight in weights)
+
+
+@lru_cache(maxsize=256)
+def _solved(
+    budget: Decimal, objective: str, inputs: int, weights: tuple[float, ...] | None, between: bool
+) -> tuple[Layout, Rows, bool, float]:
+    """Grid, rows, symmetry and the program's value. The range plays no part, so one table serves every range."""
+    symmetric = weights is None or weights == weights[::-1]
+    layout = wide(inputs, float(budget))
+
+    def solve(ratio: float) -> Solution:
+        program = Program(layout, ratio, symmetric=symmetric)
+        if weights is not None:
+            return program.average(weights)
+        least = program.worst(between=between)
+        if objective == "worst-case":
+            return least
+        bound = PRICE * least.value - (BULGE * layout.step**2 if between else 0)
+        return program.average(uniform(inputs, between=between).tolist(), bound=bound, between=between)
+
+    return shipped(budget, solve, symmetric=symmetric)
+
+
+def shipped(
+    budget: Decimal, solve: Callable[[float], Solution], *, symmetric: bool, trim: bool = True
+) -> tuple[Layout, Rows, bool, float]:
+    """The first solution, for odds ever further below e**epsilon, whose integer rows keep every promise."""
+    most = odds(budget)
+    failure = ""
+    for shave in SHAVES:
+        solution = solve(float(most) * (1 - shave * min(1.0, float(budget))))
+        layout, law = trimmed(solution.layout, solution.law) if trim else (solution.layout, solution.law)
+        try:
+            return layout, integer_rows(layout, law, most, symmetric=symmetric), symmetric, solution.value
+        except RepairError as error:
+            failure = str(error)
+    raise SottovoceError(f"No exact table was found for epsilon {budget} and these inputs: {failure}")

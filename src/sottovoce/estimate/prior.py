@@ -1,0 +1,163 @@
+"""`Prior`: what is believed of the answers before anyone is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_decimal, check_integer, reject
+
+Floats = NDArray[np.float64]
+CELLS = 1 << 14  # of a continuous law: moments are off by less than one part in 10**7 of the range
+TINY = 1e-12  # the mean of a cell of less mass is not told by floats
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Finitely many values, in the domain's own numbers, and how likely each is.
+
+    A continuous law is cut into cells of equal width. Each holds its exact mass.
+    """
+
+    values: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def __init__(self, values: Iterable[float], weights: Iterable[float]) -> None:
+        at, mass = _numbers("values", values), _numbers("weights", weights)
+        if at.shape != mass.shape:
+            raise ParameterError(f"A prior has one weight per value. Got {len(at)} values and {len(mass)} weights.")
+        if mass.min() < 0 or not 0 < mass.sum() < np.inf:
+            raise reject("weights", "prior", "non-negative numbers with a positive sum", weights)
+        object.__setattr__(self, "values", tuple(at.tolist()))
+        object.__setattr__(self, "weights", tuple((mass / mass.sum()).tolist()))
+
+    def __repr__(self) -> str:
+        return f"Prior({len(self.values)} values, mean {self.mean:.4g}, standard deviation {self.variance**0.5:.4g})"
+
+    @classmethod
+    def uniform(cls, low: Any, high: Any) -> Prior:
+        """Every number of the range alike."""
+        return cls.histogram([1], _range(low, high))
+
+    @classmethod
+    def normal(cls, mean: Any, sd: Any, low: Any, high: Any) -> Prior:
+        """A normal law, kept to the range."""
+        centre, spread = float(check_decimal("mean", "prior", mean)), _positive("sd", sd)
+        return cls(*_cut(stats.norm(centre, spread), *_range(low, high)))
+
+    @classmethod
+    def exponential(cls, rate: Any, low: Any, high: Any) -> Prior:
+        """A law that starts at `low` and falls by `rate`, kept to the range."""
+        left, right = _range(low, high)
+        return cls(*_cut(stats.expon(left, 1 / _positive("rate", rate)), left, right))
+
+    @classmethod
+    def beta(cls, a: Any, b: Any, low: Any, high: Any) -> Prior:
+        """A beta law, stretched over the range.
+
+        Its density may be infinite at an end, so its cells are held at their means: E[u; u <= t] of a beta law is
+        a / (a + b) times the distribution function of the law with a + 1.
+        """
+        left, right = _range(low, high)
+        p, q = _positive("a", a), _positive("b", b)
+        middles, mass = _cut(stats.beta(p, q), 0.0, 1.0)
+        _, partial = _cut(stats.beta(p + 1, q), 0.0, 1.0)
+        means = np.divide(p / (p + q) * partial, mass, out=middles.copy(), where=mass > TINY)
+        half = 0.5 / CELLS
+        return cls(left + (right - left) * np.clip(means, middles - half, middles + half), mass)
+
+    @classmethod
+    def histogram(cls, counts: Iterable[float], edges: Iterable[float]) -> Prior:
+        """Counts between edges; within its bin each is spread evenly."""
+        mass, at = _numbers("counts", counts), _numbers("edges", edges)
+        if len(at) != len(mass) + 1 or not (np.diff(at) > 0).all():
+            raise reject("edges", "prior", f"{len(mass) + 1} rising numbers, one more than counts", edges)
+        if mass.min() < 0 or not 0 < mass.sum() < np.inf:
+            raise reject("counts", "prior", "non-negative numbers with a positive sum", counts)
+        pieces = -(-CELLS // len(mass))
+        middles = (np.arange(pieces) + 0.5) / pieces
+        values = at[:-1, None] + np.diff(at)[:, None] * middles
+        return cls(values.ravel(), np.repeat(mass / pieces, pieces))
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Prior:
+        """Data of earlier days, each value as likely as it was common."""
+        at, counts = np.unique(_numbers("values", values), return_counts=True)
+        return cls(at, counts)
+
+    @property
+    def mean(self) -> float:
+        """The expected answer."""
+        return float(np.dot(self.values, self.weights))
+
+    @property
+    def second_moment(self) -> float:
+        """The expected square of an answer."""
+        return float(np.dot(np.square(self.values), self.weights))
+
+    @property
+    def variance(self) -> float:
+        """The expected square of the distance from the mean."""
+        return float(np.dot(np.square(np.subtract(self.values, self.mean)), self.weights))
+
+    def scaled(self, low: Any, high: Any) -> Prior:
+        """The same belief with [low, high] moved to [-1, 1]."""
+        left, right = _range(low, high)
+        at = np.asarray(self.values)
+        if at.min() < left or at.max() > right:
+            raise ParameterError(
+                f"The prior has values outside the range [{left}, {right}]: from {at.min():.6g} to {at.max():.6g}."
+            )
+        return Prior(((at - left) - (right - at)) / (right - left), self.weights)
+
+    def rounded(self, low: Any, high: Any, steps: int) -> Floats:
+        """The law of the value after unbiased rounding to the grid of steps + 1 points from low to high."""
+        check_integer("steps", "prior", steps, 1, 1 << 20)
+        place = (np.asarray(self.scaled(low, high).values) + 1) * (steps / 2)
+        point = np.minimum(np.floor(place), steps - 1).astype(np.int64)
+        up = place - point
+        weights = np.asarray(self.weights)
+        law = np.bincount(point, weights * (1 - up), steps + 1) + np.bincount(point + 1, weights * up, steps + 1)
+        return np.asarray(law, float)
+
+
+def _cut(law: Any, low: float, high: float) -> tuple[Floats, Floats]:
+    """Middles and masses of the cells; above the median from the survival function, which does not cancel there."""
+    edges = np.linspace(low, high, CELLS + 1)
+    upper = edges[1:] > law.median()
+    mass = np.where(upper, -np.diff(law.sf(edges)), np.diff(law.cdf(edges)))
+    if not mass.sum() > 0:
+        raise ParameterError(f"This prior has no weight between {low} and {high}.")
+    return (edges[:-1] + edges[1:]) / 2, np.maximum(mass, 0)
+
+
+def _range(low: Any, high: Any) -> tuple[float, float]:
+    left, right = float(check_decimal("low", "prior", low)), float(check_decimal("high", "prior", high))
+    if not left < right:
+        raise reject("high", "prior", f"a number above low = {left}", high)
+    return left, right
+
+
+def _positive(name: str, value: Any) -> float:
+    number = float(check_decimal(name, "prior", value))
+    if not 0 < number < np.inf:
+        raise reject(name, "prior", "a positive number", value)
+    return number
+
+
+def _numbers(name: str, values: Any) -> Floats:
+    """A list of finite numbers, at least one."""
+    try:
+        listed = np.asarray(values if hasattr(values, "__len__") else list(values))
+        found = listed.astype(float)
+    except (TypeError, ValueError):
+        raise reject(name, "prior", "a list of finite numbers", values) from None
+    if listed.dtype.kind not in "iufO" or found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+        raise reject(name, "prior", "a list of finite numbers", values)
+    return found
