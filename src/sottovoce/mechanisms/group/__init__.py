@@ -1,0 +1,1 @@
+"""Means of a private number by private group."""

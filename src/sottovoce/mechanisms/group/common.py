@@ -1,0 +1,108 @@
+"""What group mechanisms share: a key, an inner channel, a neutral law, and the split of the budget between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from sottovoce.core.channel import Bits, Channel, Keyed, Subset
+from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.keyed import neutral_law
+from sottovoce.core.domain import Domain, Pair
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_epsilon, reject
+from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds, units
+
+KEYS = ("grr", "subset", "unary")
+Inner = Callable[[Domain, Decimal], Channel]  # the channel of the values for a budget
+_SHARES = [Decimal(place) / 20 for place in range(4, 21)]  # of the whole budget, tried for the value
+_LOOKS = 9  # values of the range at which the noise is averaged
+
+
+def build_group(name: str, domain: Domain, epsilon: Any, inner: Inner, value_epsilon: Any, key: str) -> Mechanism:
+    """The mechanism with this inner channel; without a given budget for the value, the split of least variance."""
+    budget = check_epsilon(name, epsilon)
+    if not isinstance(domain, Pair):
+        raise ParameterError(
+            f"The 'domain' parameter of {name} must be a Pair of groups and numbers, such as"
+            " Pair(Categories(['f', 'm']), Interval(0, 100))."
+        )
+    if key not in KEYS:
+        raise reject("key", name, f"one of {', '.join(KEYS)}", key)
+    if value_epsilon is not None:
+        part = check_epsilon(name, value_epsilon)
+        if part > budget:
+            raise reject("value_epsilon", name, f"a number in (0, {budget}]", value_epsilon)
+        channel = keyed(domain, inner(domain.value, part), budget, key)
+        if channel is None:
+            raise reject("value_epsilon", name, "smaller: it leaves nothing for the group", value_epsilon)
+    else:
+        tried = [keyed(domain, inner(domain.value, budget * share), budget, key) for share in _SHARES]
+        channel = min((one for one in tried if one is not None), key=mean_variance)
+    return Mechanism(name, domain, channel, budget, "keyed")
+
+
+def keyed(domain: Pair, inner: Channel, budget: Decimal, key: str) -> Keyed | None:
+    """The inner channel behind the most informative key that the budget still allows; None where it allows none."""
+    neutral = neutral_law(inner)
+    e, most = odds(budget), inner.extremes()[0]
+    left = e / max(high / units(weight) for high, weight in zip(most, neutral, strict=True) if weight)
+    if left <= 1 + Fraction(1, 1 << 20):
+        return None
+    return Keyed(group_key(domain.group.size or 0, left, key), inner, neutral)
+
+
+def group_key(groups: int, e: Fraction, key: str) -> Subset | Bits:
+    """Randomized response, subset selection or unary encoding of the group, with the ratio e."""
+    if key == "unary":
+        return Bits(groups, UNIT // 2, ceil_unit(1 / (e + 1)))
+    w = max(1, min(groups - 1, round(groups / (e + 1)))) if key == "subset" else 1
+    return Subset(groups, w, floor_unit(e * w / (e * w + groups - w)))
+
+
+def mean_variance(channel: Keyed) -> float:
+    """About n times the variance of a group's mean, for equally large groups and values spread over the range.
+
+    A group's mean is a ratio, sum over size, so this is the variance of its linear part at the expected sizes: that of
+    sum - mean * size, which one report moves by a / (p - both) - mean s / (p - q); s says whether the report supports
+    the group, and a is what it reads then.
+    """
+    groups = channel.key.inputs
+    p, q, both = _rates(channel.key)
+    second, neutral, spread = _squares(channel)
+    if p <= q or p <= both:
+        return inf
+    share = 1 / groups
+    square = (share * p + (1 - share) * both) * second + (1 - share) * (q - both) * neutral
+    size = (share * p + (1 - share) * q) * spread / (p - q) ** 2
+    crossed = share * p * spread / ((p - both) * (p - q))
+    return (square / (p - both) ** 2 - 2 * crossed + size) / share**2
+
+
+def _rates(key: Channel) -> tuple[float, float, float]:
+    """How often a report supports its own group, another one, and both."""
+    rates, pair = key.rates(), key.pair()
+    if rates is None or pair is None:
+        raise TypeError(f"A {key.kind} channel is no key.")
+    return float(rates[0]), float(rates[1]), float(pair[0])
+
+
+def _squares(channel: Keyed) -> tuple[float, float, float]:
+    """Mean squares, about the mean of the neutral law: of a reading, of a neutral one, and of the value itself."""
+    inner, scales = channel.inner, channel.inner.scales()
+    if scales is None or inner.rounding is None:
+        raise TypeError("The inner channel reads no numbers.")
+    numbers = [float(number) for number in readings(scales, channel.inner_outputs)]
+    weights = [weight / UNIT for weight in channel.neutral]
+    centre = sum(w * number for w, number in zip(weights, numbers, strict=True))
+    neutral = sum(w * (number - centre) ** 2 for w, number in zip(weights, numbers, strict=True))
+    low, high = Fraction(inner.rounding.low), Fraction(inner.rounding.high)
+    looks = [low + (high - low) * Fraction(2 * i + 1, 2 * _LOOKS) for i in range(_LOOKS)]
+    moments = [tuple(map(float, inner.moments(look))) for look in looks]
+    second = sum(m2 - 2 * centre * m1 + centre**2 for m1, m2 in moments) / _LOOKS
+    spread = sum((float(look) - centre) ** 2 for look in looks) / _LOOKS
+    return second, neutral, spread
