@@ -26,19 +26,19 @@ HEAD = """\
 <!-- Written by docs/generate_means.py. -->
 
 The variance of *one* report, read as a number, when answers lie in [-1, 1]: the largest over every answer of the
-range, and the average under four priors: uniform; normal with mean 0 and standard deviation 0.1; exponential with rate 6,
-starting at -1; Beta(0.5, 0.5), stretched. All are cut to the range. Rounding to a grid is included. With n participants
-divide by n; for a range of another length L multiply by (L / 2)**2.
+range, and the average under four priors: uniform; normal with mean 0 and standard deviation 0.1; exponential with rate
+6, starting at -1; Beta(0.5, 0.5), stretched. All are cut to the range. Rounding to a grid is included. With n
+participants divide by n; for a range of another length L multiply by the square of L / 2.
 
 Everything is computed from the exact law of what ships, nothing is simulated. The least of each column is **bold**.
 
 How to read it:
 
 - The mechanism designed for a column is the lowest in that column. `designed (worst-case)` equalises the variance over
-  all answers, so it is *not* the best average: `designed (balanced)`, the default, gives up to 10 % of the worst case away
-  for a better average, and a design for a prior is better still where that prior is right, and much worse where it is
-  wrong (look at the other columns of its row).
-- `three-output`, `pm-sub` and `n-output` are later proposals; the designs are below them in the column they are made for.
+  all answers, so it is *not* the best average: `designed (balanced)`, the default, gives up to 10 % of the worst case
+  away for a better average, and a design for a prior is better still where that prior is right, and much worse where it
+  is wrong (look at the other columns of its row).
+- `three-output`, `pm-sub` and `n-output` are later proposals; the designs are below them in their own columns.
 - Noise that does not look at the answer (`laplace`, `scdf`, `staircase`) is never the best choice for bounded answers.
 - Designs have 33 inputs up to epsilon 5, more beyond, because rounding to few inputs would cost more than the noise.
 """

@@ -23,14 +23,14 @@ from sottovoce.design.rows import EMPTY, Rows
 from sottovoce.mechanisms.mean.common import scale
 
 NAME = "n-output"
-OUTPUTS = 7
+OUTPUTS = ((Decimal(5), 31), (Decimal(3), 15), (Decimal(0), 7))  # above which epsilon how many are usual
 MAX_OUTPUTS = 32
 TRIES = 32  # of the outermost report, before its best neighbourhood is searched
 SCOUTS = 17  # inputs while searching; the outermost report hardly depends on them
 _FINE = 52  # binary digits of a slope: half a step of it still is a number of 53 digits
 
 
-def build(domain: Domain, *, epsilon: Any, outputs: Any = OUTPUTS, inputs: Any = None) -> Mechanism:
+def build(domain: Domain, *, epsilon: Any, outputs: Any = None, inputs: Any = None) -> Mechanism:
     """The unbiased channel of least average variance that reports one of at most N numbers.
 
     Law: a number is rounded, without bias, to one of `inputs` points of its range, so that each probability is
@@ -39,7 +39,8 @@ def build(domain: Domain, *, epsilon: Any, outputs: Any = OUTPUTS, inputs: Any =
         found by search. Two outputs are the Bernoulli mechanism; `three-output` minimises the worst case instead.
     Privacy: no column has a ratio above e**epsilon, compared in integers.
     Estimator: the mean report, mapped by the line that the rows follow exactly; unbiased for any answers.
-    Cost: log2(N) bits. `designed` has the lower variance and spends some four bits more.
+    Cost: log2(N) bits; N = 7 unless told otherwise, 15 for epsilon above 3, 31 above 5. `designed` has the lower
+        variance and spends a few bits more.
     Reference: Baek, Chung, "N-output mechanism: estimating statistical information from numerical data under local
         differential privacy", 2025 (arXiv 2510.11116). There reports may be unequally spaced, which is worth a few
         percent for four or five of them; here equal steps keep the mean report exactly linear in the number.
@@ -52,11 +53,13 @@ def build(domain: Domain, *, epsilon: Any, outputs: Any = OUTPUTS, inputs: Any =
     return Mechanism(NAME, domain, Then(grid, Table(found.rows)), budget, "outputs")
 
 
-def design(epsilon: Any, *, outputs: Any = OUTPUTS, inputs: int = 33, between: bool = True) -> Design:
+def design(epsilon: Any, *, outputs: Any = None, inputs: int = 33, between: bool = True) -> Design:
     """The table of `build` and its cost, for numbers on [-1, 1]. Two outputs have two inputs, whatever is asked."""
     check_integer("inputs", NAME, inputs, 2, MAX_INPUTS)
-    width = check_integer("outputs", NAME, outputs, 2, MAX_OUTPUTS)
-    layout, rows, symmetric, value = _solved(check_budget(NAME, epsilon), width, inputs, between)
+    budget = check_budget(NAME, epsilon)
+    usual = next(count for least, count in OUTPUTS if budget > least)
+    width = check_integer("outputs", NAME, usual if outputs is None else outputs, 2, MAX_OUTPUTS)
+    layout, rows, symmetric, value = _solved(budget, width, inputs, between)
     between = between or layout.inputs != inputs
     rounding = layout.step**2 / 6 if between else 0.0
     return Design("balanced", layout, rows, symmetric, value, rounding, between)
