@@ -1,4 +1,4 @@
-"""What ``python -m benchmarks`` measures: throughput, the scalar client, imports, memory, simulation."""
+"""What ``python -m benchmarks`` measures: throughput, numbers, the scalar client, imports, memory, simulation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import sottovoce as sv
 from benchmarks.timing import Row, calibrate, clock, median
 
 EPSILON = 1.0
-MECHANISMS = tuple(name for name in sv.names() if name != "rr")  # which takes two categories only
+MECHANISMS = tuple(name for name in sv.names("frequency") if name != "rr")  # which takes two categories only
+MEANS = tuple(sv.names("mean"))
 SIZES = (128, 1024)
 #: Where one report is a vector, the batch stays small enough for a small machine.
 MOST_BYTES = 200_000_000
@@ -75,6 +76,25 @@ def throughput_of(name: str, k: int, quick: bool) -> list[Row]:
 def throughput(quick: bool) -> list[Row]:
     """Privatize, tally and estimate of every mechanism."""
     return [row for k in SIZES for name in MECHANISMS for row in throughput_of(name, k, quick)]
+
+
+def numbers(quick: bool) -> list[Row]:
+    """Ten million floats privatized and tallied by every mechanism for means, and tallies drawn from their law."""
+    n = 1_000_000 if quick else 10_000_000
+    values = np.random.default_rng(5).uniform(0, 100, n)
+    rows = []
+    for name in MEANS:
+        m = sv.mechanism(name, sv.Interval(0, 100), epsilon=EPSILON)
+        histogram = np.random.default_rng(6).multinomial(n, np.full(m.channel.inputs, 1 / m.channel.inputs))
+        calls = (
+            ("privatize and tally", partial(lambda m: m.tally(m.privatize(values)), m), 2.0 * n / 10_000_000),
+            ("simulate", partial(sv.simulate_counts, m, histogram, seed=1), None),
+        )
+        for operation, call, target in calls:
+            call()
+            seconds = median(clock(call) for _ in range(3 if quick else 5))
+            rows.append(Row(f"{operation} {n // 1_000_000} million numbers, {name}", seconds, "s", target, "max"))
+    return rows
 
 
 def scalar_client(quick: bool) -> list[Row]:
@@ -200,6 +220,7 @@ def simulation(quick: bool) -> list[Row]:
 #: In the order they are printed; the slow one last.
 PARTS: dict[str, Callable[[bool], list[Row]]] = {
     "throughput": throughput,
+    "numbers": numbers,
     "client": scalar_client,
     "import": imports,
     "simulation": simulation,

@@ -7,16 +7,20 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.channel import Channel, Mix, Noise, Rounding, Subset, Table, Then, Window
+from sottovoce.core.rational import UNIT
 from sottovoce.estimate.frequency import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells
-from sottovoce.tally.counts import simulate_cells
+from sottovoce.tally.counts import _draw, simulate_cells
+from sottovoce.tally.laws import law_at, law_row
 from sottovoce.testing.statistics import ALPHA
 
-ORACLES = [name for name in sv.names() if name != "rr"]  # which takes two categories only
+ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
 HASHED = ("olh", "blh", "slh")
 JOINT = [name for name in ORACLES if name not in HASHED]
+MEANS = sv.names("mean")
 
 
 def crowd(k: int, n: int) -> np.ndarray:
@@ -102,3 +106,116 @@ def test_wrong_histograms_are_refused(wrong: object) -> None:
     m = sv.mechanism("grr", sv.Integers(0, 5), epsilon=1.0)
     with pytest.raises(sv.ParameterError, match="histogram"):
         sv.simulate_counts(m, wrong, seed=0)
+
+
+# --- numbers -----------------------------------------------------------------------------------------------------
+THIRD = UNIT // 3
+NODES: dict[str, Channel] = {
+    "window": Window(4, 2, 3, UNIT // 2),
+    "noise": Noise(3, (UNIT // 2, UNIT - UNIT // 2), (THIRD + 2, THIRD, THIRD), (UNIT // 2, UNIT // 4, UNIT // 4)),
+    "table": Table([[THIRD, 0, UNIT - THIRD], [UNIT - 2, 0, 2], [UNIT // 2, 0, UNIT // 2], [UNIT - THIRD, 0, THIRD]]),
+    "mix": Mix(
+        (UNIT // 4, UNIT // 2, UNIT // 4),
+        (
+            Window(4, 1, 2, UNIT // 4 * 3),
+            Then(Rounding(0, 3, 2), Subset(3, 1, UNIT // 2)),
+            Then(Rounding(0, 3, 1), Table([[UNIT // 8, UNIT // 8 * 7], [UNIT // 2, UNIT // 2]])),
+        ),
+    ),
+    "rounding": Rounding("0.1", "0.4", 3),
+    "then": Then(Rounding("0.1", "0.4", 3), Window(4, 2, 3, UNIT // 2)),
+    "then table": Then(Table([[THIRD, 0, UNIT - THIRD]] * 4), Subset(3, 1, UNIT // 2)),
+}
+
+
+def of_every_node() -> list[Channel]:
+    named = [sv.mechanism(name, sv.Interval("-0.1", 3), epsilon=e).channel for name in MEANS for e in ("0.5", "4")]
+    small = [miniature for channel in (*named, *NODES.values()) for miniature in channel.miniatures()]
+    return [*NODES.values(), *(channel for channel in small if channel.inputs <= 8)]
+
+
+@pytest.mark.parametrize("channel", of_every_node(), ids=lambda channel: channel.kind)
+def test_rows_of_floats_are_the_exact_law(channel: Channel) -> None:
+    codes = list(channel.codes())
+    for place, code in enumerate(codes):
+        exact = [float(channel.likelihood(y, code)) if channel.contains(y) else 0.0 for y in range(channel.outputs)]
+        assert law_row(channel, place) == pytest.approx(exact, rel=1e-13, abs=0)
+        assert law_at(channel, code) == pytest.approx(exact, rel=1e-13, abs=0)
+    if channel.rounding is not None:
+        between = (2 * codes[0] + codes[1]) / 3
+        exact = [float(channel.likelihood(y, between)) if channel.contains(y) else 0.0 for y in range(channel.outputs)]
+        assert law_at(channel, between) == pytest.approx(exact, rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_rows_of_whole_mechanisms_sum_to_one(name: str) -> None:
+    channel = sv.mechanism(name, sv.Interval(0, 1), epsilon=1).channel
+    for code in (0, channel.inputs // 3, channel.inputs - 1):
+        row = law_row(channel, code)
+        assert row.shape == (channel.outputs,) and row.sum() == pytest.approx(1, abs=1e-13)
+        for y in (0, 1, channel.outputs // 2, channel.outputs - 1):
+            assert row[y] == pytest.approx(float(channel.likelihood(y, channel.codes()[code])), rel=1e-13, abs=0)
+
+
+def moments_differ(drawn: np.ndarray, channel: Channel, held: np.ndarray) -> bool:
+    """Whether means or covariances of cells, along 16 random directions, refute the law of independent participants.
+
+    A score of a whole tally is a sum of scores of reports, so its mean and variance are known from the rows of the law.
+    """
+    runs = len(drawn)
+    laws = np.array([law_row(channel, code) for code in range(channel.inputs)])
+    for direction in np.random.default_rng(5).normal(size=(16, channel.outputs)):
+        scores, means = drawn @ direction, laws @ direction
+        mean, variance = held @ means, held @ (laws @ direction**2 - means**2)
+        if stats.norm.sf(abs(scores.mean() - mean) / np.sqrt(variance / runs)) < ALPHA / 64:
+            return True
+        spread = ((scores - mean) ** 2).sum() / variance  # many participants: the score is normal
+        if min(stats.chi2.cdf(spread, runs), stats.chi2.sf(spread, runs)) < ALPHA / 64:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("kind", NODES)
+def test_cells_of_numbers_have_the_moments_of_their_law(kind: str, seed: int) -> None:
+    channel, held = NODES[kind], np.array([3000, 0, 710, 1290])
+    drawn = _draw(channel, np.broadcast_to(held, (2000, 4)), np.random.default_rng(seed))
+    assert (drawn.sum(axis=1) == held.sum()).all()
+    if kind == "rounding":
+        assert (drawn == held).all()
+        return
+    assert not moments_differ(drawn, channel, held), f"alarm with probability {ALPHA} if the laws are equal"
+
+
+def test_the_comparison_of_moments_has_power(seed: int) -> None:
+    """Rows that are 30 % off are noticed."""
+    held = np.array([300, 0, 71, 129])
+    for right, wrong in (
+        (Window(4, 2, 3, UNIT // 2), Window(4, 2, 3, UNIT // 20 * 13)),
+        (
+            Mix((THIRD, UNIT - THIRD), (NODES["window"],) * 2),
+            Mix((UNIT // 10 * 4, UNIT - UNIT // 10 * 4), (NODES["window"],) * 2),
+        ),
+    ):
+        drawn = _draw(right, np.broadcast_to(held, (2000, 4)), np.random.default_rng(seed))
+        assert moments_differ(drawn, wrong, held)
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_drawn_tallies_of_numbers_are_counted_reports_in_law(name: str, seed: int) -> None:
+    m = sv.mechanism(name, sv.Interval(0, 10), epsilon=2)
+    histogram, runs = np.zeros(m.channel.inputs, int), 800
+    histogram[[0, len(histogram) // 2, -1]] += [9, 4, 3]
+    drawn = simulate_cells(m, histogram, runs=runs, seed=seed)
+    codes = np.tile(np.repeat(np.arange(len(histogram)), histogram), runs).astype(np.uint64) << np.uint64(32)
+    reports = draw(m, codes, WordStream.seeded(m.words, seed))
+    n = int(histogram.sum())
+    counted = np.array([count_cells(reports[i * n : (i + 1) * n], threads=1) for i in range(runs)])
+    assert not laws_differ(drawn, counted, seed), f"alarm with probability {ALPHA} if the laws are equal"
+
+
+def test_ten_million_numbers_are_one_draw() -> None:
+    for name in MEANS:
+        m = sv.mechanism(name, sv.Interval(0, 1), epsilon=1.0)
+        histogram = crowd(m.channel.inputs, 10**7)
+        tally = sv.simulate_counts(m, histogram, seed=1)
+        assert tally.n == 10**7 and tally.cells.sum() == 10**7

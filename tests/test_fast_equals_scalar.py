@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, HashMap, Public, Subset, Table, Then
+from sottovoce.core.channel import (
+    Bits,
+    Block,
+    Chain,
+    Channel,
+    Each,
+    HadamardSets,
+    HashMap,
+    Mix,
+    Noise,
+    Public,
+    Rounding,
+    Subset,
+    Table,
+    Then,
+    Window,
+)
 from sottovoce.core.channel.bits import MAX_MASK
 from sottovoce.core.coins import TapeCoins, flip_levels, flips_span
 from sottovoce.core.domain import Integers
@@ -25,10 +44,13 @@ from sottovoce.fast.batch import checked, draw, privatize
 from sottovoce.fast.kernels import Draws, empty_reports, last_node, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.masks import add_masks
+from sottovoce.fast.kernels.pick import find, weights
 from sottovoce.fast.words import WordStream
+from sottovoce.mechanisms.mean import common
 
 SIZES = (2, 3, 5, 63, 64, 65, 128, 200)
-ORACLES = [name for name in sv.names() if name != "rr"]  # which takes two categories only
+ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
+MEANS = sv.names("mean")
 SHORT = 8  # bits of a coin in tests: rejection really happens
 
 
@@ -100,10 +122,10 @@ def blocks(draw_from: Any, groups: int | None = None) -> Block:
 
 
 @st.composite
-def tables(draw_from: Any, width: int | None = None) -> Table:
+def tables(draw_from: Any, width: int | None = None, codes: int | None = None) -> Table:
     width = width or draw_from(sizes)
     rows = []
-    for _ in range(draw_from(st.integers(1, 5))):
+    for _ in range(codes or draw_from(st.integers(1, 5))):
         cuts = sorted(draw_from(st.lists(st.integers(0, UNIT), min_size=width - 1, max_size=width - 1)))
         rows.append([high - low for low, high in zip([0, *cuts], [*cuts, UNIT], strict=True)])
     return Table(rows)
@@ -132,6 +154,57 @@ def chains(draw_from: Any) -> Chain:
 
 
 @st.composite
+def windows(draw_from: Any, k: int | None = None) -> Window:
+    k = k or draw_from(st.integers(2, 40))
+    stride, width = draw_from(st.integers(1, 5)), draw_from(st.integers(1, 50))
+    outputs = (k - 1) * stride + width
+    return Window(k, stride, width, draw_from(probabilities(above=UNIT * width // outputs)))
+
+
+@st.composite
+def noises(draw_from: Any, k: int | None = None) -> Noise:
+    steps = k - 1 if k else draw_from(st.integers(1, 20))
+    centre = draw_from(st.integers(1, steps))
+    budget = Decimal(draw_from(st.sampled_from(["0.2", "1", "3", "8"])))
+    return common.noise("a test", budget, common.level(centre), common.level(steps))
+
+
+@st.composite
+def rounded(draw_from: Any, ends: tuple[Any, Any] | None = None) -> Then:
+    low, high = ends or draw_from(st.sampled_from([(0, 1), ("-0.3", "0.1"), (-7, 100), ("1000000.1", "1000000.2")]))
+    k = draw_from(st.integers(2, 30))
+    kinds = [indices(k), tables(codes=k), windows(k), noises(k)] + ([] if ends else [mixes(k), hashed(1)])
+    second = draw_from(st.one_of(kinds))
+    return Then(Rounding(low, high, second.inputs - 1), second)
+
+
+@st.composite
+def mixes(draw_from: Any, k: int | None = None) -> Mix:
+    k = k or draw_from(st.integers(2, 30))
+    kinds = [indices(k), tables(codes=k), windows(k), noises(k)]
+    channels = [draw_from(st.one_of(kinds))]
+    channels += draw_from(st.lists(st.one_of([*kinds, rounded((0, k - 1))]), min_size=1, max_size=3))
+    cuts = draw_from(st.sets(st.integers(1, UNIT - 1), min_size=len(channels) - 1, max_size=len(channels) - 1))
+    borders = [0, *sorted(cuts), UNIT]
+    shares = [high - low for low, high in pairwise(borders)]
+    return Mix(tuple(shares), tuple(draw_from(st.permutations(channels))))
+
+
+@st.composite
+def several(draw_from: Any) -> Each:
+    kinds = [indices(), subsets(), bits("onehot"), blocks(), tables(), rounded(), mixes()]
+    plain = st.one_of(kinds).filter(lambda channel: not channel.publics)
+    return Each(tuple(draw_from(st.lists(plain, min_size=1, max_size=5))))
+
+
+@st.composite
+def registered_means(draw_from: Any) -> Channel:
+    epsilon = draw_from(st.sampled_from(["0.1", "0.5", "1", "1.5", "3", "6"]))
+    domain = draw_from(st.sampled_from([sv.Interval(0, 100), sv.Interval("-0.1", "0.3"), Integers(-3, 40)]))
+    return sv.mechanism(draw_from(st.sampled_from(MEANS)), domain, epsilon=epsilon).channel
+
+
+@st.composite
 def registered(draw_from: Any) -> Channel:
     name = draw_from(st.sampled_from(ORACLES))
     epsilon = draw_from(st.sampled_from(["0.1", "0.5", "1", "1.5", "3", "6"]))
@@ -151,7 +224,13 @@ CHANNELS = {
     "chain": chains(),
     "public": hashed(depth=1),
     "nested public": hashed(depth=2),
+    "window": windows(),
+    "noise": noises(),
+    "rounded": rounded(),
+    "mix": mixes(),
+    "several": several(),
     "registered": registered(),
+    "registered mean": registered_means(),
 }
 
 
@@ -161,13 +240,25 @@ def most_outcomes(channel: Channel) -> int:
         return channel.k - 1
     if isinstance(channel, Block):
         return channel.sets.outputs - channel.sets.size
+    if isinstance(channel, Window):
+        return max(channel.width, channel.outputs - channel.width)
+    if isinstance(channel, (Mix, Each)):
+        return max(map(most_outcomes, channel.channels))
     parts = [getattr(channel, name) for name in ("inner", "first", "second") if hasattr(channel, name)]
     return max((most_outcomes(part) for part in parts), default=1)
 
 
 def some_codes(channel: Channel, count: int, seed: int) -> np.ndarray[Any, Any]:
-    """Codes as batches hold them: indices, or masks as rows of words."""
+    """Codes as batches hold them: indices, masks as rows of words, positions of numbers, a column for each part."""
     rng = np.random.default_rng(seed)
+    if isinstance(channel, Each):
+        columns = [some_codes(part, count, seed + place) for place, part in enumerate(channel.channels)]
+        return np.stack([column.astype(np.uint64) for column in columns], axis=1)
+    if channel.rounding is not None:
+        last = channel.rounding.steps << 32
+        found = rng.integers(0, last, count, dtype=np.uint64, endpoint=True)
+        found[: min(count, 4)] = [0, last, last - (1 << 32), 1][: min(count, 4)]
+        return found
     if isinstance(channel, Bits) and channel.encoding == "mask":
         if channel.ones:
             chosen = [rng.permutation(channel.k)[: channel.ones] for _ in range(count)]
@@ -180,6 +271,15 @@ def some_codes(channel: Channel, count: int, seed: int) -> np.ndarray[Any, Any]:
     codes = rng.integers(0, channel.inputs, count).astype(np.uint32)
     codes[: min(count, 2)] = [0, channel.inputs - 1][: min(count, 2)]  # the ends always
     return codes
+
+
+def as_code(channel: Channel, code: Any) -> Any:
+    """A code of a batch as the scalar sampler takes it."""
+    if isinstance(channel, Each):
+        return tuple(as_code(part, own) for part, own in zip(channel.channels, code, strict=True))
+    if channel.rounding is not None:
+        return Fraction(channel.rounding.low) + channel.rounding.step * Fraction(int(code), 1 << 32)
+    return as_number(code)
 
 
 def as_number(code: Any) -> int:
@@ -196,7 +296,7 @@ def scalar(channel: Channel, code: Any, stream: Any, report: int, short: int) ->
             yield word
 
     coins = TapeCoins(stream.rows(report, 1).tobytes(), counted(), bits=short)
-    public, value = Bare(channel).draw(as_number(code), coins)
+    public, value = Bare(channel).draw(as_code(channel, code), coins)
     return public, value, len(read)
 
 
@@ -237,6 +337,19 @@ REJECTING = {
     "public": Public(HashMap(50, 6), Subset(6, 1, UNIT // 2)),
     "nested": Public(HashMap(50, 9), Public(HashMap(9, 6), Subset(6, 1, UNIT // 2))),
     "then": Then(Table([[UNIT // 8] * 8] * 3), Subset(8, 1, UNIT // 2)),
+    "window": Window(9, 3, 20, UNIT // 2),
+    "rounded window": Then(Rounding("0.1", "0.4", 8), Window(9, 3, 20, UNIT // 2)),
+    "mix": Mix(
+        (UNIT // 4, UNIT // 2, UNIT // 4),
+        (
+            Window(7, 2, 30, UNIT // 2 + UNIT // 4),
+            Then(Rounding(0, 6, 4), Subset(5, 1, UNIT // 2)),
+            Subset(7, 1, UNIT // 2),
+        ),
+    ),
+    "several": Each(
+        (Subset(66, 1, UNIT // 2), Subset(70, 9, UNIT // 2), Then(Rounding(0, 1, 2), Subset(3, 1, UNIT // 2)))
+    ),
     "then subset": Then(Table([[UNIT // 8] * 8] * 3), Subset(8, 3, UNIT // 4 * 3)),
 }
 
@@ -373,6 +486,15 @@ def test_the_rejected_draws_are_those_of_the_scalar_coin(n: int) -> None:
     assert rejected == list(range(256 - 256 % n, 256))
 
 
+@given(st.lists(st.one_of(st.integers(1, UNIT - 1), st.integers(1, 1023).map(lambda t: t << 43)), max_size=40))
+def test_an_index_is_found_as_the_scalar_coin_finds_it(cuts: list[int]) -> None:
+    borders = [0, *sorted(set(cuts)), UNIT]
+    tables = weights([high - low for low, high in pairwise(borders)])
+    numbers = {near for border in borders for near in (border - 1, border, border + 1) if 0 <= near < UNIT}
+    for fine in numbers:
+        assert find(np.uint64(fine), *tables) == bisect_right(borders[1:], fine)
+
+
 @pytest.mark.parametrize("k", [1, 63, 64, 65, 130])
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 4094, 4095, 4096, 4104, 9001])
 def test_masks_are_counted_bit_by_bit(k: int, count: int) -> None:
@@ -434,7 +556,7 @@ def test_large_rows_are_filled_to_the_end() -> None:
     assert len(np.unique(whole)) == whole.size
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", [*ORACLES, *MEANS])
 def test_secure_calls_differ_and_a_seed_reproduces(name: str) -> None:
     mechanism = sv.mechanism(name, Integers(0, 99), epsilon=1)
     values = np.arange(100).repeat(3)
@@ -448,7 +570,7 @@ def test_secure_calls_differ_and_a_seed_reproduces(name: str) -> None:
     assert seeded != content(privatize(mechanism, values, seed=8))
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", [*ORACLES, *MEANS])
 @pytest.mark.parametrize("k", [128, 1024])
 def test_large_batches_on_threads_equal_small_ones(name: str, k: int) -> None:
     """Default chunks, several stretches; the last reports against the scalar sampler."""
@@ -468,3 +590,30 @@ def test_subsets_behind_another_stage_are_checked_too() -> None:
     channel = Then(Table([[UNIT // 8] * 8] * 3), Subset(8, 3, UNIT // 4 * 3))
     with pytest.raises(ReportError, match="1 of 2 reports"):
         checked(Bare(channel), np.array([[0b111], [0b11]], np.uint64), None)
+
+
+def test_tables_in_a_mix_are_checked_for_outputs_that_no_row_gives() -> None:
+    half = UNIT // 2
+    channel = Mix((half, half), (Subset(2, 1, half + 1), Table([[half, 0, half], [half - 1, 0, half + 1]])))
+    reports = np.array([0, 1, 2, 4], np.uint8)
+    assert checked(Bare(channel), reports, None).payload.tolist() == [0, 1, 2, 4]
+    for wrong in (3, 5):
+        with pytest.raises(ReportError, match="1 of 2 reports"):
+            checked(Bare(channel), np.array([0, wrong]), None)
+
+
+@settings(max_examples=20)
+@given(several(), st.data())
+def test_every_part_of_a_report_is_checked(channel: Each, data: Any) -> None:
+    payload = np.frombuffer(
+        data.draw(st.binary(min_size=8 * -(-channel.payload_bits // 64), max_size=8 * -(-channel.payload_bits // 64))),
+        np.uint64,
+    ).reshape(1, -1)
+    if channel.contains(as_number(payload[0])):
+        assert len(checked(Bare(channel), payload, None)) == 1
+    else:
+        with pytest.raises(ReportError, match="1 of 1 reports"):
+            checked(Bare(channel), payload, None)
+    codes = some_codes(channel, 10, 1)
+    batch = draw(Bare(channel), codes, WordStream.seeded(Bare(channel).words, 1))
+    assert len(checked(Bare(channel), batch.payload, None)) == 10

@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Subset, Table
+from sottovoce.core.channel import Channel, Each, Mix, Subset, Table
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
-from sottovoce.fast.encode import encode
 from sottovoce.fast.kernels import Draws, empty_reports, index_type, lanes, last_node, sampler
+from sottovoce.fast.kernels.each import unpacked
 from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
 from sottovoce.fast.kernels.public import copy_public, refused_ids
+from sottovoce.fast.numbers import batch_codes, scalar_code
 from sottovoce.fast.threads import chunks, run, stretch
 from sottovoce.fast.words import WordStream
 
@@ -74,7 +75,7 @@ def payload_outputs(mechanism: Mechanism) -> int | None:
 
 def privatize(mechanism: Mechanism, values: Any, *, seed: int | None = None, threads: int | None = None) -> Reports:
     """Randomize many answers: secure by default, reproducible where a seed is given for a simulation."""
-    codes = encode(mechanism.domain, values, threads=threads)
+    codes = batch_codes(mechanism, values, threads=threads)
     stream = WordStream.secure(mechanism.words) if seed is None else WordStream.seeded(mechanism.words, seed)
     return draw(mechanism, codes, stream, threads=threads)
 
@@ -122,8 +123,7 @@ def draw(
 def _redo(mechanism: Mechanism, code: Any, stream: WordStream, report: int, bits: int) -> tuple[tuple[int, int], Any]:
     """A report whose draw was rejected in the kernel: the scalar sampler, reading on in the overflow range."""
     coins = TapeCoins(stream.rows(report, 1).tobytes(), stream.overflow(report), bits=bits)
-    number = int(code) if np.ndim(code) == 0 else int.from_bytes(code.astype("<u8").tobytes(), "little")
-    public, value = mechanism.draw(number, coins)
+    public, value = mechanism.draw(scalar_code(mechanism.channel, code), coins)
     if not is_mask(mechanism):
         return public, value
     width = lanes(mechanism.channel.payload_bits)
@@ -152,16 +152,12 @@ def from_payloads(mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArra
 def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
     """A batch in which every payload is a report of the mechanism."""
     outputs = payload_outputs(mechanism)
-    if outputs is not None:
-        if payload.ndim != 1 or payload.dtype.kind not in "iu":
-            raise ReportError("Reports of this mechanism come as a one-dimensional array of integers.")
-        wrong = (payload < 0) | (payload >= outputs)
-        node = last_node(mechanism.channel)
-        if isinstance(node, Table):  # some of whose outputs no row may give
-            possible = np.array([node.contains(output) for output in range(outputs)])
-            wrong |= ~possible[np.where(wrong, 0, payload)]
-    else:
-        wrong = _wrong_masks(mechanism, payload)
+    if outputs is not None and (payload.ndim != 1 or payload.dtype.kind not in "iu"):
+        raise ReportError("Reports of this mechanism come as a one-dimensional array of integers.")
+    bits = mechanism.channel.payload_bits
+    if outputs is None and (payload.ndim != 2 or payload.dtype != np.uint64 or payload.shape[1] != lanes(bits)):
+        raise ReportError(f"Reports of this mechanism come as masks of {bits} bits.")
+    wrong = _wrong(last_node(mechanism.channel), payload)
     if public is not None:
         wrong |= refused_ids(mechanism.channel, public)
     if wrong.any():
@@ -173,16 +169,34 @@ def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint
     return Reports(mechanism, final, public)
 
 
-def _wrong_masks(mechanism: Mechanism, payload: NDArray[Any]) -> NDArray[np.bool_]:
-    channel = mechanism.channel
-    if payload.ndim != 2 or payload.dtype != np.uint64 or payload.shape[1] != lanes(channel.payload_bits):
-        raise ReportError(f"Reports of this mechanism come as masks of {channel.payload_bits} bits.")
-    spare = 64 * payload.shape[1] - channel.payload_bits
+def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which payloads are no reports of a node."""
+    if node.outputs is not None:
+        wrong = (payload < 0) | (payload >= node.outputs)
+        possible = possible_outputs(node)
+        return wrong if possible is None else wrong | ~possible[np.where(wrong, 0, payload)]
+    spare = 64 * payload.shape[1] - node.payload_bits
     wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
-    node = last_node(channel)
     if isinstance(node, Subset):
         wrong |= popcounts(payload) != node.w
+    if isinstance(node, Each):
+        for part, reports in unpacked(node, payload):
+            wrong |= _wrong(last_node(part), reports)
     return wrong
+
+
+@lru_cache(maxsize=16)
+def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
+    """Which outputs there are, where a table has some that no row may give; None where all are."""
+    if isinstance(node, Mix):
+        each = [(possible_outputs(last_node(branch)), branch.outputs or 0) for branch in node.channels]
+        if all(found is None for found, _ in each):
+            return None
+        return np.concatenate([np.ones(size, bool) if found is None else found for found, size in each])
+    if not isinstance(node, Table):
+        return None
+    possible = np.any(np.array(node.rows, np.uint64), axis=0)
+    return None if possible.all() else possible
 
 
 def from_messages(mechanism: Mechanism, messages: Sequence[bytes]) -> Reports:

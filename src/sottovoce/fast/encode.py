@@ -22,6 +22,20 @@ _LARGEST = (1 << 63) - 1
 
 def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
     """The codes of many values; if any lies outside, none is encoded and the error says how many and which first."""
+    array = column(domain, values)
+    if isinstance(array, np.ndarray) and isinstance(domain, (Integers, Categories)):
+        if array.dtype.kind in "iu":
+            return _whole_numbers(domain, array, threads)
+        if array.dtype.kind in "fc":  # floats are no integers, whatever their value
+            refuse(domain, array, np.ones(len(array), bool))
+    listed = in_python(array)
+    if isinstance(domain, Categories) and all(type(value) is str for value in listed):
+        return _texts(domain, listed)
+    return _one_by_one(domain, listed)
+
+
+def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
+    """Answers as a one-dimensional array, or something else to go through; what no domain takes is refused here."""
     if isinstance(values, np.ma.MaskedArray):
         raise DomainError("Answers come without empty cells; this array has a mask.", value=values, domain=domain)
     array = _plain(values)
@@ -29,15 +43,15 @@ def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
         raise DomainError("Answers come as a one-dimensional array.", value=values, domain=domain)
     if isinstance(array, (str, bytes)) or not isinstance(array, (np.ndarray, Iterable)):
         raise DomainError("Answers come as a list or an array, not as one value.", value=values, domain=domain)
-    if isinstance(array, np.ndarray) and isinstance(domain, (Integers, Categories)):
-        if array.dtype.kind in "iu":
-            return _whole_numbers(domain, array, threads)
-        if array.dtype.kind in "bfc":  # booleans and floats are no integers, whatever their value
-            _refuse(domain, array, np.ones(len(array), bool))
-    listed = list(array.tolist() if isinstance(array, np.ndarray) and array.dtype.kind != "O" else array)
-    if isinstance(domain, Categories) and all(type(value) is str for value in listed):
-        return _texts(domain, listed)
-    return _one_by_one(domain, listed)
+    # Booleans are no numbers, and times must not become some by the way they are stored.
+    if isinstance(array, np.ndarray) and array.dtype.kind in "bmM":
+        refuse(domain, array, np.ones(len(array), bool))
+    return array
+
+
+def in_python(array: NDArray[Any] | Iterable[Any]) -> list[Any]:
+    """Answers as the objects that the domain itself would be asked about."""
+    return list(array.tolist() if isinstance(array, np.ndarray) and array.dtype.kind != "O" else array)
 
 
 def _plain(values: Any) -> Any:
@@ -67,14 +81,14 @@ def _whole_numbers(domain: Integers | Categories, array: NDArray[Any], threads: 
     """Chunk by chunk on all cores, as 64-bit integers, so that there is one kernel for all types of integers."""
     codes = np.empty(len(array), np.uint32)
     if array.dtype.kind == "u" and array.dtype.itemsize == 8:
-        _refuse(domain, array, array > _LARGEST)
+        refuse(domain, array, array > _LARGEST)
     count_outside = _shifted(domain) if isinstance(domain, Integers) else _searched(domain)
 
     def work(start: int, stop: int) -> int:
         return count_outside(np.ascontiguousarray(array[start:stop], np.int64), codes[start:stop])
 
     if sum(run(work, len(array), _CHUNK, threads)):
-        _refuse(domain, array, _outside(domain, array.astype(np.int64)))
+        refuse(domain, array, _outside(domain, array.astype(np.int64)))
     return codes
 
 
@@ -109,7 +123,7 @@ def _searched(domain: Categories) -> Callable[[NDArray[np.int64], Codes], int]:
 def _texts(domain: Categories, values: list[str]) -> Codes:
     known: dict[object, int] = {value: code for code, value in enumerate(domain.values)}
     codes = np.fromiter(map(known.get, values, repeat(-1)), np.int64, len(values))
-    _refuse(domain, values, codes < 0)
+    refuse(domain, values, codes < 0)
     return codes.astype(np.uint32)
 
 
@@ -125,11 +139,12 @@ def _one_by_one(domain: Domain, values: list[Any]) -> Codes:
             codes[place] = domain.encode(value)
         except DomainError:
             outside[place] = True
-    _refuse(domain, values, outside)
+    refuse(domain, values, outside)
     return codes
 
 
-def _refuse(domain: Domain, values: Any, outside: NDArray[np.bool_]) -> None:
+def refuse(domain: Domain, values: Any, outside: NDArray[np.bool_]) -> None:
+    """Refuse a batch if any of it is outside; the value is carried, not printed."""
     count = int(np.count_nonzero(outside))
     if count:
         first = int(np.argmax(outside))

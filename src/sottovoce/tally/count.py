@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Public, Table
+from sottovoce.core.channel import Public
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
-from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs
+from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs, possible_outputs
 from sottovoce.fast.kernels import counter, last_node
 from sottovoce.fast.kernels.masks import count_indices
 from sottovoce.fast.kernels.public import count_seeds
@@ -36,7 +36,7 @@ def _safe(batch: Reports) -> Reports:
         if public is None or public.shape != (len(batch), 2) or public.dtype != np.uint64:
             raise ReportError("Hashed reports come with two public words each.")
         return checked(batch.mechanism, payload, public)
-    plain = not isinstance(last_node(batch.mechanism.channel), Table)  # some of whose outputs no row may give
+    plain = possible_outputs(last_node(batch.mechanism.channel)) is None
     if indices and plain and payload.max(initial=0) < (outputs or 0):
         return batch
     return checked(batch.mechanism, payload, public)

@@ -2,7 +2,8 @@
 
 Given how many participants hold each code, cells are sums of binomials and multinomials. Most channels are a
 mixture of "uniform over everything" and "uniform over what supports the code"; the first part pools all
-participants, so that the work does not grow with their number.
+participants, so that the work does not grow with their number. How many hold each code may differ from run to run,
+so that a channel may follow on another, or on the coin of a mix.
 
 Where the law of one cell is exact but that of all cells together is not tractable (local hashing, large
 subsets), `joint=False` draws each cell from its own law, independently of the others.
@@ -16,12 +17,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Bits, Block, Channel, PoolMap, Public, Rates, Subset, Table
+from sottovoce.core.channel import (
+    Bits,
+    Block,
+    Chain,
+    Channel,
+    Mix,
+    Noise,
+    PoolMap,
+    Public,
+    Rates,
+    Rounding,
+    Subset,
+    Table,
+    Then,
+    Window,
+)
+from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
+from sottovoce.fast.kernels.mix import positions
+from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
@@ -29,7 +48,7 @@ MAX_STEPS = 1 << 22
 
 
 def simulate_counts(mechanism: Mechanism, histogram: Any, *, seed: int, joint: bool = True) -> Tally:
-    """The tally of a crowd in which histogram[code] participants hold each code."""
+    """The tally of a crowd in which histogram[code] participants hold each code, or each point of a grid of numbers."""
     cells = simulate_cells(mechanism, histogram, runs=1, seed=seed, joint=joint)
     return Tally(mechanism, int(np.sum(histogram)), cells[0])
 
@@ -45,22 +64,26 @@ def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int
     rng = np.random.default_rng(check_integer("seed", "simulate_counts", seed, 0, 1 << 256))
     if not joint and mechanism.statistic != "supports":
         raise ParameterError("Only counts of supports can be drawn cell by cell; leave joint=True.")
-    if not joint:
-        return _each_cell(mechanism.channel, held.astype(np.int64), runs, rng)
-    return _draw(mechanism.channel, held.astype(np.int64), runs, rng)
+    each_run = np.broadcast_to(held.astype(np.int64), (runs, len(held)))
+    return _draw(mechanism.channel, each_run, rng) if joint else _each_cell(mechanism.channel, each_run, rng)
 
 
-def _each_cell(channel: Channel, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
+def _each_cell(channel: Channel, held: Ints, rng: np.random.Generator) -> Ints:
     """Each cell from its own law: Bin(n_v, p) + Bin(n - n_v, q)."""
     rates = channel.rates()
     if not isinstance(rates, Rates) or channel.rates_vary:
         raise ParameterError("Cells can be drawn one by one only where all codes have the same two support rates.")
-    shape = (runs, len(held))
-    return rng.binomial(held, float(rates.own), shape) + rng.binomial(held.sum() - held, float(rates.other), shape)
+    return rng.binomial(held, float(rates.own)) + rng.binomial(_others(held), float(rates.other))
+
+
+def _others(held: Ints) -> Ints:
+    """How many hold any other code."""
+    return held.sum(axis=1, keepdims=True) - held
 
 
 @singledispatch
-def _draw(channel: Channel, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
+def _draw(channel: Channel, held: Ints, rng: np.random.Generator) -> Ints:
+    """The cells of each run, of which a row of `held` says how many hold each code."""
     raise ParameterError(
         f"The joint law of the tally cells of a {channel.kind} channel is not tractable;"
         " joint=False draws each cell from its own exact law."
@@ -68,24 +91,23 @@ def _draw(channel: Channel, held: Ints, runs: int, rng: np.random.Generator) -> 
 
 
 @_draw.register
-def _(channel: Bits, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
+def _(channel: Bits, held: Ints, rng: np.random.Generator) -> Ints:
     if channel.encoding != "onehot":
         raise ParameterError("Counts of bits can be drawn directly for one-hot encodings only.")
     p, q = (np.asarray(value, np.float64) / UNIT for value in (channel.p, channel.q))
-    shape = (runs, channel.k)
-    return rng.binomial(held, p, shape) + rng.binomial(held.sum() - held, q, shape)
+    return rng.binomial(held, p) + rng.binomial(_others(held), q)
 
 
 @_draw.register
-def _(channel: Subset, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
+def _(channel: Subset, held: Ints, rng: np.random.Generator) -> Ints:
     # keep >= w/k, so a report is uniform over all w-subsets with this probability, else contains its code.
     uniform = (UNIT - channel.keep) * channel.k / (UNIT * (channel.k - channel.w))
-    pooled = rng.binomial(held, min(1.0, uniform), (runs, channel.k))
+    pooled = rng.binomial(held, min(1.0, uniform))
     total = pooled.sum(axis=1)
     sure = held - pooled
     if channel.w == 1:
         return sure + rng.multinomial(total, np.full(channel.k, 1 / channel.k))
-    holders = np.flatnonzero(held)
+    holders = _holders(held)
     if channel.k * channel.w * (len(holders) + 1) > MAX_STEPS:
         raise TooLargeError("Subsets this large are drawn report by report, or cell by cell with joint=False.")
     cells = sure + _uniform_subsets(total, channel.k, channel.w, rng)
@@ -93,6 +115,11 @@ def _(channel: Subset, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
         others = np.arange(channel.k) != code
         cells[:, others] += _uniform_subsets(sure[:, code], channel.k - 1, channel.w - 1, rng)
     return cells
+
+
+def _holders(held: Ints) -> NDArray[np.intp]:
+    """The codes that anyone holds."""
+    return np.flatnonzero(held.any(axis=0))
 
 
 def _uniform_subsets(reports: Ints, k: int, w: int, rng: np.random.Generator) -> Ints:
@@ -115,44 +142,106 @@ def _uniform_subsets(reports: Ints, k: int, w: int, rng: np.random.Generator) ->
 
 
 @_draw.register
-def _(channel: Block, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
+def _(channel: Block, held: Ints, rng: np.random.Generator) -> Ints:
     sets = channel.sets
     uniform = (UNIT - channel.inside) * sets.outputs / (UNIT * (sets.outputs - sets.size))
-    pooled = rng.binomial(held, min(1.0, uniform), (runs, sets.codes))
+    pooled = rng.binomial(held, min(1.0, uniform))
     cells = rng.multinomial(pooled.sum(axis=1), np.full(sets.outputs, 1 / sets.outputs))
-    for code in np.flatnonzero(held):
+    for code in _holders(held):
         members = [sets.inside(int(code), index) for index in range(sets.size)]
-        cells[:, members] += rng.multinomial(held[code] - pooled[:, code], np.full(sets.size, 1 / sets.size))
+        cells[:, members] += rng.multinomial(held[:, code] - pooled[:, code], np.full(sets.size, 1 / sets.size))
+    return cells
+
+
+@_draw.register(Table)
+@_draw.register(Noise)
+def _(channel: Table | Noise, held: Ints, rng: np.random.Generator) -> Ints:
+    cells = np.zeros((len(held), channel.outputs), np.int64)
+    for code in _holders(held):
+        _add(cells, held[:, code], law_row(channel, int(code)), rng)
     return cells
 
 
 @_draw.register
-def _(channel: Table, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
-    cells = np.zeros((runs, channel.outputs), np.int64)
-    for code in np.flatnonzero(held):
-        law = np.array(channel.rows[code], np.float64) / UNIT
-        cells += rng.multinomial(held[code], law / law.sum(), runs)
+def _(channel: Window, held: Ints, rng: np.random.Generator) -> Ints:
+    # inside >= width / outputs, so a report is uniform over all outputs with this probability, else in the window.
+    uniform = (UNIT - channel.inside) * channel.outputs / (UNIT * (channel.outputs - channel.width))
+    pooled = rng.binomial(held, min(1.0, uniform))
+    cells = rng.multinomial(pooled.sum(axis=1), np.full(channel.outputs, 1 / channel.outputs))
+    sure, even = held - pooled, np.full(channel.width, 1 / channel.width)
+    for code in _holders(held):
+        start = channel.stride * code
+        _add(cells[:, start : start + channel.width], sure[:, code], even, rng)
     return cells
 
 
-def _draw_pool(chosen: PoolMap, inner: Subset, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
+def _add(cells: Ints, reports: Ints, law: NDArray[np.float64], rng: np.random.Generator) -> None:
+    """Add so many reports of a law to the cells of each run: one by one where there are fewer of them than cells."""
+    total = int(reports.sum())
+    if total <= cells.size:
+        cumulative = np.cumsum(law)
+        drawn = rng.random(total) * cumulative[-1]
+        places = np.minimum(np.searchsorted(cumulative, drawn, side="right"), len(law) - 1)
+        np.add.at(cells, (np.repeat(np.arange(len(reports)), reports), places), 1)
+        return
+    order = np.argsort(-law)  # once all participants have an output, the less likely ones are not drawn
+    cells[:, order] += rng.multinomial(reports, law[order] / law.sum())
+
+
+@_draw.register
+def _(channel: Mix, held: Ints, rng: np.random.Generator) -> Ints:
+    weights = np.array(channel.weights, np.float64) / UNIT
+    split = rng.multinomial(held, weights / weights.sum())
+    parts = []
+    for number, branch in enumerate(channel.channels):
+        mine = split[:, :, number]
+        parts.append(_draw(branch, mine if branch.rounding is None else _rounded(branch.rounding, mine, rng), rng))
+    return np.concatenate(parts, axis=1)
+
+
+@_draw.register
+def _(channel: Rounding, held: Ints, rng: np.random.Generator) -> Ints:
+    return held  # a point of the grid stays where it is
+
+
+def _rounded(rounding: Rounding, held: Ints, rng: np.random.Generator) -> Ints:
+    """How many hold each point of a grid, of those who hold whole numbers from 0 to the end of its range."""
+    places = positions(rounding, np.arange(held.shape[1], dtype=np.uint32))
+    point = (places >> np.uint64(PLACES)).astype(np.int64)
+    up = rng.binomial(held, (places & np.uint64((1 << PLACES) - 1)) / (1 << PLACES))
+    found = np.zeros((len(held), rounding.inputs + 1), np.int64)
+    rows = np.arange(len(held))[:, None]
+    np.add.at(found, (rows, point), held - up)
+    np.add.at(found, (rows, point + 1), up)
+    return found[:, :-1]  # nobody goes up from the last point
+
+
+@_draw.register(Then)
+@_draw.register(Chain)
+def _(channel: Then | Chain, held: Ints, rng: np.random.Generator) -> Ints:
+    if channel.first.outputs is None:
+        raise ParameterError("Counts behind masks are not known from their cells; draw them report by report.")
+    return _draw(channel.second, _draw(channel.first, held, rng), rng)
+
+
+def _draw_pool(chosen: PoolMap, inner: Subset, held: Ints, rng: np.random.Generator) -> Ints:
     """Pairs of map and value: uniform over all of them, or a uniform map with the value it gives the code."""
     uniform = (UNIT - inner.keep) * inner.k / (UNIT * (inner.k - 1))
-    pooled = rng.binomial(held, min(1.0, uniform), (runs, chosen.k))
+    pooled = rng.binomial(held, min(1.0, uniform))
     pairs = chosen.seeds * chosen.g
     cells = rng.multinomial(pooled.sum(axis=1), np.full(pairs, 1 / pairs))
     seeds = np.arange(chosen.seeds)
-    for code in np.flatnonzero(held):
+    for code in _holders(held):
         values = np.array([dot(int(seed), int(code), chosen.g, chosen.digits) for seed in seeds])
-        sure = rng.multinomial(held[code] - pooled[:, code], np.full(chosen.seeds, 1 / chosen.seeds))
+        sure = rng.multinomial(held[:, code] - pooled[:, code], np.full(chosen.seeds, 1 / chosen.seeds))
         cells[:, seeds * chosen.g + values] += sure
     return cells
 
 
 @_draw.register
-def _(channel: Public, held: Ints, runs: int, rng: np.random.Generator) -> Ints:
+def _(channel: Public, held: Ints, rng: np.random.Generator) -> Ints:
     if isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset) and channel.inner.w == 1:
-        return _draw_pool(channel.map, channel.inner, held, runs, rng)
+        return _draw_pool(channel.map, channel.inner, held, rng)
     raise ParameterError(
         "Hashed reports are only pairwise independent, so the joint law of their cells is not known;"
         " joint=False draws each cell from its own exact law."

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel
 from sottovoce.core.rational import FINE
 
-Codes = NDArray[Any]  # uint32 indices, or masks
+Codes = NDArray[Any]  # uint32 indices, masks, uint64 positions where a channel rounds; a column for each of several
 Reports = NDArray[Any]  # unsigned indices, or uint64 masks of 64 lanes in rows
 
 
@@ -77,7 +77,19 @@ def index_type(outputs: int) -> type[np.unsignedinteger[Any]]:
     return np.uint8 if outputs <= 1 << 8 else np.uint16 if outputs <= 1 << 16 else np.uint32
 
 
-from sottovoce.fast.kernels import bits, block, compose, public, subset, table  # noqa: E402
+from sottovoce.fast.kernels import (  # noqa: E402
+    bits,
+    block,
+    compose,
+    each,
+    mix,
+    noise,
+    public,
+    rounding,
+    subset,
+    table,
+    window,
+)
 
 __all__ = [
     "Codes",
@@ -89,12 +101,17 @@ __all__ = [
     "block",
     "compose",
     "counter",
+    "each",
     "empty_reports",
     "index_type",
     "lanes",
     "last_node",
+    "mix",
+    "noise",
     "public",
+    "rounding",
     "sampler",
     "subset",
     "table",
+    "window",
 ]

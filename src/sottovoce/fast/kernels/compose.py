@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sottovoce.core.channel import Chain, Then
+from sottovoce.core.channel import Chain, Rounding, Then
 from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
 
 
@@ -14,7 +14,10 @@ def _(channel: Then | Chain) -> Sample:
     first, second = sampler(channel.first), sampler(channel.second)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
-        between = empty_reports(channel.first, len(codes))
+        if isinstance(channel.first, Rounding):
+            between: Codes = np.empty(len(codes), np.uint32)
+        else:
+            between = empty_reports(channel.first, len(codes))
         first(codes, draws, at, between)
         if between.ndim == 1:
             between = between.astype(np.uint32, copy=False)  # the one type of codes

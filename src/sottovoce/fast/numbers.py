@@ -1,0 +1,262 @@
+"""Many numbers to positions on the grid of a channel that rounds, exactly as the scalar sampler reads each of them.
+
+A float stands for the shortest decimal that prints it, which lies within half a unit of its last place. So the position
+is computed twice as accurately as a float holds it, beside a bound of the error; where the bound leaves more than one
+whole number, as at most a few in a thousand usually do, the decimal itself is read and everything is done in integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import inf, nextafter
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Channel, Each, Rounding
+from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.domain import Domain, Integers, Interval, Record
+from sottovoce.core.errors import DomainError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.fast.encode import column, encode, in_python, refuse
+from sottovoce.fast.kernels.mix import positions
+from sottovoce.fast.threads import run
+
+Positions = NDArray[np.uint64]
+
+_CHUNK = 1 << 17
+_HALF_ULP = 2.0**-53
+_WHOLE = 2.0**53  # whole floats up to here are printed as they are
+_SPLIT = float((1 << 27) + 1)
+
+
+def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None) -> NDArray[Any]:
+    """The codes of many values as kernels read them: indices, positions, or a column of these for each field."""
+    domain, channel = mechanism.domain, mechanism.channel
+    if isinstance(channel, Each):
+        return _records(domain, channel, values)
+    if channel.rounding is None:
+        return encode(domain, values, threads=threads)
+    return encode_numbers(domain, channel.rounding, values, threads=threads)
+
+
+def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: int | None = None) -> Positions:
+    """The position of each value; if any lies outside, none is encoded and the error says how many and which first."""
+    if isinstance(domain, Integers):
+        return _shared(lambda codes: positions(rounding, codes), encode(domain, values, threads=threads), threads)
+    array = column(domain, values)
+    if isinstance(domain, Interval):
+        if not isinstance(array, np.ndarray):
+            array = list(array)
+            if all(type(value) is float for value in array):
+                array = np.array(array, np.float64)
+        if isinstance(array, np.ndarray):
+            if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # a longer float is no Python number
+                return _floats(domain, rounding, array, threads)
+            if array.dtype.kind in "iu":
+                return _whole_numbers(domain, rounding, array, threads)
+    listed = in_python(array)
+    codes = _one_by_one(domain, listed)
+    return np.fromiter((rounding.position(code) for code in codes), np.uint64, len(listed))
+
+
+def _one_by_one(domain: Domain, values: list[Any]) -> list[Any]:
+    codes: list[Any] = []
+    outside = np.zeros(len(values), bool)
+    for place, value in enumerate(values):
+        try:
+            codes.append(domain.encode(value))
+        except DomainError:
+            outside[place] = True
+    refuse(domain, values, outside)
+    return codes
+
+
+def _records(domain: Domain, channel: Each, values: Any) -> NDArray[np.uint64]:
+    """A row for each record: the position or the index of each field."""
+    if not isinstance(domain, Record):
+        raise NotImplementedError(f"There are no batches of several parts for a domain of kind {domain.kind}.")
+    codes = _one_by_one(domain, in_python(column(domain, values)))
+    rows = [scalar_positions(channel, code) for code in codes]
+    return np.array(rows, np.uint64).reshape(len(rows), len(channel.channels))
+
+
+def scalar_positions(channel: Each, code: tuple[Any, ...]) -> list[int]:
+    """A tuple of codes as a batch holds it."""
+    pairs = zip(channel.channels, code, strict=True)
+    return [own if part.rounding is None else part.rounding.position(own) for part, own in pairs]
+
+
+def scalar_code(channel: Channel, code: Any) -> Any:
+    """The code of a batch as the scalar sampler takes it."""
+    if isinstance(channel, Each):
+        return tuple(scalar_code(part, own) for part, own in zip(channel.channels, code, strict=True))
+    if channel.rounding is not None:
+        return channel.rounding.number(int(code))
+    return int(code) if np.ndim(code) == 0 else int.from_bytes(code.astype("<u8").tobytes(), "little")
+
+
+# --- the filter: floats with a bound of their error --------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """What the kernel knows of a grid: sums of two floats stand for `low` and for the positions per unit."""
+
+    first: float  # the least float whose decimal is not below the range
+    last: float
+    low: tuple[float, float]
+    scale: tuple[float, float]
+    of_value: float  # error of a position, per unit of the value: its own half unit in the last place
+    fixed: float  # and whatever the value is: of computing with two floats
+
+
+@lru_cache(maxsize=16)
+def _filter(rounding: Rounding) -> _Filter:
+    low, high = Fraction(rounding.low), Fraction(rounding.high)
+    scale = (1 << PLACES) / rounding.step
+    ends = (_first_float(low), -_first_float(-high))
+    # All operations together err by far less than 2**-95 of the largest terms, and by the last place of a number below
+    # one. Where that is too much, or positions exceed the floats that become integers, nothing is certain.
+    size = (abs(low) + abs(high)) * scale
+    fixed = float(size) * 2.0**-90 + 2.0**-50 if size < 1 << 80 and rounding.steps < 1 << 30 else 1.0
+    return _Filter(*ends, _two(low), _two(scale), float(scale) * _HALF_ULP * 1.000001, fixed)
+
+
+def _two(number: Fraction) -> tuple[float, float]:
+    """The nearest float, and the one nearest to what it leaves."""
+    near = float(number)
+    return near, float(number - Fraction(near))
+
+
+def _first_float(low: Fraction) -> float:
+    """The least float whose shortest decimal is not below a number.
+
+    Decimals rise with their floats, and that of a float before the nearest one lies on the float's side of `low`.
+    """
+    nearest = float(low)
+    return nearest if Fraction(repr(nearest)) >= low else nextafter(nearest, inf)
+
+
+@njit(nogil=True, inline="always")
+def _halves(a):
+    """A float as a sum of two with 26 bits each (Veltkamp)."""
+    wide = _SPLIT * a
+    high = wide - (wide - a)
+    return high, a - high
+
+
+@njit(nogil=True, cache=True)
+def _locate(values, first, last, low, low_rest, scale, scale_rest, of_value, fixed, out, doubtful):
+    """Positions of floats, and which of them are not certain; returns how many lie outside and how many are doubtful.
+
+    The difference and the product are exact as sums of two floats (Knuth; Dekker), so that what remains uncertain is
+    what the decimal leaves open.
+    """
+    scale_high, scale_low = _halves(scale)
+    outside = 0
+    count = 0
+    for i in range(values.shape[0]):
+        value = values[i]
+        inside = value >= first and value <= last
+        outside += not inside
+        x = value if inside else first
+        d = x - low
+        back = d - x
+        e = (x - (d - back)) - (low + back) - low_rest
+        product = d * scale
+        d_high, d_low = _halves(d)
+        rest = ((d_high * scale_high - product) + d_high * scale_low + d_low * scale_high) + d_low * scale_low
+        rest += d * scale_rest + e * scale
+        whole = np.rint(product)
+        rest += product - whole
+        more = np.rint(rest)
+        bound = fixed if np.rint(x) == x and abs(x) <= _WHOLE else fixed + of_value * abs(x)
+        doubt = not abs(rest - more) < 0.5 - bound
+        doubtful[i] = doubt
+        count += doubt
+        out[i] = np.uint64(np.int64(whole) + np.int64(more))
+    return outside, count
+
+
+def _floats(domain: Interval, rounding: Rounding, array: NDArray[Any], threads: int | None) -> Positions:
+    known = _filter(rounding)
+    found, doubtful = np.empty(len(array), np.uint64), np.empty(len(array), np.bool_)
+    numbers = (known.first, known.last, *known.low, *known.scale, known.of_value, known.fixed)
+
+    def work(start: int, stop: int) -> tuple[int, int]:
+        values = np.ascontiguousarray(array[start:stop], np.float64)
+        counts: tuple[int, int] = _locate(values, *numbers, found[start:stop], doubtful[start:stop])
+        return counts
+
+    counts = run(work, len(array), _CHUNK, threads)
+    if sum(outside for outside, _ in counts):
+        wide = array.astype(np.float64)  # the ends would be rounded to a shorter type
+        refuse(domain, array, ~((wide >= known.first) & (wide <= known.last)))
+    if sum(doubts for _, doubts in counts):
+        found[doubtful] = _exactly(rounding, array[doubtful].astype(np.float64))
+    return found
+
+
+def _whole_numbers(domain: Interval, rounding: Rounding, array: NDArray[Any], threads: int | None) -> Positions:
+    """Integers, as floats where these are the same numbers."""
+    low, high = Fraction(domain.low), Fraction(domain.high)
+    least, most = (int(array.min()), int(array.max())) if len(array) else (0, 0)
+    if len(array) and not low <= least <= most <= high:
+        refuse(domain, array, _outside(array, -(-low // 1), high // 1))
+    if max(-least, most) <= _WHOLE:
+        return _floats(domain, rounding, array, threads)
+    different, places = np.unique(array, return_inverse=True)
+    return np.array([rounding.position(number) for number in different.tolist()], np.uint64)[places]
+
+
+def _outside(array: NDArray[Any], low: int, high: int) -> NDArray[np.bool_]:
+    """Which integers lie outside; NumPy refuses to compare with ends beyond the type of the array, so they are cut."""
+    kind = np.iinfo(array.dtype)
+    if high < kind.min or low > kind.max:
+        return np.ones(len(array), bool)
+    return (array < max(low, kind.min)) | (array > min(high, kind.max))
+
+
+# --- the exact way -----------------------------------------------------------------------------------------------
+def _exactly(rounding: Rounding, values: NDArray[np.float64]) -> Positions:
+    """The same as `rounding.position` of each decimal, in plain integers; equal values are read once."""
+    different, places = np.unique(values, return_inverse=True)
+    ends = (rounding.low, rounding.high)
+    end_places = max(0, *(-int(end.as_tuple().exponent) for end in ends))
+    low, high = (int(Fraction(end) * 10**end_places) for end in ends)
+    factor = (rounding.steps << PLACES) * 10**end_places
+    found = np.empty(len(different), np.uint64)
+    for place, value in enumerate(different.tolist()):
+        number, number_places = _decimal(repr(value))
+        shared = max(number_places, end_places)
+        above = number * 10 ** (shared - number_places) - low * 10 ** (shared - end_places)
+        found[place] = _nearest(above * factor, (high - low) * 10**shared)
+    return found[places]
+
+
+def _decimal(text: str) -> tuple[int, int]:
+    """A printed float as an integer and the number of its decimal places, which may be negative."""
+    digits, _, power = text.partition("e")
+    whole, _, part = digits.partition(".")
+    number, places = int(whole + part), len(part) - (int(power) if power else 0)
+    return (number, places) if places >= 0 else (number * 10**-places, 0)
+
+
+def _nearest(numerator: int, denominator: int) -> int:
+    """The nearest integer to a quotient, ties to even."""
+    whole, rest = divmod(numerator, denominator)
+    return whole + (2 * rest > denominator or (2 * rest == denominator and whole & 1))
+
+
+def _shared(work: Any, codes: NDArray[Any], threads: int | None) -> Positions:
+    """A function of codes on all cores."""
+    found = np.empty(len(codes), np.uint64)
+
+    def fill(start: int, stop: int) -> None:
+        found[start:stop] = work(codes[start:stop])
+
+    run(fill, len(codes), _CHUNK, threads)
+    return found

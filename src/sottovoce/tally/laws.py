@@ -1,0 +1,108 @@
+"""The law of one report as floats: what coverage computations, likelihoods and drawn tallies read.
+
+Every entry is right to a few units in the last place, tails included; the exact law is `channel.likelihood`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Block, Chain, Channel, Mix, Noise, Rounding, Subset, Table, Then, Window
+from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.rational import UNIT
+
+Floats = NDArray[np.float64]
+
+
+@singledispatch
+def law_row(channel: Channel, code: int) -> Floats:
+    """The probability of each output, given a code; where a channel rounds, the code is the index of a grid point."""
+    raise ParameterError(f"The reports of a {channel.kind} channel are not numbered, so their law is no row.")
+
+
+def law_at(channel: Channel, number: Any) -> Floats:
+    """The probability of each output, given a number, for a channel that rounds; others take the code itself."""
+    rounding = channel.rounding
+    if rounding is None:
+        return law_row(channel, int(number))
+    point, rest = divmod(rounding.position(number), 1 << PLACES)
+    up = rest / (1 << PLACES)
+    row = (1 - up) * law_row(channel, point)
+    return row + up * law_row(channel, point + 1) if rest else row
+
+
+@law_row.register
+def _(channel: Subset, code: int) -> Floats:
+    if channel.w > 1:
+        raise ParameterError("Masks of a subset channel are not numbered, so their law is no row.")
+    row = np.full(channel.k, (UNIT - channel.keep) / UNIT / (channel.k - 1))
+    row[code] = channel.keep / UNIT
+    return row
+
+
+@law_row.register
+def _(channel: Table, code: int) -> Floats:
+    return np.array(channel.rows[code], np.float64) / UNIT
+
+
+@law_row.register
+def _(channel: Block, code: int) -> Floats:
+    sets = channel.sets
+    row = np.full(sets.outputs, (UNIT - channel.inside) / UNIT / (sets.outputs - sets.size))
+    row[[sets.inside(code, index) for index in range(sets.size)]] = channel.inside / UNIT / sets.size
+    return row
+
+
+@law_row.register
+def _(channel: Window, code: int) -> Floats:
+    row = np.full(channel.outputs, (UNIT - channel.inside) / UNIT / (channel.outputs - channel.width))
+    start = channel.stride * code
+    row[start : start + channel.width] = channel.inside / UNIT / channel.width
+    return row
+
+
+@lru_cache(maxsize=8)
+def _noise_sides(channel: Noise) -> tuple[Floats, Floats]:
+    """Half the probability of each magnitude before the last band, and of each magnitude together with all larger."""
+    first, cycle, bands = (np.array(w, np.float64) / UNIT for w in (channel.first, channel.cycle, channel.bands))
+    weights = np.concatenate([bands[0] * first, np.outer(bands[1:-1], cycle).ravel()]) / 2
+    # From the smallest on, so that no tail is lost beside a larger one.
+    tails = np.cumsum(np.append(weights, bands[-1] / 2)[::-1])[::-1]
+    for table in (weights, tails):
+        table.setflags(write=False)  # shared by all who ask
+    return weights, tails
+
+
+@law_row.register
+def _(channel: Noise, code: int) -> Floats:
+    weights, tails = _noise_sides(channel)
+    below, above = channel.limit + code, channel.limit + channel.steps - code  # magnitudes before the border
+    return np.concatenate([[tails[below]], weights[:below][::-1], weights[:above], [tails[above]]])
+
+
+@law_row.register
+def _(channel: Mix, code: int) -> Floats:
+    parts = zip(channel.weights, channel.channels, strict=True)
+    return np.concatenate([weight / UNIT * law_at(branch, code) for weight, branch in parts])
+
+
+@law_row.register
+def _(channel: Rounding, code: int) -> Floats:
+    row = np.zeros(channel.outputs)
+    row[code] = 1
+    return row
+
+
+@law_row.register(Then)
+@law_row.register(Chain)
+def _(channel: Then | Chain, code: int) -> Floats:
+    if isinstance(channel.first, Rounding):
+        return law_row(channel.second, code)
+    between = law_row(channel.first, code)
+    rows = [between[m] * law_row(channel.second, int(m)) for m in np.flatnonzero(between)]
+    return np.sum(rows, axis=0, dtype=np.float64)
