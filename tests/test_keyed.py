@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
 from math import exp, log
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,8 +17,14 @@ import sottovoce as sv
 from sottovoce.core.channel import Bits, Keyed, Rounding, Subset, Table, Then, Window, channel_from_spec
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.keyed import neutral_law, spread
+from sottovoce.core.coins import TapeCoins
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.rational import UNIT, float_up, floor_unit, loss, odds
+from sottovoce.fast.batch import checked, draw
+from sottovoce.fast.numbers import batch_codes, scalar_code
+from sottovoce.fast.words import WordStream
+from sottovoce.tally.counts import simulate_cells
+from sottovoce.tally.laws import law_row
 from tests.test_number_nodes import mixes, noises, windows
 
 KEYS = {
@@ -132,3 +141,79 @@ def test_a_mechanism_of_pairs_fits_pairs_only() -> None:
         sv.Mechanism("group", sv.Pair(sv.Categories(["f", "m"]), sv.Interval(0, 10)), channel, 1, "keyed")
     with pytest.raises(sv.SpecError, match="keyed"):
         sv.Mechanism("group", domain, channel, 1, "outputs")
+
+
+# --- batches --------------------------------------------------------------------------------------------------------
+def group_mechanism(name: str, key: str, groups: int = 5, epsilon: str = "2") -> sv.Mechanism:
+    domain = sv.Pair(sv.Integers(0, groups - 1), sv.Interval(0, 10))
+    build = import_module(f"sottovoce.mechanisms.group.{name}").build
+    return build(domain, epsilon=epsilon, key=key, value_epsilon=epsilon)
+
+
+@pytest.mark.parametrize("bits", [53, 8])
+@pytest.mark.parametrize("groups", [2, 5, 70])
+@pytest.mark.parametrize("key", ["grr", "subset", "unary"])
+@pytest.mark.parametrize("name", ["bernoulli", "nprr", "piecewise", "laplace"])
+def test_batches_equal_the_scalar_sampler(name: str, key: str, groups: int, bits: int) -> None:
+    if bits == 8 and name in ("piecewise", "laplace"):
+        pytest.skip("A short coin has fewer outcomes than these draws.")
+    mechanism = group_mechanism(name, key, groups)
+    rng = np.random.default_rng(groups)
+    codes = batch_codes(mechanism, (rng.integers(0, groups, 60), rng.uniform(0, 10, 60)))
+    stream = WordStream.seeded(mechanism.words, 3)
+    batch = draw(mechanism, codes, stream, threads=2, chunk_bytes=8 * mechanism.words * 7, bits=bits)
+    for place, report in enumerate(batch):
+        coins = TapeCoins(stream.rows(place, 1).tobytes(), stream.overflow(place), bits=bits)
+        assert mechanism.draw(scalar_code(mechanism.channel, codes[place]), coins)[1] == report
+    expected = np.zeros((groups, mechanism.channel.inner_outputs), np.int64)
+    for report in batch:
+        sent, within = mechanism.channel.split(report)
+        for group in range(groups):
+            expected[group, within] += mechanism.channel.key.supports(sent, group)
+    tally = mechanism.tally(batch)
+    assert np.array_equal(tally.cells, expected.ravel())
+    messages = [bytes(16) + row.tobytes() for row in batch.payloads()]
+    assert mechanism.tally(messages) == tally
+
+
+def test_pairs_come_as_columns_a_table_or_one_by_one() -> None:
+    mechanism = group_mechanism("bernoulli", "grr", 3)
+    groups, values = [0, 2, 1, 1], [0.5, 10, 3, 7.25]
+    columns = batch_codes(mechanism, (np.array(groups), np.array(values)))
+    table = batch_codes(mechanism, pd.DataFrame({"group": groups, "value": values}))
+    assert np.array_equal(columns, table)
+    assert np.array_equal(columns, batch_codes(mechanism, list(zip(groups, values, strict=True))))
+    for wrong in ([(0, 1.0), 3], [(0, 1.0), (7, 1.0)], (groups, values[:-1]), (groups, [0.5, 11, 3, 7])):
+        with pytest.raises(sv.DomainError):
+            batch_codes(mechanism, wrong)
+
+
+def test_reports_that_no_device_sends_are_refused() -> None:
+    for key in ("grr", "subset", "unary"):
+        mechanism = group_mechanism("nprr", key, 5)
+        batch = mechanism.privatize(([0, 1, 2], [1.0, 2.0, 3.0]), seed=1)
+        wrong = batch.payload.copy()
+        if key == "grr":
+            wrong = wrong.astype(np.uint32)
+            wrong[1] = mechanism.channel.outputs
+        else:
+            wrong[1, 0] = (1 << 64) - 1
+        with pytest.raises(sv.ReportError, match="1 of 3 reports"):
+            checked(mechanism, wrong, None)
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "piecewise"])
+def test_simulated_counts_have_the_law_of_the_reports(name: str) -> None:
+    """Every cell is within five standard errors in its mean over 400 runs; of a few hundred cells none is by chance."""
+    mechanism = group_mechanism(name, "grr", 3)
+    points = mechanism.channel.inner.inputs
+    held = np.zeros((3, points), np.int64)
+    held[0, 0], held[1, points // 2], held[2, -1] = 500, 300, 40
+    cells = simulate_cells(mechanism, held.ravel(), runs=400, seed=1)
+    law = sum(held.ravel()[code] * law_row(mechanism.channel, int(code)) for code in np.flatnonzero(held.ravel()))
+    assert law.sum() == pytest.approx(840) and (cells.sum(axis=1) == 840).all()
+    merged, expected = cells.reshape(400, 3, -1).sum(axis=2), law.reshape(3, -1).sum(axis=1)
+    assert (np.abs(merged.mean(axis=0) - expected) < 5 * np.sqrt(expected / 400)).all()
+    reading = np.arange(mechanism.channel.inner_outputs)
+    sums, means = cells.reshape(400, 3, -1) @ reading, law.reshape(3, -1) @ reading
+    assert (np.abs(sums.mean(axis=0) - means) < 5 * sums.std(axis=0) / 20).all()

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Each, Mix, Subset, Table
+from sottovoce.core.channel import Channel, Each, Keyed, Mix, Subset, Table
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels import Draws, empty_reports, index_type, lanes, last_node, sampler
 from sottovoce.fast.kernels.each import unpacked
+from sottovoce.fast.kernels.keyed import side_by_side
 from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
 from sottovoce.fast.kernels.public import copy_public, refused_ids
 from sottovoce.fast.numbers import batch_codes, scalar_code
@@ -179,8 +180,8 @@ def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
     wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
     if isinstance(node, Subset):
         wrong |= popcounts(payload) != node.w
-    if isinstance(node, Each):
-        for part, reports in unpacked(node, payload):
+    if isinstance(node, (Each, Keyed)):
+        for part, reports in unpacked(node if isinstance(node, Each) else side_by_side(node), payload):
             wrong |= _wrong(last_node(part), reports)
     return wrong
 
@@ -193,6 +194,8 @@ def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
         if all(found is None for found, _ in each):
             return None
         return np.concatenate([np.ones(size, bool) if found is None else found for found, size in each])
+    if isinstance(node, Keyed):
+        return None if all(node.neutral) else np.tile(np.array(node.neutral) > 0, node.key.outputs or 1)
     if not isinstance(node, Table):
         return None
     possible = np.any(np.array(node.rows, np.uint64), axis=0)

@@ -17,9 +17,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Each, Rounding
+from sottovoce.core.channel import Channel, Each, Keyed, Rounding
 from sottovoce.core.channel.rounding import PLACES
-from sottovoce.core.domain import Domain, Integers, Interval, Record
+from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record
 from sottovoce.core.errors import DomainError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.encode import column, encode, in_python, refuse
@@ -39,6 +39,8 @@ def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None
     domain, channel = mechanism.domain, mechanism.channel
     if isinstance(channel, Each):
         return _records(domain, channel, values)
+    if isinstance(channel, Keyed) and isinstance(domain, Pair):
+        return _pairs(domain, channel, values, threads)
     if channel.rounding is None:
         return encode(domain, values, threads=threads)
     return encode_numbers(domain, channel.rounding, values, threads=threads)
@@ -62,6 +64,31 @@ def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: 
     listed = in_python(array)
     codes = _one_by_one(domain, listed)
     return np.fromiter((rounding.position(code) for code in codes), np.uint64, len(listed))
+
+
+def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> NDArray[np.uint64]:
+    """A row for each pair. Two columns come as a tuple or as a table; else each answer is a pair of its own."""
+    if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2 and values.shape[1] == 2:
+        values = (values.iloc[:, 0], values.iloc[:, 1])
+    if not (isinstance(values, tuple) and len(values) == 2):
+        listed = list(values)
+        wrong = np.array([not isinstance(one, (tuple, list)) or len(one) != 2 for one in listed], bool)
+        refuse(domain, listed, wrong)
+        values = ([one[0] for one in listed], [one[1] for one in listed])
+    groups = encode(domain.group, values[0], threads=threads)
+    rounding = channel.inner.rounding
+    numbers = (
+        encode(domain.value, values[1], threads=threads)
+        if rounding is None
+        else encode_numbers(domain.value, rounding, values[1], threads=threads)
+    )
+    if len(groups) != len(numbers):
+        raise DomainError(
+            f"Groups and values come in pairs. Got {len(groups)} groups and {len(numbers)} values.",
+            value=values,
+            domain=domain,
+        )
+    return np.column_stack([groups.astype(np.uint64), numbers.astype(np.uint64)])
 
 
 def _one_by_one(domain: Domain, values: list[Any]) -> list[Any]:
@@ -95,6 +122,8 @@ def scalar_code(channel: Channel, code: Any) -> Any:
     """The code of a batch as the scalar sampler takes it."""
     if isinstance(channel, Each):
         return tuple(scalar_code(part, own) for part, own in zip(channel.channels, code, strict=True))
+    if isinstance(channel, Keyed):
+        return int(code[0]), scalar_code(channel.inner, code[1])
     if channel.rounding is not None:
         return channel.rounding.number(int(code))
     return int(code) if np.ndim(code) == 0 else int.from_bytes(code.astype("<u8").tobytes(), "little")

@@ -45,7 +45,7 @@ def _safe(batch: Reports) -> Reports:
 def count_cells(batch: Reports, *, threads: int | None = None) -> NDArray[np.int64]:
     """The cells of a batch, counted on all cores."""
     mechanism = batch.mechanism
-    count = counter(mechanism.channel) if mechanism.statistic == "supports" else None
+    count = counter(mechanism.channel) if mechanism.statistic in ("supports", "keyed") else None
 
     def work(start: int, stop: int) -> NDArray[np.int64]:
         cells = np.zeros(mechanism.cells, np.int64)

@@ -22,6 +22,7 @@ from sottovoce.core.channel import (
     Block,
     Chain,
     Channel,
+    Keyed,
     Mix,
     Noise,
     PoolMap,
@@ -197,6 +198,26 @@ def _(channel: Mix, held: Ints, rng: np.random.Generator) -> Ints:
         mine = split[:, :, number]
         parts.append(_draw(branch, mine if branch.rounding is None else _rounded(branch.rounding, mine, rng), rng))
     return np.concatenate(parts, axis=1)
+
+
+@_draw.register
+def _(channel: Keyed, held: Ints, rng: np.random.Generator) -> Ints:
+    """`held` lists the values of one group after those of the other."""
+    if channel.key.outputs is None:
+        raise ParameterError("Counts behind masks are not known from their cells; draw them report by report.")
+    groups, runs = channel.key.inputs, len(held)
+    members = held.reshape(runs, groups, -1)
+    own = float(channel.key.likelihood(0, 0))
+    kept = rng.binomial(members, own)
+    cells = np.stack([_draw(channel.inner, kept[:, group], rng) for group in range(groups)], axis=1)
+    changed = (members - kept).sum(axis=2)
+    neutral = np.array(channel.neutral, np.float64) / UNIT
+    arrived = np.zeros((runs, groups), np.int64)
+    for group in range(groups):
+        elsewhere = np.arange(groups) != group
+        arrived[:, elsewhere] += rng.multinomial(changed[:, group], np.full(groups - 1, 1 / (groups - 1)))
+    cells += rng.multinomial(arrived, neutral / neutral.sum())
+    return cells.reshape(runs, -1)
 
 
 @_draw.register

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Block, Chain, Channel, Mix, Noise, Rounding, Subset, Table, Then, Window
+from sottovoce.core.channel import Block, Chain, Channel, Keyed, Mix, Noise, Rounding, Subset, Table, Then, Window
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.rational import UNIT
@@ -89,6 +89,16 @@ def _(channel: Noise, code: int) -> Floats:
 def _(channel: Mix, code: int) -> Floats:
     parts = zip(channel.weights, channel.channels, strict=True)
     return np.concatenate([weight / UNIT * law_at(branch, code) for weight, branch in parts])
+
+
+@law_row.register
+def _(channel: Keyed, code: int) -> Floats:
+    """The code is group * grid points + grid point."""
+    group, value = divmod(code, channel.inner.inputs)
+    key = law_row(channel.key, group)
+    rows = np.outer(key, np.array(channel.neutral, np.float64) / UNIT)
+    rows[group] = key[group] * law_row(channel.inner, value)
+    return rows.ravel()
 
 
 @law_row.register

@@ -43,7 +43,8 @@ class Tally:
             raise MismatchError(f"Each cell of a tally of {n} reports holds from 0 to {n}.")
         cells = given.astype(np.int64)
         cells.setflags(write=False)
-        if self.mechanism.statistic != "supports" and _exact_sum(cells) != n:
+        several = self.mechanism.statistic == "keyed" and self.mechanism.channel.outputs is None  # groups at once
+        if self.mechanism.statistic != "supports" and not several and _exact_sum(cells) != n:
             raise MismatchError(f"The cells of this tally sum to {_exact_sum(cells)}, not to its {n} reports.")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "cells", cells)

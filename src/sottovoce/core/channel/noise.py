@@ -69,8 +69,8 @@ class Noise(Channel):
         return 3
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
-        band = coins.pick(tuple(accumulate(self.bands)))
-        within = coins.pick(tuple(accumulate(self.cycle if band else self.first)))
+        band = coins.pick(_cumulative(self.bands))
+        within = coins.pick(_cumulative(self.cycle if band else self.first))
         magnitude = len(self.first) + (band - 1) * self.steps + within if band else within
         noise = magnitude if coins.flip(_HALF) else -1 - magnitude
         return min(max(code + noise, -self.limit - 1), self.steps + self.limit) + self.limit + 1
@@ -150,6 +150,12 @@ class Noise(Channel):
         steps, *lists = take(fields, cls.kind, ("steps", "first", "cycle", "bands"))
         weights = (integers(w, cls.kind, n) for w, n in zip(lists, ("first", "cycle", "bands"), strict=True))
         return cls(integer(steps, cls.kind, "steps"), *weights)
+
+
+@lru_cache(maxsize=24)
+def _cumulative(weights: tuple[int, ...]) -> tuple[int, ...]:
+    """Running sums, which a device that answers often should not add up each time."""
+    return tuple(accumulate(weights))
 
 
 @lru_cache(maxsize=8)

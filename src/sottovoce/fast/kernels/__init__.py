@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel
+from sottovoce.core.channel import Channel, Keyed
 from sottovoce.core.rational import FINE
 
 Codes = NDArray[Any]  # uint32 indices, masks, uint64 positions where a channel rounds; a column for each of several
@@ -57,11 +57,12 @@ def lanes(bits: int) -> int:
 
 def last_node(channel: Channel) -> Channel:
     """The node whose reports are sent: inside a public map, or the second of two stages."""
-    while True:
+    while not isinstance(channel, Keyed):
         inside = getattr(channel, "inner", None) or getattr(channel, "second", None)
         if inside is None:
             return channel
         channel = inside
+    return channel
 
 
 def empty_reports(channel: Channel, count: int) -> Reports:
@@ -82,6 +83,7 @@ from sottovoce.fast.kernels import (  # noqa: E402
     block,
     compose,
     each,
+    keyed,
     mix,
     noise,
     public,
@@ -104,6 +106,7 @@ __all__ = [
     "each",
     "empty_reports",
     "index_type",
+    "keyed",
     "lanes",
     "last_node",
     "mix",

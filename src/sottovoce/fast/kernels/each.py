@@ -13,7 +13,7 @@ from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, empty_reports,
 
 
 @njit(nogil=True, cache=True)
-def _pack(parts, shift, out):
+def pack(parts, shift, out):
     """Add reports of 64 lanes per word to rows that are zero from bit `shift` on."""
     lane = shift // 64
     up = np.uint64(shift % 64)
@@ -54,7 +54,7 @@ def _(channel: Each) -> Sample:
             reports = empty_reports(part, len(codes))
             samplers[number](own, draws, at, reports)
             wide = reports.astype(np.uint64, copy=False).reshape(len(codes), -1)
-            _pack(wide, shift, out)
+            pack(wide, shift, out)
             at += part.words
 
     return draw
