@@ -50,3 +50,21 @@ def test_the_page_is_what_the_command_writes(epsilon: str) -> None:
         for place, value in enumerate(values):
             exact = own == place or not name.startswith(("designed", "n-output"))
             assert shown[name][place] == pytest.approx(value, rel=1e-4 if exact else 0.3), (name, place)
+
+
+def test_the_readme_shows_numbers_of_the_page() -> None:
+    lines = (DOCS.parent / "README.md").read_text(encoding="utf-8").splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("| name | law of a report | epsilon 1"))
+    shown: dict[str, list[str]] = {}
+    for line in lines[begin + 2 :]:
+        if not line.startswith("|"):
+            break
+        names, _, *columns = (cell.strip() for cell in line.strip("|").split("|"))
+        listed = [name.strip(" `") for name in names.split("(")[0].split(",")]
+        for place, name in enumerate(listed):
+            shown[name] = [column.split(", ")[place] for column in columns]
+    assert set(shown) == set(sv.names("mean"))
+    for place, epsilon in enumerate(("1", "4")):
+        page = printed(epsilon)
+        for name, values in shown.items():
+            assert float(values[place]) == page[{"designed": "designed (worst-case)"}.get(name, name)][0], name
