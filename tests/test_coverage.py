@@ -9,7 +9,7 @@ import sottovoce as sv
 from sottovoce.core.channel import Contrast, Rates
 from sottovoce.estimate.coverage import EPSILONS, SIZES, Coverage, contrast_law, coverage, markdown, support_law, table
 
-ORACLES = [name for name in sv.names() if name != "rr"]  # which takes two categories only
+ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
 PROMISES = {
     ("exact", "population"): (0.95, 1.0),
     ("exact", "sample"): (0.95, 1.0),

@@ -15,7 +15,7 @@ from sottovoce.estimate.binomials import exact_held, lower_tail
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.evidence import Contrasts, Supports, clopper_pearson
 
-ORACLES = [name for name in sv.names() if name != "rr"]  # which takes two categories only
+ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
 
 
 def sum_of_binomials(n: int, held: int, p: float, q: float) -> np.ndarray:

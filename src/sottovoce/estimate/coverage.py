@@ -1,7 +1,7 @@
-"""How often intervals cover, computed from the law of the counts. No simulation.
+"""How often intervals for shares cover, computed from the law of the counts. No simulation.
 
 For each possible count (or pair of counts) the shipped interval is evaluated, and the probabilities of those that
-cover the truth are added up. `python -m sottovoce.estimate.coverage --write FILE` prints the table.
+cover the truth are added up. `python -m sottovoce.estimate.coverage --write FILE` writes the table, and that of means.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import fits, names
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.evidence import Bounds, Contrasts, Evidence, Supports
+from sottovoce.estimate import coverage_mean
+from sottovoce.estimate.evidence import Contrasts, Evidence, Supports
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,13 +56,6 @@ class Coverage:
     method: str
     target: str
     coverage: float
-
-
-def intervals(evidence: Evidence, level: float, method: str, target: str) -> Bounds:
-    """The interval of a method, without the warning of `Estimate.ci`."""
-    if method == "exact":
-        return evidence.exact(level, target)
-    return evidence.wilson(level) if method == "wilson" else evidence.normal(level, target)
 
 
 def support_law(rates: Rates, n: int, held: int, target: str) -> tuple[Ints, Floats]:
@@ -137,7 +131,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")
 
     def reaches(counts: Ints, rows: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        low, high = intervals(evidence(counts, rows), level, method, target)
+        low, high = evidence(counts, rows).interval(level, method, target)
         return high >= held / n - _ROUNDING, low > held / n + _ROUNDING
 
     if (method, target) != ("exact", "sample"):
@@ -171,7 +165,7 @@ def table(
     shares: Sequence[float] = SHARES,
 ) -> Iterator[Coverage]:
     """Every cell of the grid."""
-    for name in methods or names():
+    for name in methods or names("frequency"):
         for k in sizes:
             if not fits(name, Integers(0, k - 1)):
                 continue
@@ -219,14 +213,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows.append(row)
         if sys.stderr.isatty():
             print(f"\r{len(rows)} cells", end="", file=sys.stderr)
+    means = []
+    for mean in coverage_mean.table():
+        means.append(mean)
+        if sys.stderr.isatty():
+            print(f"\r{len(rows)} cells of shares, {len(means)} of means", end="", file=sys.stderr)
     if options.write:
-        options.write.write_text(markdown(rows), encoding="utf-8")
+        options.write.write_text(markdown(rows) + coverage_mean.markdown(means), encoding="utf-8")
     if options.json:
-        print(json.dumps([asdict(row) for row in rows]))
+        print(json.dumps([asdict(row) for row in (*rows, *means)]))
     worst = {kind: min(r.coverage for r in rows if (r.method, r.target) == kind) for kind in KINDS}
     best = {kind: max(r.coverage for r in rows if (r.method, r.target) == kind) for kind in KINDS}
     for kind in KINDS:
         print(f"{kind[0]:>7} {kind[1]:<11} from {100 * worst[kind]:.2f} to {100 * best[kind]:.2f} %", file=sys.stderr)
+    for method, target in coverage_mean.KINDS:
+        found = [mean.coverage for mean in means if (mean.method, mean.target) == (method, target)]
+        print(f"mean, {method} {target} from {100 * min(found):.2f} to {100 * max(found):.2f} %", file=sys.stderr)
     return 0
 
 

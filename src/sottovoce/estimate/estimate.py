@@ -1,8 +1,9 @@
-"""An estimate: shares, standard errors, intervals, and how to show them."""
+"""An estimate: shares or a mean, standard errors, intervals, and how to show them."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 
 from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
 from sottovoce.estimate.evidence import Bounds, Evidence
-from sottovoce.estimate.project import project
+from sottovoce.tally.tally import Tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from sottovoce.estimate.maximise import Fit
 
 Floats = NDArray[np.float64]
-METHODS = ("exact", "wilson", "normal")
 TARGETS = ("population", "sample")
 
 
@@ -42,12 +42,22 @@ def check_level(level: float) -> None:
         raise reject("level", "ci", "a number in (0, 1)", level)
 
 
+def check_tally(mechanism: Mechanism, tally: object) -> Tally:
+    """A tally of this mechanism with at least one report."""
+    if not isinstance(tally, Tally):
+        raise ParameterError(f"An estimate is made from a tally: count the reports first. Got {type(tally).__name__}.")
+    check_same(mechanism, tally.mechanism, "estimate from the tally")
+    if tally.n == 0:
+        raise ParameterError("An estimate needs at least one report; this tally has none.")
+    return tally
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """Unbiased shares of each code with standard errors for the population.
+    """Unbiased shares of each code, or the mean of a number, with standard errors for the population.
 
     A projected estimate, or one of largest likelihood, has other values but carries the standard errors of the
-    unbiased one, and its interval cut to [0, 1]. `fit` says how an iterative decoder ended.
+    unbiased one, and its interval cut to where the truth can be. `fit` says how an iterative decoder ended.
     """
 
     mechanism: Mechanism
@@ -63,47 +73,51 @@ class Estimate:
         self,
         level: float = 0.95,
         *,
-        method: str = "exact",
+        method: str | None = None,
         target: str = "population",
         simultaneous: bool = False,
     ) -> Bounds:
-        """Confidence intervals, one per code.
+        """Confidence intervals, one per value, by one of `evidence.methods`; by default by `evidence.default`.
 
-        target "population": the share in the population these participants were drawn from; "sample": the share
+        target "population": what holds in the population these participants were drawn from; "sample": what holds
         among these very participants, so that only the privacy noise counts. `simultaneous` makes all intervals
         hold at once (Bonferroni).
         """
         check_level(level)
         check_target(target)
-        if method not in METHODS:
-            raise reject("method", "ci", f"one of {', '.join(METHODS)}", method)
-        if method == "wilson" and target == "sample":
-            raise ParameterError("The Wilson interval is about the population; for the sample ask for 'exact'.")
+        chosen = self.evidence.default if method is None else method
+        if chosen not in self.evidence.methods:
+            raise reject("method", "ci", f"one of {', '.join(self.evidence.methods)}", method)
         each = 1 - (1 - level) / len(self.values) if simultaneous else level
-        if method == "exact":
-            bounds = self.evidence.exact(each, target)
-        elif method == "wilson":
-            bounds = self.evidence.wilson(each)
-        else:
+        if chosen == "normal":
             self._warn_if_poor()
-            bounds = self.evidence.normal(each, target)
+        bounds = self.evidence.interval(each, chosen, target)
         if self.projection is None:
             return bounds
-        return Bounds(np.clip(bounds.low, 0, 1), np.clip(bounds.high, 0, 1))
+        return Bounds(*(np.clip(end, *self.evidence.limits) for end in bounds))
 
     def _warn_if_poor(self) -> None:
-        poor = self.evidence.normal_is_poor()
-        if poor.any():
-            warnings.warn(
-                f"The normal interval is poor for {int(poor.sum())} of {len(poor)} values: too few reports are expected"
-                " on one side. The exact interval holds.",
-                PoorIntervalWarning,
-                stacklevel=3,
-            )
+        text = self.evidence.warning()
+        if text is not None:
+            warnings.warn(text, PoorIntervalWarning, stacklevel=3)
+
+    @property
+    def value(self) -> float:
+        """The estimate of a single number, such as a mean."""
+        if len(self.values) != 1:
+            raise ParameterError(f"This estimate has {len(self.values)} values, not one: ask for `values`.")
+        return float(self.values[0])
+
+    @property
+    def labels(self) -> Sequence[object]:
+        """What each value is about."""
+        return self.evidence.labels(self.mechanism.domain)
 
     def covariance(self, *, target: str = "population") -> Floats:
-        """The estimated covariance matrix of the unbiased shares."""
+        """The estimated covariance matrix of the unbiased values."""
         check_target(target)
+        if len(self.values) == 1:
+            return self.evidence.variances(target).reshape(1, 1)
         second_moments = late.load("estimate.frequency:second_moments")
         moments: Floats = second_moments(self.mechanism, self.n, self.cells)
         shares = self.evidence.values()
@@ -113,14 +127,17 @@ class Estimate:
         return result
 
     def project(self, name: str) -> Estimate:
-        """A new estimate whose values are the unbiased ones projected; "simplex" makes them shares that sum to one."""
-        return replace(self, values=project(name, self.evidence), projection=name, fit=None)
+        """A new estimate whose values are the unbiased ones projected.
+
+        "simplex" makes them shares that sum to one; "range" moves a mean into the range of the answers.
+        """
+        return replace(self, values=self.evidence.project(name), projection=name, fit=None)
 
     def to_frame(
         self,
         level: float = 0.95,
         *,
-        method: str = "exact",
+        method: str | None = None,
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
@@ -130,7 +147,7 @@ class Estimate:
         low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
         return pd.DataFrame(
             {
-                "value": list(self.mechanism.domain.labels()),
+                "value": list(self.labels),
                 "estimate": self.values,
                 "std_error": np.sqrt(self.evidence.variances(target)),
                 "low": low,
@@ -146,15 +163,24 @@ class Estimate:
         """What these numbers are, in words."""
         low, high = self.ci(level)
         top = int(np.argmax(self.values))
-        label = self.mechanism.domain.labels()[top]
         kind = "unbiased" if self.projection is None else f"projected ({self.projection})"
         if self.fit is not None:
             kind = f"those of largest likelihood ({self.projection})"
-        return (
+        start = (
             f"{self.n} participants answered through {self.mechanism.name}; nobody's answer can be told from one report"
             f" with odds better than e^{self.mechanism.epsilon:.4g} = {np.exp(self.mechanism.epsilon):.3g} to 1 against"
-            f" any other answer. The estimates are {kind}; the standard error of a share is about"
-            f" {np.median(self.std_errors):.2g}. The most frequent value is {label!r} with a share of"
+            f" any other answer."
+        )
+        if self.mechanism.question == "mean":
+            bottom, ceiling = self.evidence.limits
+            return (
+                f"{start} The estimate of their mean is {kind}: {self.values[0]:.6g} on a scale from {bottom:g} to"
+                f" {ceiling:g}, with a standard error of {self.std_errors[0]:.2g} ({level:.0%} {self.evidence.default}"
+                f" interval from {low[0]:.6g} to {high[0]:.6g} for the population)."
+            )
+        return (
+            f"{start} The estimates are {kind}; the standard error of a share is about"
+            f" {np.median(self.std_errors):.2g}. The most frequent value is {self.labels[top]!r} with a share of"
             f" {self.values[top]:.4f} ({level:.0%} interval from {low[top]:.4f} to {high[top]:.4f} for the population)."
         )
 

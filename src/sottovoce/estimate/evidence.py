@@ -1,21 +1,24 @@
 """What a tally says about each code, by the shape of the channel's law.
 
-Three shapes: *supports* (a count per code with two rates), *contrasts* (support minus the rest of the code's
-group), and a general *matrix* of a finite channel. Each gives unbiased shares, variances for both targets,
-intervals, and where the law fixes it, the covariance.
+Three shapes for shares: *supports* (a count per code with two rates), *contrasts* (support minus the rest of the
+code's group), and a general *matrix* of a finite channel; a fourth, for a mean, is in `estimate.mean`. Each gives
+unbiased values, variances for both targets, and says which intervals it has.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-from sottovoce.core.errors import NoIntervalError
+from sottovoce.core import late
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.estimate.binomials import Ints, exact_held
 
 Floats = NDArray[np.float64]
@@ -33,15 +36,56 @@ class Bounds(NamedTuple):
 class Evidence(ABC):
     """The interface between tallies and estimates."""
 
+    methods: ClassVar[tuple[str, ...]]  # of intervals
+    default: ClassVar[str]
     n: int
 
     @abstractmethod
     def values(self) -> Floats:
-        """Unbiased shares."""
+        """Unbiased estimates."""
 
     @abstractmethod
     def variances(self, target: str) -> Floats:
-        """Estimated variances of the shares: privacy noise only ("sample"), or with sampling ("population")."""
+        """Estimated variances of the values: privacy noise only ("sample"), or with sampling ("population")."""
+
+    @abstractmethod
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        """The intervals of one of the methods."""
+
+    @abstractmethod
+    def labels(self, domain: Domain) -> Sequence[object]:
+        """What the values are about."""
+
+    @property
+    @abstractmethod
+    def limits(self) -> tuple[float, float]:
+        """Between which numbers the truth lies."""
+
+    @abstractmethod
+    def project(self, name: str) -> Floats:
+        """The projection of this name of the values."""
+
+    @abstractmethod
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        """Values for which the normal approximation should not be trusted."""
+
+    @abstractmethod
+    def warning(self) -> str | None:
+        """What is to be said of the normal interval, where it is poor."""
+
+    def normal(self, level: float, target: str) -> Bounds:
+        """The estimate plus and minus a normal quantile of its standard error."""
+        half = deviate(level) * np.sqrt(self.variances(target))
+        values = self.values()
+        return Bounds(values - half, values + half)
+
+
+class Shares(Evidence):
+    """What is known of the share of each code."""
+
+    methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
+    default: ClassVar[str] = "exact"
+    __slots__ = ()
 
     @abstractmethod
     def exact(self, level: float, target: str) -> Bounds:
@@ -51,19 +95,36 @@ class Evidence(ABC):
     def wilson(self, level: float) -> Bounds:
         """Score intervals for the population."""
 
-    @abstractmethod
-    def normal_is_poor(self) -> NDArray[np.bool_]:
-        """Codes for which the normal approximation should not be trusted."""
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        if method == "wilson" and target == "sample":
+            raise ParameterError("The Wilson interval is about the population; for the sample ask for 'exact'.")
+        if method == "exact":
+            return self.exact(level, target)
+        return self.wilson(level) if method == "wilson" else self.normal(level, target)
 
-    def normal(self, level: float, target: str) -> Bounds:
-        """The estimate plus and minus a normal quantile of its standard error."""
-        half = _deviate(level) * np.sqrt(self.variances(target))
-        values = self.values()
-        return Bounds(values - half, values + half)
+    def labels(self, domain: Domain) -> Sequence[object]:
+        return domain.labels()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def project(self, name: str) -> Floats:
+        projected: Floats = late.load("estimate.project:project")(name, self)
+        return projected
+
+    def warning(self) -> str | None:
+        poor = self.normal_is_poor()
+        if not poor.any():
+            return None
+        return (
+            f"The normal interval is poor for {int(poor.sum())} of {len(poor)} values: too few reports are expected"
+            " on one side. The exact interval holds."
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Supports(Evidence):
+class Supports(Shares):
     """counts[v] of n reports support v: with rate `own` those of its holders, with `other` all the rest."""
 
     counts: Ints
@@ -111,7 +172,7 @@ class Supports(Evidence):
 
 
 @dataclass(frozen=True, slots=True)
-class Contrasts(Evidence):
+class Contrasts(Shares):
     """Of n reports, hits[v] fall into the group of v and plus[v] of these support v (`core.channel.Contrast`)."""
 
     plus: Ints
@@ -160,7 +221,7 @@ class Contrasts(Evidence):
 
     def wilson(self, level: float) -> Bounds:
         """The score interval: (mean score - s)**2 = z**2 (hit rate - s**2) / n, solved for s = slope f."""
-        z = _deviate(level)
+        z = deviate(level)
         total = 2 * self.plus - self.hits
         # The hit rate is itself estimated; adding z**2 / 2 hits keeps it from being taken too small.
         hits = (self.hits + z**2 / 2) / (self.n + z**2)
@@ -173,7 +234,7 @@ class Contrasts(Evidence):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matrix(Evidence):
+class Matrix(Shares):
     """Cells of a finite channel without supports; `inverse` maps output shares to unbiased code shares."""
 
     cells: Ints
@@ -199,7 +260,7 @@ class Matrix(Evidence):
         return np.full(len(self.inverse), self.cells[self.inverse.any(axis=0)].min() < POOR_BELOW)
 
 
-def _deviate(level: float) -> float:
+def deviate(level: float) -> float:
     """The two-sided normal quantile of a level."""
     return float(-ndtri((1 - level) / 2))
 
@@ -215,7 +276,7 @@ def clopper_pearson(counts: Any, n: Any, level: float) -> tuple[Floats, Floats]:
 
 def wilson_score(counts: Any, n: Any, level: float) -> tuple[Floats, Floats]:
     """Limits for a binomial rate that invert the score test."""
-    z = _deviate(level)
+    z = deviate(level)
     rate = np.asarray(counts) / n
     centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))

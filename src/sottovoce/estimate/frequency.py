@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates, Table
 from sottovoce.core.errors import NoCovarianceError, ParameterError, TooLargeError
 from sottovoce.core.field import dot
-from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.estimate.estimate import Estimate, check_target
+from sottovoce.estimate.estimate import Estimate, check_tally, check_target
 from sottovoce.estimate.evidence import Contrasts, Evidence, Matrix, Supports
 from sottovoce.estimate.pool import pool_supports
 from sottovoce.tally.tally import Tally
@@ -26,11 +26,7 @@ MAX_SCORES = 1 << 25
 
 def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
     """The unbiased estimate of the share of each code."""
-    if not isinstance(tally, Tally):
-        raise ParameterError(f"An estimate is made from a tally: count the reports first. Got {type(tally).__name__}.")
-    check_same(mechanism, tally.mechanism, "estimate from the tally")
-    if tally.n == 0:
-        raise ParameterError("An estimate needs at least one report; this tally has none.")
+    check_tally(mechanism, tally)
     found = evidence(mechanism, tally.n, tally.cells)
     return Estimate(mechanism, tally.n, found.values(), np.sqrt(found.variances("population")), found, tally.cells)
 

@@ -15,14 +15,19 @@ def plot(estimate: Estimate, level: float, axes: Any) -> Any:
     if axes is None:
         _, axes = plt.subplots()
     low, high = estimate.ci(level)
-    labels = [str(label) for label in estimate.mechanism.domain.labels()]
+    labels = [str(label) for label in estimate.labels]
     places = np.arange(len(labels))
     middle, half = (low + high) / 2, (high - low) / 2
     axes.errorbar(places, middle, yerr=half, fmt="none", ecolor="0.6", capsize=2)
     axes.plot(places, estimate.values, "o", color="C0", markersize=4)
-    axes.axhline(0, color="0.85", linewidth=1)
+    if estimate.mechanism.question == "mean":
+        for end in estimate.evidence.limits:  # a mean lies between the ends of the range
+            axes.axhline(end, color="0.85", linewidth=1)
+        axes.set_xlim(-1, 1)
+    else:
+        axes.axhline(0, color="0.85", linewidth=1)
     if len(labels) <= 40:
         axes.set_xticks(places, labels, rotation=45 if max(map(len, labels)) > 4 else 0)
-    axes.set_ylabel("share")
+    axes.set_ylabel("mean" if estimate.mechanism.question == "mean" else "share")
     axes.set_title(f"{estimate.mechanism.name}, n = {estimate.n:,}, {level:.0%} intervals")
     return axes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import ClassVar
 
@@ -81,11 +82,8 @@ class Table(Channel):
 
     def scales(self) -> tuple[Scale, ...] | None:
         """Where the mean report rises by exactly the same from each row to the next."""
-        means = [Fraction(sum(y * weight for y, weight in enumerate(row)), UNIT) for row in self.rows]
-        slopes = {later - earlier for earlier, later in pairwise(means)}
-        if len(slopes) != 1 or slopes == {0}:
-            return None
-        return (Scale(0, means[0], slopes.pop()),)
+        line = _line(self.rows)
+        return None if line is None else (line,)
 
     def moments(self, code: int) -> tuple[Fraction, Fraction]:
         scales = self.scales()
@@ -107,3 +105,11 @@ class Table(Channel):
         if not isinstance(rows, list):
             raise SpecError(f"The rows of a table are a list. Got {rows!r:.80}.")
         return cls(integers(row, cls.kind, "rows") for row in rows)
+
+
+@lru_cache(maxsize=32)
+def _line(rows: tuple[tuple[int, ...], ...]) -> Scale | None:
+    """How the mean report rises, where it rises evenly."""
+    means = [Fraction(sum(y * weight for y, weight in enumerate(row)), UNIT) for row in rows]
+    slopes = {later - earlier for earlier, later in pairwise(means)}
+    return None if len(slopes) != 1 or slopes == {0} else Scale(0, means[0], slopes.pop())

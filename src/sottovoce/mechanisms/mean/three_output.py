@@ -45,12 +45,14 @@ def worst_case(e: float, neutral: float) -> float:
 
 
 def _neutral(e: float) -> float:
-    """The probability of 0 of least worst case, by golden section."""
+    """The probability of 0 of least worst case, by golden section; up to ln 2 there is none."""
+    if e <= 2:
+        return 0.0
     low, high = 0.0, e / (e + 2)
     for _ in range(80):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         low, high = (low, right) if worst_case(e, left) <= worst_case(e, right) else (left, high)
-    return low if low > 1e-9 else 0.0
+    return low
 
 
 def _table(e: Fraction, neutral: float) -> Table:

@@ -1,0 +1,91 @@
+"""What a tally says when each report is read as a number: all of them, and their mean and variance exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel.base import Channel, Scale
+from sottovoce.core.errors import ParameterError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_SAFE = 1 << 62
+
+
+class Sums(NamedTuple):
+    """Number, mean and sample variance of what is read, exactly; no variance of a single report."""
+
+    n: int
+    mean: Fraction
+    variance: Fraction | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Readings:
+    """The different numbers that were read, how often each was, and the range of those that can be read at all."""
+
+    numbers: Floats
+    counts: Ints
+    low: float
+    high: float
+    sums: Sums
+
+
+def scale_of(channel: Channel, origin: Fraction) -> tuple[list[Scale], list[int]]:
+    """How outputs are read as answers, and where each scale ends; `origin` is what makes a code the answer itself."""
+    scales, outputs = channel.scales(), channel.outputs
+    if scales is None or outputs is None:
+        raise ParameterError(f"The reports of this {channel.kind} channel are not read as numbers.")
+    moved = [Scale(first, start - origin * slope, slope) for first, start, slope in scales]
+    return moved, [*(scale.first for scale in moved[1:]), outputs]
+
+
+def numbers_at(scales: list[Scale], ends: list[int], outputs: Ints) -> Floats:
+    """What each of these outputs is read as."""
+    numbers = np.empty(len(outputs))
+    for scale, end in zip(scales, ends, strict=True):
+        here = (outputs >= scale.first) & (outputs < end)
+        # Apart from its whole part an origin is small, so that the difference loses nothing.
+        whole = round(scale.origin)
+        numbers[here] = (outputs[here] - whole - float(scale.origin - whole)) / float(scale.slope)
+    return numbers
+
+
+def read(channel: Channel, cells: Ints, origin: Fraction) -> Readings:
+    """The readings of a tally of outputs."""
+    scales, ends = scale_of(channel, origin)
+    used = np.flatnonzero(cells)
+    borders = [s.read(output) for s, end in zip(scales, ends, strict=True) for output in (s.first, end - 1)]
+    sums = exact_sums(scales, ends, used, cells[used])
+    numbers = numbers_at(scales, ends, used)
+    return Readings(numbers, cells[used], float(min(borders)), float(max(borders)), sums)
+
+
+def exact_sums(scales: list[Scale], ends: list[int], outputs: Ints, counts: Ints) -> Sums:
+    """Sums over whole numbers, put together as fractions: a float is made of the result only."""
+    total, first, second = 0, Fraction(0), Fraction(0)
+    for (start, origin, slope), end in zip(scales, ends, strict=True):
+        here = (outputs >= start) & (outputs < end)
+        n, linear, square = _power_sums(outputs[here] - start, counts[here])
+        shift = start - origin
+        total += n
+        first += (linear + n * shift) / slope
+        second += (square + 2 * shift * linear + n * shift**2) / slope**2
+    mean = first / total
+    variance = (second - total * mean**2) / (total - 1) if total > 1 else None
+    return Sums(total, mean, variance)
+
+
+def _power_sums(places: Ints, counts: Ints) -> tuple[int, int, int]:
+    """Sums of counts, of counts times places and of counts times their squares, in integers that do not overflow."""
+    largest = int(places.max(initial=0))
+    n = sum(map(int, counts))
+    if n * largest**2 < _SAFE:
+        return n, int(np.dot(counts, places)), int(np.dot(counts, places**2))
+    pairs = list(zip(map(int, counts), map(int, places), strict=True))
+    return n, sum(c * y for c, y in pairs), sum(c * y * y for c, y in pairs)
