@@ -19,21 +19,37 @@ EPSILON, SIZE = 1, 128
 SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
 WORK = {"outputs": "one count", "supports": "one count per code", "seeds": "one count"}
 
-HEAD = f"""\
+HEAD = """\
 # Methods
 
 <!-- Written by docs/generate_methods.py; change the docstring of the builder instead. -->
 
-All registered mechanisms, with numbers at epsilon {EPSILON} and k = {SIZE} categories (`rr`: k = 2). [Choose a
-method](choose-a-method.md) says when to take which.
+All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories and the
+[mean](#means) of a number. [Choose a method](choose-a-method.md) says when to take which. In both tables *bytes* are
+those of a report beside its 16-byte id, and *cells* are integers in a tally.
+"""
+FREQUENCIES = f"""
+## Frequencies
+
+Numbers at epsilon {EPSILON} and k = {SIZE} categories (`rr`: k = 2).
 
 - *variance*: n times the exact variance of the estimated share of a value that nobody holds, if all others are equally
   common.
-- *bytes*: of a report, beside its 16-byte id.
-- *cells*: integers in a tally; *work*: what counting one report takes.
+- *work*: what counting one report takes.
 
 | name | what it is | variance | bytes | cells | work | also called |
 |---|---|---|---|---|---|---|
+"""
+MEANS = f"""
+## Means
+
+Numbers at epsilon {EPSILON} on the range from -1 to 1, exact and with what rounding to a grid costs.
+
+- *worst*: n times the variance of the estimated mean if everyone holds the number for which it is largest.
+- *at 0* and *at 1*: the same where everyone holds the middle of the range, or its end.
+
+| name | what it is | worst | at 0 | at 1 | bytes | cells | also called |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -55,7 +71,11 @@ def example(name: str) -> sv.Mechanism:
     return sv.mechanism(name, large if fits(name, large) else sv.Integers(1, 2), epsilon=EPSILON)
 
 
-def row(name: str) -> str:
+def aliases(name: str) -> str:
+    return ", ".join(f"`{alias}`" for alias, target in ALIASES.items() if target == name)
+
+
+def frequency_row(name: str) -> str:
     m = example(name)
     hashes = m.channel.publics and m.statistic == "supports"
     cells = [
@@ -65,7 +85,21 @@ def row(name: str) -> str:
         str(codec.payload_bytes(m.channel)),
         str(m.cells),
         "one hash per code" if hashes else WORK[m.statistic],
-        ", ".join(f"`{alias}`" for alias, target in ALIASES.items() if target == name),
+        aliases(name),
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def mean_row(name: str) -> str:
+    m = sv.mechanism(name, sv.Interval(-1, 1), epsilon=EPSILON)
+    variances = (m.worst_case_variance(), *(float(m.variance(number, target="sample")) for number in (0, 1)))
+    cells = [
+        f"`{name}`",
+        plain(slots(name)[""]).rstrip("."),
+        *(f"{variance:.3f}" for variance in variances),
+        str(codec.payload_bytes(m.channel)),
+        str(m.cells),
+        aliases(name),
     ]
     return f"| {' | '.join(cells)} |\n"
 
@@ -76,12 +110,14 @@ def section(name: str) -> str:
     lines = [f"- *{slot}*: {plain(said[slot])}" for slot in SLOTS]
     if options:
         lines.insert(0, f"- *Options*: {', '.join(f'`{option}`' for option in options)}")
-    return f"\n## {name}\n\n{plain(said[''])}\n\n" + "\n".join(lines) + "\n"
+    return f"\n### {name}\n\n{plain(said[''])}\n\n" + "\n".join(lines) + "\n"
 
 
 def page() -> str:
     """The whole page."""
-    return HEAD + "".join(map(row, sv.names())) + "".join(map(section, sv.names()))
+    oracles, means = sv.names("frequency"), sv.names("mean")
+    parts = [HEAD, FREQUENCIES, *map(frequency_row, oracles), *map(section, oracles)]
+    return "".join([*parts, MEANS, *map(mean_row, means), *map(section, means)])
 
 
 if __name__ == "__main__":

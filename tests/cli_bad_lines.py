@@ -49,7 +49,7 @@ BAD = {
     "privatize: parquet pipe": (f"privatize - --format parquet {V} -o out.parquet", "Standard input is empty"),
     "privatize: outside": (
         f"privatize outside.csv {V} -o out.parquet",
-        "3 of 5 values of the column 'v' of outside.csv lie outside the domain, the first in row 2 of the data: '10'."
+        "3 of 5 values of the column 'v' of outside.csv lie outside the domain, the first in row 2 of the data."
         " An answer must be a whole number in [0, 9].",
     ),
     "privatize: empty cell": (f"privatize null.parquet {V} -o out.parquet", "in row 2 of the data: an empty cell"),

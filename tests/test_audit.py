@@ -5,11 +5,26 @@ from __future__ import annotations
 import math
 import time
 from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, HashMap, Public, Subset, Table, Then
+from sottovoce.core.channel import (
+    Bits,
+    Block,
+    Chain,
+    Channel,
+    HadamardSets,
+    HashMap,
+    Public,
+    Rounding,
+    Subset,
+    Table,
+    Then,
+    Window,
+)
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.domain import Integers
@@ -18,7 +33,7 @@ from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT, within
 from sottovoce.core.registry import fits
-from sottovoce.privacy.audit import UNPROVEN, Certificate, audit, closed_ratio
+from sottovoce.privacy.audit import BETWEEN, UNPROVEN, WRONG_LAW, Certificate, _some_codes, audit, closed_ratio
 from tests.museum_tables import laplace, rounding, table
 
 SECONDS = 30.0  # of processor time: a guard against an enumeration without end, not a benchmark
@@ -49,11 +64,21 @@ def test_registry_holds_with_equality(name: str, k: int, epsilon: str) -> None:
     assert float(epsilon) - 1e-6 <= certificate.epsilon <= float(epsilon)
 
 
-@pytest.mark.parametrize("name", [name for name in sv.names() if fits(name, Integers(0, 4095))])
+@pytest.mark.parametrize("name", [name for name in sv.names("frequency") if fits(name, Integers(0, 4095))])
 def test_large_is_never_enumerated_for_ages(name: str) -> None:
     certificate = timed(built(name, 4096, 1))
     assert certificate.ok, certificate
     assert certificate.how.startswith("closed form, proven on")
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "2", "8"])
+@pytest.mark.parametrize("name", sv.names("mean"))
+def test_means_hold_with_equality(name: str, epsilon: str) -> None:
+    mechanism = sv.mechanism(name, sv.Interval(-1, 1), epsilon=epsilon)
+    certificate = timed(mechanism)
+    assert certificate.ok, certificate
+    assert certificate.ratio == mechanism.ratio
+    assert float(epsilon) - 1e-6 <= certificate.epsilon <= float(epsilon)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +200,56 @@ def test_the_memo_is_audited_as_well() -> None:
     assert certificate.ok, certificate
     assert certificate.epsilon == pytest.approx(2 * math.log(5 / 3), abs=1e-9)
     assert mechanism.epsilon_forever == pytest.approx(math.log(9), abs=1e-9)
+
+
+# --- numbers between grid points --------------------------------------------------------------------------------
+class Nearest(Rounding):
+    """Rounds to the nearest point: right on the grid, and no mixture between."""
+
+    __slots__ = ()
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        return round((code - Fraction(self.low)) / self.step)
+
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        return Fraction(self.sample(code, SystemCoins()) == report)
+
+
+class Squared(Rounding):
+    """Goes up with the wrong probability."""
+
+    __slots__ = ()
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        point, rest = divmod((code - Fraction(self.low)) / self.step, 1)
+        return int(point) + coins.flip(int(rest**2 * UNIT))
+
+
+@pytest.mark.parametrize("steps", [1, 4, 64])
+@pytest.mark.parametrize("broken", [Nearest, Squared])
+def test_numbers_between_grid_points_are_followed_too(broken: type[Rounding], steps: int) -> None:
+    """Enumerated or in closed form: each grid point is as it should be, and the ratio too."""
+    inner = Window(steps + 1, 1, steps, 7 * UNIT // 8)
+    assert timed(Then(Rounding(0, 1, steps), inner), 20).ok
+    certificate = timed(Then(broken(0, 1, steps), inner), 20)
+    assert BETWEEN in certificate.problems
+    assert (WRONG_LAW in certificate.problems) == (broken is Squared)
+    assert certificate.ratio == inner.ratio()
+
+
+@pytest.mark.parametrize("broken", [Nearest, Squared])
+def test_numbers_between_are_followed_where_only_some_codes_are(broken: type[Rounding]) -> None:
+    """A table has no small instance that fits the grid."""
+    rows = [[400 - j if y % 2 else 300 + j for y in range(60)] for j in range(61)]
+    inner = table(rows)
+    honest = timed(Then(Rounding(0, 1, 60), inner), 20)
+    assert honest.ok and honest.how == "closed form, proven on 3 enumerated codes"
+    assert BETWEEN in timed(Then(broken(0, 1, 60), inner), 20).problems
+
+
+def test_a_grid_is_looked_at_in_its_middle_and_at_its_ends() -> None:
+    channel = Then(Rounding(-1, 1, 1024), Subset(1025, 1, UNIT // 2))
+    assert _some_codes(channel) == [-1, 0, 1]
 
 
 # --- refusal before a coin ------------------------------------------------------------------------------------

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.channel import Rounding, Then, Window
+from sottovoce.core.channel.base import Scale
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import fits
 from sottovoce.testing import check_mechanism
+from sottovoce.testing.means import check_small_mean
+from sottovoce.testing.statistics import check_mean, mean_bound, reports_for_mean
 
 QUICK = {(3, "1"), (65, "3")}
 CASES = [
     pytest.param(name, size, epsilon, marks=[] if (size, epsilon) in QUICK else pytest.mark.slow)
-    for name in sv.names()
+    for name in sv.names("frequency")
     for size in (2, 3, 7, 16, 65, 300)
     for epsilon in ("0.1", "1", "3", "8")
     if fits(name, sv.Integers(0, size - 1))
@@ -23,8 +32,27 @@ def test_registered_mechanisms_keep_the_contract(name: str, size: int, epsilon: 
     check_mechanism(sv.mechanism(name, sv.Integers(-3, size - 4), epsilon=epsilon), seed=seed % 1000)
 
 
+RANGES = {"signed": sv.Interval(-1, 1), "narrow": sv.Interval(0, "0.3"), "whole": sv.Integers(1, 14)}
+QUICK_MEANS = {("signed", "1"), ("whole", "3")}
+HEAVY = {("designed", "1")}  # a table of many rows, all of which are enumerated
+MEANS = [
+    pytest.param(
+        *(name, range_, epsilon),
+        marks=[] if (range_, epsilon) in QUICK_MEANS and (name, epsilon) not in HEAVY else pytest.mark.slow,
+    )
+    for name in sv.names("mean")
+    for range_ in RANGES
+    for epsilon in ("0.1", "1", "3", "8")
+]
+
+
+@pytest.mark.parametrize(("name", "range_", "epsilon"), MEANS)
+def test_registered_means_keep_the_contract(name: str, range_: str, epsilon: str, seed: int) -> None:
+    check_mechanism(sv.mechanism(name, RANGES[range_], epsilon=epsilon), seed=seed % 1000)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sv.names())
+@pytest.mark.parametrize("name", sv.names("frequency"))
 def test_texts_are_answers_too(name: str, seed: int) -> None:
     answers = ["lark", "owl", "neither", "it depends"]
     domain = sv.Categories(answers[:2] if name == "rr" else answers)
@@ -32,4 +60,47 @@ def test_texts_are_answers_too(name: str, seed: int) -> None:
 
 
 def test_every_mechanism_is_asked_something() -> None:
-    assert {case.values[0] for case in CASES} == set(sv.names())
+    assert {case.values[0] for case in CASES} == set(sv.names("frequency"))
+    assert {case.values[0] for case in MEANS} == set(sv.names("mean"))
+
+
+# --- the contract refuses --------------------------------------------------------------------------------
+class Shifted(Window):
+    """Reports that are read as a number beside the code."""
+
+    __slots__ = ()
+
+    def scales(self) -> tuple[Scale, ...]:
+        ((first, origin, slope),) = Window.scales(self)
+        return (Scale(first, origin + Fraction(1, 100), slope),)
+
+
+class Calm(Window):
+    """Claims a mean square that is a little too small."""
+
+    __slots__ = ()
+
+    def moments(self, code: int) -> tuple[Fraction, Fraction]:
+        first, second = Window.moments(self, code)
+        return first, second * Fraction(999, 1000)
+
+
+@pytest.mark.parametrize(("node", "sentence"), [(Shifted, "biased|moments"), (Calm, "moments are not those")])
+def test_a_wrong_reading_is_found_on_small_instances(node: type[Window], sentence: str) -> None:
+    channel = Then(Rounding(0, 1, 4), node(5, 1, 3, 3 * UNIT // 4))
+    mechanism = Mechanism("wrong", sv.Interval(0, 1), channel, Decimal(20), "outputs")
+    with pytest.raises(AssertionError, match=sentence):
+        check_small_mean(mechanism)
+
+
+def test_a_mean_test_accepts_the_truth_and_refuses_what_is_off() -> None:
+    variance, reach, off = 4.0, 10.0, 0.3
+    n = reports_for_mean(variance, reach, off)
+    bound = mean_bound(n, variance, reach)
+    assert 0 < bound < off / 2
+    for mean in (1.0, 1 + 0.99 * bound, 1 - 0.99 * bound):
+        check_mean("it", mean, n, 1.0, variance, reach, off)
+    with pytest.raises(AssertionError, match="probability below 1e-06"):
+        check_mean("it", 1 + 1.01 * bound, n, 1.0, variance, reach, off)
+    with pytest.raises(AssertionError, match="cannot tell"):
+        check_mean("it", 1.0, n // 10, 1.0, variance, reach, off)

@@ -148,9 +148,15 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_every_mechanism_has_a_row(name: str) -> None:
-    for page in (ROOT / "README.md", DOCS / "methods.md"):
-        assert re.search(rf"^\| `{re.escape(name)}` \|", prose(page), flags=re.MULTILINE), page.name
+def test_every_mechanism_has_a_row_and_a_heading(name: str) -> None:
+    page = prose(DOCS / "methods.md")
+    assert re.search(rf"^\| `{re.escape(name)}` \|", page, flags=re.MULTILINE)
+    assert re.search(rf"^### {re.escape(name)}$", page, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", registry.names("frequency"))
+def test_every_frequency_oracle_has_a_row_in_the_readme(name: str) -> None:
+    assert re.search(rf"^\| `{re.escape(name)}` \|", prose(ROOT / "README.md"), flags=re.MULTILINE)
 
 
 def test_the_methods_page_is_what_its_generator_writes() -> None:

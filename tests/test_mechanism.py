@@ -747,10 +747,14 @@ def test_options_are_checked_in_one_sentence(name: str, option: str, value: obje
 
 @pytest.mark.parametrize("name", names())
 def test_domains_are_checked_in_one_sentence(name: str) -> None:
-    for domain in (Interval(0, 1), PEOPLE, Integers(0, (1 << 32) - 1)):
+    if name in names("mean"):
+        unfit, sentence = (BIRDS, PEOPLE), r"must be a domain of numbers, such as Interval\(0, 10\)\.$"
+    else:
+        unfit, sentence = (Interval(0, 1), PEOPLE, Integers(0, (1 << 32) - 1)), r"must have .*\. Got .*\.$"
+    for domain in unfit:
         with pytest.raises(ParameterError) as caught:
             mechanism(name, domain, epsilon=1)
-        assert re.match(rf"^The 'domain' parameter of {name} must have .*\. Got .*\.$", str(caught.value))
+        assert re.match(rf"^The 'domain' parameter of {name} {sentence}", str(caught.value))
     for wrong in (None, 5, ["a", "b"], Integers):
         with pytest.raises(ParameterError) as caught:
             mechanism(name, wrong, epsilon=1)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ def plan(size: int, epsilon: float, **options: Any) -> sv.Plan:
 def fitting(size: int, epsilon: float) -> list[sv.Mechanism]:
     """Every registered mechanism that can ask this."""
     found = []
-    for name in sv.names():
+    for name in sv.names("frequency"):
         try:
             found.append(sv.mechanism(name, sv.Integers(0, size - 1), epsilon=epsilon))
         except sv.ParameterError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ import typer
 from sottovoce.cli import BARE
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
-from sottovoce.core.registry import BUILDERS, builder
+from sottovoce.core.registry import builder, names
 
 CommandError = typer.BadParameter.__mro__[2]  # ClickException, of the click that this typer brings or uses
 
@@ -58,11 +59,15 @@ def demo(
 @app.command()
 def methods(json_: Json = False) -> None:
     """The registered mechanisms."""
-    rows = [{"name": name, "about": (builder(name).__doc__ or "").partition("\n")[0]} for name in BUILDERS]
+    rows = [
+        {"name": name, "question": question, "about": (builder(name).__doc__ or "").partition("\n")[0]}
+        for question in ("frequency", "mean")
+        for name in names(question)
+    ]
     if json_:
         print(json.dumps(rows))
     else:
-        load("cli.show:table")(("name", "what it is"), [(row["name"], row["about"]) for row in rows])
+        load("cli.show:table")(("name", "asked for", "what it is"), [tuple(row.values()) for row in rows])
 
 
 @app.command()
@@ -72,7 +77,9 @@ def privatize(
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where the reports go: .parquet, .csv, .arrow, or - for a pipe.")
     ],
-    method: Annotated[str | None, typer.Option(help="A name from `methods`.", rich_help_panel=Panel)] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", "--mechanism", help="A name from `methods`.", rich_help_panel=Panel)
+    ] = None,
     epsilon: Annotated[str | None, typer.Option(help="The privacy budget.", rich_help_panel=Panel)] = None,
     categories: Annotated[
         str | None, typer.Option(metavar="A,B,C", help="The possible answers.", rich_help_panel=Panel)
@@ -127,12 +134,21 @@ def tally(
 def estimate(
     sources: Sources,
     level: Annotated[float, typer.Option(help="How often the intervals cover.")] = 0.95,
-    method: Annotated[str, typer.Option(help="exact, wilson or normal.")] = "exact",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="Of shares exact, wilson or normal; of a mean normal, betting, hoeffding, bernstein or anytime. The"
+            " first where none is named."
+        ),
+    ] = None,
     target: Annotated[
         str, typer.Option(help="population: those who might have answered; sample: those who did.")
     ] = "population",
     simultaneous: Annotated[bool, typer.Option("--simultaneous", help="All intervals cover at once.")] = False,
-    project: Annotated[str | None, typer.Option(metavar="NAME", help="simplex: shares that sum to one.")] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="simplex: shares that sum to one; range: a mean in its range."),
+    ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,
     csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     json_: Json = False,
@@ -175,6 +191,25 @@ def audit(
 def bench(json_: Json = False) -> None:
     """How fast this machine privatizes and counts, beside NumPy."""
     load("cli.bench:bench")(as_json=json_)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="ID", help="An experiment; `list` prints all of them.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, on a part of the grid.")] = False,
+    seed: Annotated[int, typer.Option(help="Another seed, other random numbers.")] = 0,
+    folder: Annotated[str, typer.Option(metavar="PATH", help="Where rows and picture go.")] = "reproduced",
+    figure: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where the picture goes (SVG), if not there.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Compute published tables and figures again; what is finished is not computed twice."""
+    if name == "list":
+        load("cli.reproduce:listing")(as_json=json_)
+        return
+    picture = None if figure is None else Path(figure)
+    load("cli.reproduce:reproduce")(name, Path(folder), seed=seed, quick=quick, figure=picture, as_json=json_)
 
 
 # The bare install runs these two without this app; here they are listed beside the others.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
@@ -16,16 +15,18 @@ import pyarrow.parquet as pq
 
 from sottovoce.cli.files import STANDARD, FileProblem, cells, kind_of, kind_of_stream, naming, reading, shown
 from sottovoce.cli.show import listed
-from sottovoce.core.domain import Categories, Domain, Integers, Interval
+from sottovoce.client.typed import holds_texts, typed
+from sottovoce.core.domain import Categories, Domain, Integers
 from sottovoce.core.errors import DomainError
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.fast.encode import encode
+from sottovoce.fast.numbers import batch_codes
 
 ROWS = 1 << 20
 BLOCK = 1 << 23  # bytes of a CSV file at a time
 RAW_KINDS = ("csv", "parquet", "arrow")
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
-_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,73 +143,70 @@ class Outside:
         return Outside(earlier.count + self.count, earlier.place, earlier.value)
 
 
+def batch(mechanism: Mechanism, values: pa.Array) -> Any:
+    """The codes of some answers as a batch holds them, or what is `Outside`."""
+    if mechanism.channel.rounding is None:
+        return codes(mechanism.domain, values)
+    return _positions(mechanism, values)
+
+
 def codes(domain: Domain, values: pa.Array) -> Any:
-    """The codes of some answers, or what is `Outside`."""
+    """The indices of some answers, or what is `Outside`."""
     whole = pa.types.is_integer(values.type) and not values.null_count
-    if domain.size is None or (whole and isinstance(domain, (Integers, Categories)) and not _holds_texts(domain)):
+    if domain.size is None or (whole and isinstance(domain, (Integers, Categories)) and not holds_texts(domain)):
         try:
-            return encode(domain, values if whole else _typed_list(domain, values))
+            return encode(domain, values)
         except DomainError:
             pass  # counted below
+    indices, entries = _by_dictionary(domain, values)
+    table = np.array([_code(domain, value) for value in entries] + [-1], np.int64)  # the last: an empty cell
+    found = table[indices]
+    return _outside(values, found < 0) or found.astype(np.uint32)
+
+
+def _positions(mechanism: Mechanism, values: pa.Array) -> Any:
+    """Where numbers lie on the grid of a channel that rounds, or what is `Outside`."""
+    domain = mechanism.domain
+    if (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count:
+        try:
+            return batch_codes(mechanism, values)
+        except DomainError:
+            pass  # counted below
+    indices, entries = _by_dictionary(domain, values)
+    refused = np.zeros(len(entries) + 1, bool)
+    refused[-1] = True  # an empty cell
+    table = np.zeros(len(entries) + 1, np.uint64)
     try:
-        indices, table = _by_dictionary(domain, values)
+        table[:-1] = batch_codes(mechanism, entries)
+    except DomainError:
+        refused[:-1] = [_code(domain, value) < 0 for value in entries]
+        table[~refused] = batch_codes(mechanism, [entries[place] for place in np.flatnonzero(~refused)])
+    return _outside(values, refused[indices]) or table[indices]
+
+
+def _outside(values: pa.Array, refused: Any) -> Outside | None:
+    """How many answers are refused, and the first of them."""
+    count = int(np.count_nonzero(refused))
+    place = int(np.argmax(refused)) if count else 0
+    return Outside(count, place, values[place].as_py()) if count else None
+
+
+def _by_dictionary(domain: Domain, values: pa.Array) -> tuple[Any, list[object]]:
+    """For each row the place of its answer among the different ones, so that each is read once; at the end the place
+    of an empty cell. An entry that no row uses does no harm."""
+    try:
+        encoded = values if pa.types.is_dictionary(values.type) else pc.dictionary_encode(values)
     except pa.ArrowNotImplementedError:
         raise FileProblem(f"A column of {values.type} cannot be read as answers.") from None
-    found = table[indices]
-    outside = found < 0
-    count = int(np.count_nonzero(outside))
-    if count:
-        place = int(np.argmax(outside))
-        return Outside(count, place, values[place].as_py())
-    return found.astype(np.uint32)
-
-
-def _by_dictionary(domain: Domain, values: pa.Array) -> tuple[Any, Any]:
-    """Each different answer is encoded once; an entry that no row uses does no harm, one that is refused has -1."""
-    encoded = values if pa.types.is_dictionary(values.type) else pc.dictionary_encode(values)
     entries = [typed(domain, value) for value in encoded.dictionary.to_pylist()]
-    table = np.array([_code(domain, value) for value in entries] + [-1], np.int64)  # the last: an empty cell
     indices = pc.fill_null(encoded.indices.cast(pa.int64()), len(entries)).to_numpy(zero_copy_only=False)
-    return indices, table
+    return indices, entries
 
 
 def _code(domain: Domain, value: object) -> int:
+    """The index of an answer, or -1 for one outside; numbers on a continuum have no index."""
     try:
         code = domain.encode(value)
     except DomainError:
         return -1
     return 0 if domain.size is None else int(code)
-
-
-def _typed_list(domain: Domain, values: pa.Array) -> Any:
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        return values
-    return [typed(domain, value) for value in values.to_pylist()]
-
-
-def _root(domain: Domain) -> Domain:
-    """The domain of the raw answer, under all views."""
-    while hasattr(domain, "of"):
-        domain = domain.of
-    return domain
-
-
-def _holds_texts(domain: Domain) -> bool:
-    root = _root(domain)
-    return isinstance(root, Categories) and isinstance(root.values[0], str)
-
-
-def typed(domain: Domain, value: object) -> object:
-    """A cell as the domain holds it: files write the number 7 as text, or the category "7" as a number."""
-    root = _root(domain)
-    if isinstance(value, str):
-        if isinstance(root, Integers) or (isinstance(root, Categories) and not _holds_texts(root)):
-            return int(value) if _WHOLE.fullmatch(value) and len(value) < 100 else value
-        if isinstance(root, Interval):
-            try:
-                return float(value)
-            except ValueError:
-                return value
-    if type(value) is int and _holds_texts(root):
-        return str(value)
-    return value

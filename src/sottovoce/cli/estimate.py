@@ -22,7 +22,7 @@ class Interval:
     """Which intervals are asked for."""
 
     level: float = 0.95
-    method: str = "exact"
+    method: str | None = None
     target: str = "population"
     simultaneous: bool = False
 
@@ -50,13 +50,12 @@ def _rows(found: Estimate, interval: Interval, top: int | None) -> list[dict[str
         )
     for warning in caught:
         note(str(warning.message))
-    labels = found.mechanism.domain.labels()
     order = np.arange(len(found.values))
     if top is not None:
         order = np.argsort(-found.values, kind="stable")[:top]
     columns = (found.values, np.sqrt(found.evidence.variances(interval.target)), low, high)
     return [
-        dict(zip(COLUMNS, (labels[int(code)], *(float(column[code]) for column in columns)), strict=True))
+        dict(zip(COLUMNS, (found.labels[int(code)], *(float(column[code]) for column in columns)), strict=True))
         for code in order
     ]
 
@@ -68,16 +67,21 @@ def _finite(value: Any) -> Any:
 
 def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
     return {
+        "question": found.mechanism.question,
         "mechanism": found.mechanism.name,
         "epsilon": found.mechanism.epsilon,
         "fingerprint": found.mechanism.fingerprint,
         "n": found.n,
         "level": interval.level,
-        "method": interval.method,
+        "method": _method(found, interval),
         "target": interval.target,
         "simultaneous": interval.simultaneous,
         "projection": found.projection,
     }
+
+
+def _method(found: Estimate, interval: Interval) -> str:
+    return interval.method or found.evidence.default
 
 
 def _table(found: Estimate, interval: Interval, rows: list[dict[str, Any]]) -> None:
@@ -88,7 +92,8 @@ def _table(found: Estimate, interval: Interval, rows: list[dict[str, Any]]) -> N
     table(("value", "estimate", "std error", "low", "high"), lines, numbers=4)
     together = ", all of them at once" if interval.simultaneous else ""
     kind = f", projected ({found.projection})" if found.projection else ""
+    intervals = "interval" if len(found.values) == 1 else "intervals"
     print(
         f"{found.n} reports through {found.mechanism.name}, epsilon {found.mechanism.epsilon:.6g}{kind};"
-        f" {interval.level:.6g} {interval.method} intervals for the {interval.target}{together}."
+        f" {interval.level:.6g} {_method(found, interval)} {intervals} for the {interval.target}{together}."
     )

@@ -7,10 +7,10 @@ from typing import Any
 
 from sottovoce.cli.files import naming, reading
 from sottovoce.cli.show import table
-from sottovoce.core.domain import Integers
+from sottovoce.core.domain import Domain, Integers, Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
-from sottovoce.core.registry import builder, fits, mechanism, names
+from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
 from sottovoce.privacy.audit import Certificate, audit
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
@@ -22,14 +22,12 @@ EXCEPTIONS: dict[str, str] = {}
 
 
 def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """One row per mechanism, budget and size."""
+    """One row per mechanism, budget and size; for numbers, of which there is a continuum, the size is None."""
     for name in names() if chosen is None else chosen:
         builder(name)  # a name that is not registered is refused; it must not pass as nothing to audit
-        for size in SIZES:
+        for domain in _domains(name):
             for epsilon in EPSILONS:
-                if not fits(name, Integers(0, size - 1)):
-                    continue
-                subject = mechanism(name, Integers(0, size - 1), epsilon=epsilon)
+                subject = mechanism(name, domain, epsilon=epsilon)
                 certificate = audit(subject)
                 wasted = float(certificate.claimed) - certificate.epsilon
                 row = _row(subject, certificate)
@@ -38,6 +36,13 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
                     "ok": row["ok"] and (wasted <= WASTE or name in EXCEPTIONS),
                     "exception": EXCEPTIONS.get(name) if wasted > WASTE else None,
                 }
+
+
+def _domains(name: str) -> list[Domain]:
+    """What each mechanism is asked: numbers of one range for a mean, since only their place in it matters."""
+    if ALIASES.get(name, name) in names("mean"):
+        return [Interval(-1, 1)]
+    return [domain for domain in (Integers(0, size - 1) for size in SIZES) if fits(name, domain)]
 
 
 def audit_file(path: str) -> dict[str, Any]:
@@ -66,8 +71,9 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
     header = ("name", "size", "claimed", "exact", "how", "ok")
     lines = []
     for row in rows:
-        size, ok = str(row["parameters"]["size"]), "yes" if row["ok"] else "NO"
-        lines.append((row["name"], size, row["claimed"], f"{row['exact']:.9g}", row["how"], ok))
+        size, ok = row["parameters"]["size"], "yes" if row["ok"] else "NO"
+        codes = "continuum" if size is None else str(size)
+        lines.append((row["name"], codes, row["claimed"], f"{row['exact']:.9g}", row["how"], ok))
     table(header, lines)
     for row in rows:
         for problem in row["problems"]:

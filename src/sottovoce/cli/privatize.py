@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from sottovoce.cli.columns import Outside, Source, codes, pieces, typed
+from sottovoce.cli.columns import Outside, Source, batch, pieces
 from sottovoce.cli.files import (
     STANDARD,
     FileProblem,
@@ -24,6 +24,7 @@ from sottovoce.cli.files import (
 from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows
 from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
+from sottovoce.client.typed import typed
 from sottovoce.core.domain import Categories, Domain, Integers, Interval
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -107,7 +108,7 @@ def _reports(source: Source, mechanism: Mechanism, seed: int | None) -> Iterator
     stream = WordStream.secure(words) if seed is None else WordStream.seeded(words, seed)
     first, rows, outside = 0, 0, None
     for piece in progress(pieces(source), "privatize", lambda piece: (piece.length, piece.total)):
-        found = codes(mechanism.domain, piece.values)
+        found = batch(mechanism, piece.values)
         if isinstance(found, Outside):
             outside = found.after(rows, outside)
         rows += len(piece.values)
@@ -120,17 +121,16 @@ def _reports(source: Source, mechanism: Mechanism, seed: int | None) -> Iterator
 
 
 def _refused(source: Source, domain: Domain, outside: Outside, rows: int) -> FileProblem:
-    """The operator holds the file, so here the first value may be shown."""
-    value = typed(domain, outside.value)
+    """Where to look, and what is wanted. The value itself is somebody's answer, and logs are read by others."""
     try:
-        domain.encode(value)
+        domain.encode(typed(domain, outside.value))
         wanted = ""
     except DomainError as problem:
         wanted = f" {str(problem).partition(';')[0]}."
-    cell = "an empty cell" if outside.value is None else f"{outside.value!r:.80}"
+    cell = ": an empty cell" if outside.value is None else ""
     return FileProblem(
         f"{outside.count} of {rows} values of the column {source.column!r} of {shown(source.path)} lie outside the"
-        f" domain, the first in row {outside.place + 1} of the data: {cell}.{wanted}"
+        f" domain, the first in row {outside.place + 1} of the data{cell}.{wanted}"
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sottovoce.client.arguments import SentenceParser
 from sottovoce.client.client import Client
-from sottovoce.core.domain import Domain, Integers, Interval
+from sottovoce.client.typed import typed
 from sottovoce.core.errors import ParameterError
 
 
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as problem:
         raise ParameterError(f"The specification {options.spec} cannot be read: {problem.strerror}.") from None
     text = options.value if options.value is not None else _read()
-    print(client.report(_typed(client.mechanism.domain, text)).hex())
+    print(client.report(typed(client.mechanism.domain, text)).hex())
     print(f"epsilon {client.mechanism.epsilon:.6g}, computed from the channel", file=sys.stderr)
     return 0
 
@@ -39,18 +39,3 @@ def _read() -> str:
         return sys.stdin.readline().rstrip("\r\n")
     except UnicodeDecodeError:
         raise ParameterError(f"The answer on standard input is not {sys.stdin.encoding} text.") from None
-
-
-def _typed(domain: Domain, text: str) -> object:
-    """What a person typed, as the domain holds it."""
-    while hasattr(domain, "of"):
-        domain = domain.of
-    values = getattr(domain, "values", ("",))
-    try:
-        if isinstance(domain, Interval):
-            return float(text)
-        if isinstance(domain, Integers) or isinstance(values[0], int):
-            return int(text)
-    except ValueError:
-        return text  # the domain refuses it in its own words
-    return text

@@ -15,23 +15,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
-from itertools import count, islice, pairwise
+from itertools import count, islice
 from math import log, sqrt
 from typing import Any
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Contrast, Rates
 from sottovoce.core.channel.base import Words
+from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import DomainError, ParameterError, PrivacyError, ReportError, SottovoceError, TooLargeError
-from sottovoce.core.exact import TreeCoins, law_of, public_words, worst_ratio
+from sottovoce.core.exact import law_of, public_words, worst_ratio
 from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
-from sottovoce.core.rational import float_up, loss, units, within
-from sottovoce.core.specs import Spec, canonical
+from sottovoce.core.rational import float_up, loss, within
+from sottovoce.core.specs import canonical
+from sottovoce.privacy.follow import Codes, MessageCoins, NoCoins
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
 PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where it reads public words
@@ -42,6 +43,7 @@ DRAWS = 250  # seeded messages of one code
 FEW_DRAWS = 60  # of them at least, however long they are: fewer could not tell a support that is always there
 DRAWN_WORDS = 1 << 19  # that these may take
 REPEATED = 32  # of them are drawn again
+ODD_PLACE = 0x5A827999  # between two grid points, of 2**32: about a third of the way, and no round number
 ALPHA = 1e-6  # false alarms of the comparison of frequencies; the seed is fixed, so an audit always says the same
 SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # nothing up the sleeve: golden ratio, a prime of xxHash
 
@@ -54,6 +56,7 @@ WRONG_LAW = "The closed form of the likelihood is not that of the enumerated mes
 WRONG_MEMO = "The closed form of the ratio for ever is not that of the enumerated memo."
 WRONG_SUPPORT = "Messages do not support codes as often as the closed form says."
 NOT_REPEATABLE = "The same coins give different messages: something else than the coins is at work."
+BETWEEN = "A number between two grid points is not reported like a mixture of its neighbours."
 UNPROVEN = "There is no small instance on which the closed form could be proven."
 
 MessageLaw = dict[bytes, Fraction]
@@ -92,68 +95,6 @@ class Certificate:
     def __str__(self) -> str:
         verdict = "holds" if self.ok else "FAILS: " + " ".join(self.problems)
         return f"{self.name}: epsilon {self.epsilon:.9g} of {self.claimed} claimed, {self.how}; {verdict}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Codes(Domain):
-    """The codes of a channel as values, so that a device can be given each of them."""
-
-    channel: Channel
-
-    @property
-    def size(self) -> int:
-        return self.channel.inputs
-
-    def encode(self, value: object) -> Any:
-        return value
-
-    def spec(self) -> Spec:
-        return {"kind": "codes", "size": self.size}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> _Codes:
-        raise TypeError("The codes of a channel are no domain of a specification.")
-
-
-class _MessageCoins(TreeCoins):
-    """Coins of an enumerated message: the two words of its id are given, every decision branches."""
-
-    __slots__ = ("_id",)
-
-    def __init__(self, tree: TreeCoins, words: Words) -> None:
-        super().__init__(tree.path)
-        self.weights = tree.weights  # what the walk reads
-        self._id = list(words)
-
-    def word(self) -> int:
-        return self._id.pop(0) if self._id else super().word()
-
-    def pick(self, cumulative: Sequence[int]) -> int:
-        return self.decide(_steps(tuple(cumulative)))
-
-
-@lru_cache(maxsize=4)
-def _steps(cumulative: tuple[int, ...]) -> list[Fraction]:
-    """The weights of a row, once for all of its branches."""
-    return [units(b - a) for a, b in pairwise((0, *cumulative))]
-
-
-class _NoCoins(Coins):
-    """Coins that note when they are touched."""
-
-    __slots__ = ("touched",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.touched = False
-
-    def _load(self, words: int) -> bytes:
-        self.touched = True
-        return bytes(8 * words)
-
-    def extra(self) -> int:
-        self.touched = True
-        return 0
 
 
 def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
@@ -196,7 +137,7 @@ def domain_problems(mechanism: Mechanism) -> Iterator[str]:
     """Values outside the domain must be refused, before a coin is drawn; all others must have a code."""
     declared = mechanism.domain.foreign()
     for value in declared:
-        coins = _NoCoins()
+        coins = NoCoins()
         try:
             _ = mechanism.remember(value, coins) if mechanism.channel.stages else mechanism.randomize(value, coins)
         except DomainError:
@@ -227,7 +168,7 @@ def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) ->
     else:
         device = object.__new__(Mechanism)
         parts = {"name": subject.kind, "statistic": "outputs", "version": 1}
-    vars(device).update(parts, domain=_Codes(channel), channel=channel, claimed=claimed, guarantee="idealised")
+    vars(device).update(parts, domain=Codes(channel), channel=channel, claimed=claimed, guarantee="idealised")
     return device
 
 
@@ -280,6 +221,7 @@ def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | 
         problems += _law_problems(channel, code, law, ids)
         laws.append(law)
         left -= runs
+    problems += _between_problems(device, ids, limit)
     ratio = worst_ratio(laws)
     if ratio is None:
         problems.append(INFINITE)
@@ -294,6 +236,21 @@ def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | 
     return ratio
 
 
+def _between_problems(device: Mechanism, ids: list[Words], limit: int) -> Iterator[str]:
+    """Numbers off the grid are not enumerated one by one: a mixture of two laws is no worse than both of them."""
+    rounding = device.channel.rounding
+    if rounding is None:
+        return
+    up = Fraction(ODD_PLACE, 1 << PLACES)
+    for point in dict.fromkeys((0, rounding.steps - 1)):
+        places = (point << PLACES, (point + 1) << PLACES, (point << PLACES) + ODD_PLACE)
+        near, far, law = (_message_law(device, rounding.number(place), ids, limit)[0] for place in places)
+        yield from _law_problems(device.channel, rounding.number(places[-1]), law, ids)
+        mixed = {m: (1 - up) * near.get(m, Fraction(0)) + up * far.get(m, Fraction(0)) for m in {*near, *far}}
+        if mixed != law:
+            yield BETWEEN
+
+
 def _message_law(device: Mechanism, code: Any, ids: list[Words], max_runs: int) -> tuple[MessageLaw, int]:
     """The law of the message that a code sends, and how often the device had to run for it."""
     law: MessageLaw = {}
@@ -303,7 +260,7 @@ def _message_law(device: Mechanism, code: Any, ids: list[Words], max_runs: int) 
         def draw(tree: Coins, words: Words = words) -> bytes:
             nonlocal runs
             runs += 1
-            coins = _MessageCoins(tree, words)  # type: ignore[arg-type]
+            coins = MessageCoins(tree, words)  # type: ignore[arg-type]
             message = _send(device, code, coins)
             if len(coins.weights) != len(coins.path):
                 raise ValueError(NOT_REPEATABLE)
@@ -334,7 +291,7 @@ def _law_problems(channel: Channel, code: Any, law: MessageLaw, ids: list[Words]
 def _some_codes(channel: Channel) -> list[Any]:
     """The first, the last and the middle code, or the first few where they are not simply numbered."""
     codes = channel.codes()
-    if isinstance(codes, range):
+    if isinstance(codes, Sequence):
         places = (0, channel.inputs // 2, channel.inputs - 1)
         return [codes[place] for place in dict.fromkeys(places)]
     return list(islice(codes, 3))
@@ -351,6 +308,7 @@ def _spots(device: Mechanism, problems: list[str]) -> int:
         for code in _some_codes(channel):
             laws.append(_message_law(device, code, [words], SPOT_RUNS)[0])
             problems += _law_problems(channel, code, laws[-1], [words])
+        problems += _between_problems(device, [words], SPOT_RUNS)
         closed = closed_ratio(channel)
     except TooLargeError:
         return 0

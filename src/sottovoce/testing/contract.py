@@ -17,7 +17,7 @@ from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Contrast, Rates
 from sottovoce.core.channel.base import Words
 from sottovoce.core.coins import SeededCoins, TapeCoins
-from sottovoce.core.domain import Integers
+from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
 from sottovoce.core.hashing import id_bytes
@@ -27,52 +27,62 @@ from sottovoce.core.rational import within
 from sottovoce.estimate.coverage import coverage
 from sottovoce.estimate.frequency import evidence
 from sottovoce.fast.batch import draw
+from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.privacy.audit import audit
 from sottovoce.tally.stream import to_arrow
 from sottovoce.tally.tally import Tally
+from sottovoce.testing.codes import batch_of_codes, codes_of, require
+from sottovoce.testing.means import check_drawn_mean, check_small_mean, check_whole_mean
 from sottovoce.testing.statistics import check_rate
 
 WASTE = 1e-6
-MAX_ENUMERATED = 8
+MAX_ENUMERATED = 8  # codes of a mechanism that has small instances as well
+MAX_ALONE = 1 << 10  # of one that has none
 
 
 def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_000) -> None:
     """Everything a mechanism must keep."""
     check_privacy(mechanism)
-    for small in small_instances(mechanism):
+    means = mechanism.question == "mean"
+    instances = list(small_instances(mechanism))
+    require(bool(instances), "There is no small instance whose law could be enumerated.")
+    for small in instances:
         check_law(small)
-        check_estimator(small)
+        (check_small_mean if means else check_estimator)(small)
     check_spec(mechanism)
     check_messages(mechanism, seed)
     check_fast_is_scalar(mechanism, seed)
     check_tallies(mechanism, seed)
-    check_intervals(mechanism)
-    check_drawn_rates(mechanism, seed, reports)
-
-
-def _require(holds: bool, sentence: str) -> None:
-    if not holds:
-        raise AssertionError(sentence)
+    if means:
+        check_whole_mean(mechanism)
+        check_drawn_mean(mechanism, seed, reports)
+    else:
+        check_intervals(mechanism)
+        check_drawn_rates(mechanism, seed, reports)
 
 
 def small_instances(mechanism: Mechanism) -> Iterator[Mechanism]:
     """The mechanism itself where it can be enumerated, and small instances of its channel."""
-    channels = list(mechanism.channel.miniatures())
-    if mechanism.channel.inputs <= MAX_ENUMERATED and not mechanism.channel.publics:
-        channels.append(mechanism.channel)
+    whole = mechanism.channel
+    channels = list(whole.miniatures())
+    few = whole.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE)
+    if few and not whole.publics:
+        channels.append(whole)
     for channel in channels:
         counted = {"outputs": channel.outputs, "seeds": channel.seeds}.get(mechanism.statistic)
         statistic = mechanism.statistic if counted is not None else "supports"
-        yield Mechanism(mechanism.name, Integers(0, channel.inputs - 1), channel, Decimal(MAX_EPSILON), statistic)
+        rounding = channel.rounding
+        domain = Integers(0, channel.inputs - 1) if rounding is None else Interval(rounding.low, rounding.high)
+        yield Mechanism(mechanism.name, domain, channel, Decimal(MAX_EPSILON), statistic)
 
 
 def check_privacy(mechanism: Mechanism) -> None:
     """The audit holds, and no budget is wasted."""
     certificate = audit(mechanism)
-    _require(certificate.ok, str(certificate))
-    _require(within(mechanism.ratio, mechanism.claimed), "The ratio exceeds e**epsilon.")
-    _require(
+    require(certificate.ok, str(certificate))
+    require(within(mechanism.ratio, mechanism.claimed), "The ratio exceeds e**epsilon.")
+    require(
         mechanism.epsilon >= float(mechanism.claimed) - WASTE,
         f"{mechanism.name} wastes budget: epsilon {mechanism.epsilon!r} of {mechanism.claimed}.",
     )
@@ -81,21 +91,21 @@ def check_privacy(mechanism: Mechanism) -> None:
 def check_law(mechanism: Mechanism) -> None:
     """Law and closed forms agree, exactly, and the alphabet does not depend on the input."""
     channel = mechanism.channel
-    laws = {code: law(channel, code) for code in channel.codes()}
+    laws = {code: law(channel, code) for code in codes_of(channel)}
     alphabets = {frozenset(one) for one in laws.values()}
-    _require(len(alphabets) == 1, "The alphabet of the reports depends on the input.")
+    require(len(alphabets) == 1, "The alphabet of the reports depends on the input.")
     ids = len({words for words, _ in next(iter(alphabets))})
     for code, one in laws.items():
-        _require(sum(one.values()) == 1, f"The law of code {code} does not sum to one.")
+        require(sum(one.values()) == 1, f"The law of code {code} does not sum to one.")
         for (words, report), probability in one.items():
-            _require(channel.contains(report), "A drawn report is not in the alphabet.")
-            _require(probability * ids == channel.likelihood(report, code, words), "The likelihood is not the law.")
+            require(channel.contains(report), "A drawn report is not in the alphabet.")
+            require(probability * ids == channel.likelihood(report, code, words), "The likelihood is not the law.")
 
 
 def scalar_cells(mechanism: Mechanism, words: Words, report: int) -> NDArray[np.int64]:
     """The tally cells of one report, by the scalar definition of its statistic."""
     if mechanism.statistic == "outputs":
-        return np.eye(mechanism.cells, dtype=np.int64)[report]
+        return np.eye(1, mechanism.cells, report, dtype=np.int64)[0]
     if mechanism.statistic == "seeds":
         cell = mechanism.channel.seed(words) * (mechanism.channel.payloads or 0) + report
         return np.eye(1, mechanism.cells, cell, dtype=np.int64)[0]
@@ -115,36 +125,35 @@ def check_estimator(mechanism: Mechanism) -> None:
             square += float(probability) * values**2
         truth = np.eye(channel.inputs)[code]
         scale = float(np.sqrt(square.max()))
-        _require(float(np.abs(mean - truth).max()) < 1e-9 * scale, f"The estimate is biased for code {code}.")
+        require(float(np.abs(mean - truth).max()) < 1e-9 * scale, f"The estimate is biased for code {code}.")
         predicted = mechanism.variance(truth, 1, target="sample")
         error = float(np.abs(square - mean**2 - predicted).max())
-        _require(error < 1e-9 * scale**2, f"The predicted variance is not that of the law for code {code}.")
+        require(error < 1e-9 * scale**2, f"The predicted variance is not that of the law for code {code}.")
 
 
 def check_spec(mechanism: Mechanism) -> None:
     """The specification is complete."""
     again = Mechanism.from_spec(mechanism.spec())
-    _require(again == mechanism and again.fingerprint == mechanism.fingerprint, "The specification loses something.")
+    require(again == mechanism and again.fingerprint == mechanism.fingerprint, "The specification loses something.")
 
 
 def check_messages(mechanism: Mechanism, seed: int) -> None:
     """Messages have one length; what no participant can have sent is refused."""
     width = codec.ID_BYTES + codec.payload_bytes(mechanism.channel)
     coins = SeededCoins(seed)
-    for place in range(50):
+    for code in batch_of_codes(mechanism.channel, seed, 50):
         # Codes, not answers: the labels of a view are texts about a raw answer.
         coins.begin(mechanism.channel.words + 2)
         public = mechanism._public(coins)
-        code = (seed + 7919 * place) % mechanism.channel.inputs
-        message = id_bytes(public) + mechanism.payload(code, coins, public)
-        _require(len(message) == width, "The length of a message varies.")
+        message = id_bytes(public) + mechanism.payload(scalar_code(mechanism.channel, code), coins, public)
+        require(len(message) == width, "The length of a message varies.")
         _, report = codec.split(mechanism.channel, message)
-        _require(codec.encode(mechanism.channel, report) == message[codec.ID_BYTES :], "A report has two encodings.")
+        require(codec.encode(mechanism.channel, report) == message[codec.ID_BYTES :], "A report has two encodings.")
         for wrong in (message[:-1], message + b"\0", b""):
-            _require(_refused(mechanism.channel, wrong), "A message of another length is accepted.")
+            require(_refused(mechanism.channel, wrong), "A message of another length is accepted.")
     if mechanism.channel.payload_bits % 8:
         spare = bytes(codec.ID_BYTES) + b"\xff" * (width - codec.ID_BYTES)
-        _require(_refused(mechanism.channel, spare), "Spare bits of a payload may be set.")
+        require(_refused(mechanism.channel, spare), "Spare bits of a payload may be set.")
 
 
 def _refused(channel: Channel, message: bytes) -> bool:
@@ -157,33 +166,33 @@ def _refused(channel: Channel, message: bytes) -> bool:
 
 def check_fast_is_scalar(mechanism: Mechanism, seed: int, count: int = 40) -> None:
     """The kernels give the reports of the scalar sampler from the same words."""
-    codes = np.arange(seed, seed + count, dtype=np.uint32) % mechanism.channel.inputs
+    codes = batch_of_codes(mechanism.channel, seed, count)
     stream = WordStream.seeded(mechanism.words, seed)
     batch = draw(mechanism, codes, stream, threads=2, chunk_bytes=8 * mechanism.words * 7)
     for place, report in enumerate(batch):
         coins = TapeCoins(stream.rows(place, 1).tobytes(), stream.overflow(place))
-        words, expected = mechanism.draw(int(codes[place]), coins)
-        _require(report == expected, f"Report {place} of a batch is not that of the scalar sampler.")
+        words, expected = mechanism.draw(scalar_code(mechanism.channel, codes[place]), coins)
+        require(report == expected, f"Report {place} of a batch is not that of the scalar sampler.")
         if batch.public is not None:
-            _require(tuple(int(w) for w in batch.public[place]) == words, "The public words of a batch differ.")
+            require(tuple(int(w) for w in batch.public[place]) == words, "The public words of a batch differ.")
 
 
 def check_tallies(mechanism: Mechanism, seed: int, count: int = 60) -> None:
     """Tallies merge in any order; rows, bytes and object agree; kernels count like the scalar definition."""
-    codes = np.arange(seed, seed + count, dtype=np.uint32) % mechanism.channel.inputs
+    codes = batch_of_codes(mechanism.channel, seed, count)
     batch = draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))
     whole = mechanism.tally(batch)
     a, b, c = (mechanism.tally(batch[i::3]) for i in range(3))
     empty = Tally.empty(mechanism)
-    _require((a + b) + c == a + (b + c) == c + a + b == whole == whole + empty, "Tallies do not merge.")
-    _require(Tally.from_bytes(whole.to_bytes(), mechanism=mechanism) == whole, "A tally's bytes lose something.")
-    _require(Tally.from_rows(mechanism, [*a.to_rows(), *b.to_rows(), *c.to_rows()]) == whole, "Rows lose something.")
-    _require(mechanism.tally_batches([to_arrow(batch[:7]), to_arrow(batch[7:])]) == whole, "Arrow batches differ.")
+    require((a + b) + c == a + (b + c) == c + a + b == whole == whole + empty, "Tallies do not merge.")
+    require(Tally.from_bytes(whole.to_bytes(), mechanism=mechanism) == whole, "A tally's bytes lose something.")
+    require(Tally.from_rows(mechanism, [*a.to_rows(), *b.to_rows(), *c.to_rows()]) == whole, "Rows lose something.")
+    require(mechanism.tally_batches([to_arrow(batch[:7]), to_arrow(batch[7:])]) == whole, "Arrow batches differ.")
     cells = np.zeros(mechanism.cells, np.int64)
     for place, report in enumerate(batch):
         words = (0, 0) if batch.public is None else (int(batch.public[place, 0]), int(batch.public[place, 1]))
         cells += scalar_cells(mechanism, words, report)
-    _require(bool((cells == whole.cells).all()), "The tally kernel does not count like the scalar definition.")
+    require(bool((cells == whole.cells).all()), "The tally kernel does not count like the scalar definition.")
 
 
 def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
@@ -193,7 +202,7 @@ def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
     for share in (0.0, 0.05, 0.5):
         for target in ("population", "sample"):
             covered = coverage(mechanism, n, share, "exact", target)
-            _require(covered >= 0.95 - 1e-9, f"The exact interval for the {target} covers {covered:.4f} at {share}.")
+            require(covered >= 0.95 - 1e-9, f"The exact interval for the {target} covers {covered:.4f} at {share}.")
 
 
 def check_drawn_rates(mechanism: Mechanism, seed: int, reports: int) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from scipy import stats
 
 from sottovoce.privacy.audit import ALPHA
 
-__all__ = ["ALPHA", "binomial_rejects", "check_rate"]
+__all__ = ["ALPHA", "binomial_rejects", "check_mean", "check_rate", "reports_for_mean"]
 
 
 def binomial_rejects(count: int, n: int, rate: float) -> bool:
@@ -24,3 +26,27 @@ def check_rate(what: str, count: int, n: int, rate: float) -> None:
     wrong = rate * 1.3 if rate * 1.3 < 1 else rate * 0.7
     if not binomial_rejects(count, n, wrong):
         raise AssertionError(f"{what}: {n} reports cannot tell a rate of {rate:.6g} from {wrong:.6g}; take more.")
+
+
+def mean_bound(n: int, variance: float, reach: float) -> float:
+    """How far a mean of n may be from the truth, by Bernstein: farther with probability at most `ALPHA`."""
+    each = math.log(2 / ALPHA) / n
+    return reach * each / 3 + math.sqrt((reach * each / 3) ** 2 + 2 * variance * each)
+
+
+def reports_for_mean(variance: float, reach: float, off: float) -> int:
+    """How many reports surely tell a mean from one that is `off`: then both bounds together are less than that."""
+    half = 0.49 * off
+    return math.ceil(math.log(2 / ALPHA) * 2 * (variance + reach * half / 3) / half**2)
+
+
+def check_mean(what: str, mean: float, n: int, truth: float, variance: float, reach: float, off: float) -> None:
+    """Fail where a mean refutes its law, or could not have refuted one that is `off`."""
+    bound = mean_bound(n, variance, reach)
+    if not abs(mean - truth) <= bound:
+        raise AssertionError(
+            f"{what}: {mean:.6g} of {n} against {truth:.6g}. A right mean gives this alarm with probability below"
+            f" {ALPHA:g}."
+        )
+    if min(abs(mean - truth - off), abs(mean - truth + off)) <= bound:
+        raise AssertionError(f"{what}: {n} reports cannot tell a mean of {truth:.6g} from one that is {off:.3g} off.")

@@ -1,0 +1,49 @@
+"""Text as a domain holds it: what a person types, and what a cell of a file says."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from sottovoce.core.domain import Categories, Domain, Integers, Interval
+
+MAX_LENGTH = 100  # characters of a number
+_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
+_NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?\s*")
+
+
+def root(domain: Domain) -> Domain:
+    """The domain of the raw answer, under all views."""
+    while hasattr(domain, "of"):
+        domain = domain.of
+    return domain
+
+
+def holds_texts(domain: Domain) -> bool:
+    """Whether raw answers are texts."""
+    raw = root(domain)
+    return isinstance(raw, Categories) and isinstance(raw.values[0], str)
+
+
+def typed(domain: Domain, value: object) -> object:
+    """A text as the number that the domain holds, or the number 7 as the category "7".
+
+    What is not written as such a number is left as it is: the domain refuses it in its own words.
+    """
+    raw = root(domain)
+    if isinstance(value, str) and len(value) <= MAX_LENGTH:
+        if isinstance(raw, Interval):
+            return _number(value)
+        if isinstance(raw, Integers) or (isinstance(raw, Categories) and not holds_texts(raw)):
+            return int(value) if _WHOLE.fullmatch(value) else value
+    if type(value) is int and holds_texts(raw):
+        return str(value)
+    return value
+
+
+def _number(text: str) -> object:
+    """A float where it stands for exactly this decimal, since many of those are quick to read; else the decimal."""
+    if not _NUMBER.fullmatch(text):
+        return text
+    near, exact = float(text), Decimal(text.strip())
+    return near if Decimal(repr(near)) == exact else exact

@@ -1,0 +1,42 @@
+"""The codes on which a mechanism is tried, and the one way in which a check fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Channel
+from sottovoce.core.channel.rounding import PLACES
+
+_GOLDEN = 0x9E3779B97F4A7C15  # strides by this fraction of a range come near to every number
+_FINE = 16  # steps of a grid whose points are all tried
+_BETWEEN = 0x5A827999  # of 2**32: a place between two grid points that no halving or thirding reaches
+
+
+def require(holds: bool, sentence: str) -> None:
+    """Fail with one sentence."""
+    if not holds:
+        raise AssertionError(sentence)
+
+
+def codes_of(channel: Channel) -> list[Any]:
+    """Every code; where numbers are rounded, grid points and a number after each, of a fine grid some of them."""
+    rounding = channel.rounding
+    if rounding is None:
+        return list(channel.codes())
+    steps = rounding.steps
+    points = range(steps) if steps <= _FINE else [steps * part // _FINE for part in range(_FINE)]
+    places = [(point << PLACES) + off for point in points for off in (0, _BETWEEN)]
+    return [rounding.number(place) for place in (*places, steps << PLACES)]
+
+
+def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
+    """Codes as a batch holds them: indices in turn, or positions all over the range, its two ends among them."""
+    rounding = channel.rounding
+    if rounding is None:
+        return np.arange(seed, seed + count, dtype=np.uint32) % channel.inputs
+    top = rounding.steps << PLACES
+    spread = [0, top, *(_GOLDEN * (seed + place) % (top + 1) for place in range(count - 2))]
+    return np.array(spread[:count], np.uint64)

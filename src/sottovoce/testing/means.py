@@ -1,0 +1,128 @@
+"""What a mechanism for means must keep beside the rest of the contract: its reports, read as numbers, are unbiased."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from sottovoce.core.channel import Channel, Mix, Noise, Rounding, Then
+from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.exact import law
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.mean import evidence
+from sottovoce.fast.batch import draw
+from sottovoce.fast.words import WordStream
+from sottovoce.testing.codes import codes_of, require
+from sottovoce.testing.statistics import check_mean, check_rate, reports_for_mean
+
+CLAMPED = Fraction(1, 10**9)  # of the range, that clamped noise may be biased
+MOST_SUMMED = 1 << 12  # outputs whose likelihoods are summed up
+HELD = Fraction(7, 10)  # of the way through the range: what everyone holds when reports are drawn
+OFF = 0.15  # of the range: a mean that is 30 % of half the range off must be noticed
+
+
+def check_small_mean(mechanism: Mechanism) -> None:
+    """Moments in closed form are those of the enumerated law; so are bias and variance of the shipped estimator."""
+    channel = mechanism.channel
+    reads = _readings(channel)
+    _check_readings(mechanism, [output for output in range(len(reads)) if channel.contains(output)])
+    # A grid point that is rounded once more is read to 2**-32 of its way; at full size such ways are powers of two.
+    rounding = _rounding(mechanism)
+    twice = rounding.step * rounding.steps / (2 << PLACES) if _rounds_twice(channel) else 0
+    for code in codes_of(channel):
+        first = second = Fraction(0)
+        for (_, report), probability in law(channel, code).items():
+            first += probability * reads[report]
+            second += probability * reads[report] ** 2
+        require(channel.moments(code) == (first, second), f"The moments are not those of the law at {code}.")
+        require(_is_clamped(channel) or abs(first - code) <= twice, f"The mean is biased at {code}.")
+        predicted = mechanism.variance(code, 1, target="sample")
+        error = abs(Fraction(predicted) - (second - first**2))
+        require(error <= second / 10**9, f"The predicted variance is not that of the law at {code}.")
+
+
+def check_whole_mean(mechanism: Mechanism) -> None:
+    """At its full size: no bias, at the ends of the range, in its middle and between grid points; one variance."""
+    channel, rounding = mechanism.channel, _rounding(mechanism)
+    numbers = mechanism.domain.numbers
+    require(numbers is not None, "The answers are not numbers.")
+    low, high, origin = numbers or (Fraction(0), Fraction(0), Fraction(0))
+    outputs = channel.outputs or 0
+    _check_readings(mechanism, [output for output in (0, outputs // 2, outputs - 1) if channel.contains(output)])
+    top = rounding.steps << PLACES
+    codes = [rounding.number(place) for place in (0, top // 2, top // 3, top - 1, top)]
+    allowed = CLAMPED * (high - low) if _is_clamped(channel) else Fraction(0)
+    for code in codes:
+        first, _ = channel.moments(code)
+        require(abs(first - code) <= allowed, f"The mean is biased by {float(first - code):.3g} at {code}.")
+    answers = [float(code + origin) for code in codes]
+    alone = np.array([mechanism.variance(answer, target="sample") for answer in answers])
+    many = mechanism.variance(np.array(answers), target="sample")
+    require(bool(np.allclose(alone, many, rtol=1e-6)), "The variances of an array are not those of its numbers.")
+    if mechanism.domain.size is None:
+        worst = mechanism.worst_case_variance()
+        require(bool((alone <= worst * (1 + 1e-12)).all()), "Some variance exceeds the worst case.")
+
+
+def check_drawn_mean(mechanism: Mechanism, seed: int, reports: int) -> None:
+    """Drawn reports have the mean of the law, and enough of them to notice one that is off."""
+    channel, rounding = mechanism.channel, _rounding(mechanism)
+    reads = _readings(channel)
+    length = float(rounding.step * rounding.steps)
+    place = int(HELD * (rounding.steps << PLACES))
+    first, second = channel.moments(rounding.number(place))
+    variance, reach = float(second - first**2), float(max(reads) - min(reads))
+    count = max(reports, reports_for_mean(variance, reach, OFF * length))
+    mean = float(np.dot(np.array(reads, float), _drawn(mechanism, place, count, seed))) / count
+    check_mean(f"{mechanism.name}, drawn mean", mean, count, float(first), variance, reach, OFF * length)
+    if len(reads) <= MOST_SUMMED:
+        half = range(len(reads) // 2, len(reads))
+        end = rounding.number(rounding.steps << PLACES)
+        rate = sum((channel.likelihood(y, end) for y in half if channel.contains(y)), Fraction(0))
+        cells = _drawn(mechanism, rounding.steps << PLACES, reports, seed)
+        check_rate(f"{mechanism.name}, upper outputs", int(cells[half.start :].sum()), reports, float(rate))
+
+
+def _drawn(mechanism: Mechanism, place: int, count: int, seed: int) -> np.ndarray:
+    batch = draw(mechanism, np.full(count, place, np.uint64), WordStream.seeded(mechanism.words, seed))
+    cells: np.ndarray = mechanism.tally(batch).cells
+    return cells
+
+
+def _check_readings(mechanism: Mechanism, outputs: list[int]) -> None:
+    """One report is estimated as the number that it speaks for."""
+    reads = _readings(mechanism.channel)
+    origin = mechanism.domain.numbers.origin if mechanism.domain.numbers else Fraction(0)
+    scale = float(max(map(abs, reads)) + abs(origin))
+    for output in outputs:
+        (value,) = evidence(mechanism, np.eye(1, mechanism.cells, output, dtype=np.int64)[0]).values()
+        require(abs(value - float(reads[output] + origin)) <= 1e-12 * scale, "A report is not read by its scale.")
+
+
+def _readings(channel: Channel) -> list[Fraction]:
+    scales = channel.scales()
+    require(scales is not None, "The reports are not read as numbers.")
+    return list(readings(scales or (), channel.outputs or 0))
+
+
+def _rounding(mechanism: Mechanism) -> Rounding:
+    rounding = mechanism.channel.rounding
+    if rounding is None:
+        raise AssertionError("Numbers are not rounded first.")
+    return rounding
+
+
+def _rounds_twice(channel: Channel) -> bool:
+    inner = channel.second if isinstance(channel, Then) else channel
+    return isinstance(inner, Mix) and any(branch.rounding is not None for branch in inner.channels)
+
+
+def _is_clamped(channel: Channel) -> bool:
+    """Whether noise is cut off somewhere far out, which no scale can undo."""
+    if isinstance(channel, Then):
+        return _is_clamped(channel.second)
+    if isinstance(channel, Mix):
+        return any(map(_is_clamped, channel.channels))
+    return isinstance(channel, Noise)
