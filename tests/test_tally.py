@@ -18,7 +18,7 @@ from sottovoce.core.coins import SeededCoins
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import from_payloads
 
-NAMES = sv.names()
+NAMES = [*sv.names("frequency"), *sv.names("mean")]
 MAGIC = b"sottovoce tally 1\n"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sottovoce.cli.files import naming, reading
 from sottovoce.cli.show import table
-from sottovoce.core.domain import Domain, Integers, Interval
+from sottovoce.core.domain import Domain, Integers, Interval, Pair
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
@@ -42,6 +42,8 @@ def _domains(name: str) -> list[Domain]:
     """What each mechanism is asked: numbers of one range for a mean, since only their place in it matters."""
     if ALIASES.get(name, name) in names("mean"):
         return [Interval(-1, 1)]
+    if ALIASES.get(name, name) in names("group"):
+        return [Pair(Integers(0, groups - 1), Interval(-1, 1)) for groups in (2, 8)]
     return [domain for domain in (Integers(0, size - 1) for size in SIZES) if fits(name, domain)]
 
 

@@ -39,7 +39,13 @@ MEANS = {
     "n-output": "design.few_outputs:build",
     "designed": "design.designed:build",
 }
-BUILDERS = {**FREQUENCIES, **MEANS}
+GROUPS = {
+    "group-bernoulli": "mechanisms.group.bernoulli:build",
+    "group-nprr": "mechanisms.group.nprr:build",
+    "group-laplace": "mechanisms.group.laplace:build",
+    "group-piecewise": "mechanisms.group.piecewise:build",
+}
+BUILDERS = {**FREQUENCIES, **MEANS, **GROUPS}
 ALIASES = {
     "k-rr": "grr",
     "direct-encoding": "grr",
@@ -58,10 +64,10 @@ ALIASES = {
 
 
 def names(question: str | None = None) -> list[str]:
-    """Every registered mechanism, or those for one question: "frequency" or "mean"."""
-    questions = {None: BUILDERS, "frequency": FREQUENCIES, "mean": MEANS}
+    """Every registered mechanism, or those for one question: "frequency", "mean" or "group"."""
+    questions = {None: BUILDERS, "frequency": FREQUENCIES, "mean": MEANS, "group": GROUPS}
     if question not in questions:
-        raise reject("question", "names", "'frequency' or 'mean'", question)
+        raise reject("question", "names", "'frequency', 'mean' or 'group'", question)
     return list(questions[question])
 
 

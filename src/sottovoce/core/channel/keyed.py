@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -116,7 +117,7 @@ class Keyed(Channel):
         key = self.key.ratio()
         most, least = self.inner.extremes()
         worst = self.inner.ratio()
-        for high, low, weight in zip(most, least, self.neutral, strict=True):
+        for high, low, weight in set(zip(most, least, self.neutral, strict=True)):  # most outputs are alike
             if weight:
                 worst = max(worst, key * high / units(weight), units(weight) / low / key)
         return worst
@@ -134,7 +135,7 @@ class Keyed(Channel):
             type(self)(key, inner, neutral_law(inner))
             for key in (self.key, *self.key.miniatures())
             for inner in (self.inner, *self.inner.miniatures())
-            if key.inputs <= 5 and inner.inputs * self.inner_outputs <= 1 << 11 and (inner.outputs or 0) <= 24
+            if key.inputs <= 5 and inner.inputs <= 8 and (inner.outputs or 0) <= 24
         )[:6]
 
     def fields(self) -> Spec:
@@ -148,7 +149,12 @@ class Keyed(Channel):
 
 def spread(inner: Channel) -> Fraction:
     """S: the sum over all outputs of the largest likelihood, by which the neutral law is normalised."""
-    return sum(inner.extremes()[0], Fraction(0))
+    return _total(inner.extremes()[0])
+
+
+def _total(likelihoods: list[Fraction]) -> Fraction:
+    """Their sum; equal ones are counted instead of added up one by one."""
+    return sum((count * value for value, count in Counter(likelihoods).items()), Fraction(0))
 
 
 def neutral_law(inner: Channel) -> tuple[int, ...]:
@@ -158,8 +164,9 @@ def neutral_law(inner: Channel) -> tuple[int, ...]:
     less, pay for it.
     """
     most, _ = inner.extremes()
-    total = sum(most, Fraction(0))
-    weights = [ceil(UNIT * high / total) for high in most]
+    total = _total(most)
+    rounded = {high: ceil(UNIT * high / total) for high in set(most)}
+    weights = [rounded[high] for high in most]
     largest = max(weights)
     payers = [y for y, weight in enumerate(weights) if weight == largest]
     each, rest = divmod(sum(weights) - UNIT, len(payers))

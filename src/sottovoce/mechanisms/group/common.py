@@ -9,7 +9,6 @@ from math import inf
 from typing import Any
 
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
-from sottovoce.core.channel.base import readings
 from sottovoce.core.channel.keyed import neutral_law
 from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
@@ -50,7 +49,8 @@ def keyed(domain: Pair, inner: Channel, budget: Decimal, key: str) -> Keyed | No
     """The inner channel behind the most informative key that the budget still allows; None where it allows none."""
     neutral = neutral_law(inner)
     e, most = odds(budget), inner.extremes()[0]
-    left = e / max(high / units(weight) for high, weight in zip(most, neutral, strict=True) if weight)
+    pairs = set(zip(most, neutral, strict=True))  # most outputs are alike
+    left = e / max(high / units(weight) for high, weight in pairs if weight)
     if left <= 1 + Fraction(1, 1 << 20):
         return None
     return Keyed(group_key(domain.group.size or 0, left, key), inner, neutral)
@@ -96,7 +96,11 @@ def _squares(channel: Keyed) -> tuple[float, float, float]:
     inner, scales = channel.inner, channel.inner.scales()
     if scales is None or inner.rounding is None:
         raise TypeError("The inner channel reads no numbers.")
-    numbers = [float(number) for number in readings(scales, channel.inner_outputs)]
+    numbers = [
+        (y - float(scale.origin)) / float(scale.slope)
+        for scale, end in zip(scales, [*(scale.first for scale in scales[1:]), channel.inner_outputs], strict=True)
+        for y in range(scale.first, end)
+    ]
     weights = [weight / UNIT for weight in channel.neutral]
     centre = sum(w * number for w, number in zip(weights, numbers, strict=True))
     neutral = sum(w * (number - centre) ** 2 for w, number in zip(weights, numbers, strict=True))

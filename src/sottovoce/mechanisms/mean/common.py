@@ -52,12 +52,17 @@ def window(e: Fraction, narrowing: float) -> Window:
     return Window(way + 1, 1, width, floor_unit(e * width / (e * width + way)))
 
 
-def noise(owner: str, budget: Decimal, first: Sequence[int], cycle: Sequence[int]) -> Noise:
-    """Noise with these profiles of its bands, each of which is as much less likely as the budget allows."""
-    e = odds(budget)
+def bands(owner: str, budget: Decimal) -> int:
+    """How many bands noise has: so many that clamping what lies beyond them hardly biases it."""
     count = 3 + ceil(log(max(1.0, 1 / float(budget)) / _BIAS) / float(budget))
     if count > _MOST_BANDS:
-        raise ParameterError(f"The noise of {owner} on a grid needs a larger epsilon: {count} bands are too many.")
+        raise ParameterError(f"The noise of {owner} on a grid needs a larger epsilon than {budget}.")
+    return count
+
+
+def noise(owner: str, budget: Decimal, first: Sequence[int], cycle: Sequence[int]) -> Noise:
+    """Noise with these profiles of its bands, each of which is as much less likely as the budget allows."""
+    e, count = odds(budget), bands(owner, budget)
     # Of a magnitude of band 0 and the one a range beyond, in band 1; of those in later bands the profiles are the same.
     start = len(cycle) - len(first)
     steepest = max(Fraction(weight, cycle[start + m]) for m, weight in enumerate(first))
@@ -65,9 +70,9 @@ def noise(owner: str, budget: Decimal, first: Sequence[int], cycle: Sequence[int
     while high - low > 1:  # the largest weight of band 0 that leaves enough for all others
         middle = (low + high) // 2
         low, high = (middle, high) if sum(_bands(middle, steepest, e, count, cycle)) <= UNIT else (low, middle)
-    bands = _bands(low, steepest, e, count, cycle)
-    bands[-1] += UNIT - sum(bands)
-    return Noise(len(cycle), tuple(first), tuple(cycle), tuple(bands))
+    found = _bands(low, steepest, e, count, cycle)
+    found[-1] += UNIT - sum(found)
+    return Noise(len(cycle), tuple(first), tuple(cycle), tuple(found))
 
 
 def _bands(first: int, steepest: Fraction, e: Fraction, count: int, cycle: Sequence[int]) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
-from sottovoce.mechanisms.mean.common import power_of_two, staircase
+from sottovoce.mechanisms.mean.common import bands, power_of_two, staircase
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
@@ -23,6 +23,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         Sciences 2013; the survey's Eq. (33) prints the outer steps one factor e**epsilon too likely.
     """
     budget = check_epsilon("scdf", epsilon)
+    bands("scdf", budget)  # refuses a budget too small for floats, too
     e = float(budget)
     channel = staircase("scdf", domain, budget, 1 / e - 1 / expm1(e), power_of_two(max(16, 200 * e)))
     return Mechanism("scdf", domain, channel, budget, "outputs")

@@ -8,7 +8,7 @@ from typing import Any
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
-from sottovoce.mechanisms.mean.common import power_of_two, staircase
+from sottovoce.mechanisms.mean.common import bands, power_of_two, staircase
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
@@ -24,6 +24,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         survey prints the width that makes the mean absolute noise least.
     """
     budget = check_epsilon("staircase", epsilon)
+    bands("staircase", budget)  # refuses a budget too small for floats, too
     share = centre(float(budget))
     channel = staircase("staircase", domain, budget, share, power_of_two(8 / share))
     return Mechanism("staircase", domain, channel, budget, "outputs")
