@@ -13,6 +13,7 @@ import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.core.registry import ALIASES, builder, fits
 from sottovoce.estimate.frequency import rare_variance
+from sottovoce.mechanisms.group.common import mean_variance
 
 PAGE = Path(__file__).with_name("methods.md")
 EPSILON, SIZE = 1, 128
@@ -24,9 +25,9 @@ HEAD = """\
 
 <!-- Written by docs/generate_methods.py; change the docstring of the builder instead. -->
 
-All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories and the
-[mean](#means) of a number. [Choose a method](choose-a-method.md) says when to take which. In both tables *bytes* are
-those of a report beside its 16-byte id, and *cells* are integers in a tally.
+All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories, the [mean](#means) of
+a number, and [means by group](#means-by-group). [Choose a method](choose-a-method.md) says when to take which. In all
+tables *bytes* are those of a report beside its 16-byte id, and *cells* are integers in a tally.
 """
 FREQUENCIES = f"""
 ## Frequencies
@@ -50,6 +51,19 @@ Numbers at epsilon {EPSILON} on the range from -1 to 1, exact and with what roun
 
 | name | what it is | worst | at 0 | at 1 | bytes | cells | also called |
 |---|---|---|---|---|---|---|---|
+"""
+GROUPS = f"""
+## Means by group
+
+Group and value are both private. Numbers at epsilon {EPSILON} on the range from -1 to 1, with the split of the budget
+that has the least variance for randomized response of the group.
+
+- *2 groups*, *8 groups*: n times the variance of a group's mean, for equally large groups and values spread evenly (the
+  linear part of the ratio of sum and size).
+- *bytes* and *cells* are those for 8 groups.
+
+| name | what it is | 2 groups | 8 groups | bytes | cells |
+|---|---|---|---|---|---|
 """
 
 
@@ -104,6 +118,15 @@ def mean_row(name: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def group_row(name: str) -> str:
+    cells = [f"`{name}`", plain(slots(name)[""]).rstrip(".")]
+    for groups in (2, 8):
+        m = sv.mechanism(name, sv.Pair(sv.Integers(1, groups), sv.Interval(-1, 1)), epsilon=EPSILON)
+        cells.append(f"{mean_variance(m.channel):.1f}")
+    cells += [str(codec.payload_bytes(m.channel)), str(m.cells)]
+    return f"| {' | '.join(cells)} |\n"
+
+
 def section(name: str) -> str:
     said = slots(name)
     options = [option for option in inspect.signature(builder(name)).parameters if option not in ("domain", "epsilon")]
@@ -117,7 +140,9 @@ def page() -> str:
     """The whole page."""
     oracles, means = sv.names("frequency"), sv.names("mean")
     parts = [HEAD, FREQUENCIES, *map(frequency_row, oracles), *map(section, oracles)]
-    return "".join([*parts, MEANS, *map(mean_row, means), *map(section, means)])
+    parts += [MEANS, *map(mean_row, means), *map(section, means)]
+    groups = sv.names("group")
+    return "".join([*parts, GROUPS, *map(group_row, groups), *map(section, groups)])
 
 
 if __name__ == "__main__":

@@ -747,7 +747,9 @@ def test_options_are_checked_in_one_sentence(name: str, option: str, value: obje
 
 @pytest.mark.parametrize("name", names())
 def test_domains_are_checked_in_one_sentence(name: str) -> None:
-    if name in names("mean"):
+    if name in names("group"):
+        unfit, sentence = (Interval(0, 1), PEOPLE), r"must be a Pair of groups and numbers, such as .*\.$"
+    elif name in names("mean"):
         unfit, sentence = (BIRDS, PEOPLE), r"must be a domain of numbers, such as Interval\(0, 10\)\.$"
     else:
         unfit, sentence = (Interval(0, 1), PEOPLE, Integers(0, (1 << 32) - 1)), r"must have .*\. Got .*\.$"

@@ -9,7 +9,7 @@ from typing import Any
 from sottovoce.core.channel import Table, Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon
+from sottovoce.core.params import check_epsilon, reject
 from sottovoce.core.rational import UNIT, odds
 from sottovoce.mechanisms.mean.common import scale
 
@@ -31,7 +31,10 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """
     budget = check_epsilon("three-output", epsilon)
     e = odds(budget)
-    channel = Then(scale("three-output", domain, 2), _table(e, _neutral(float(e))))
+    table = _table(e, _neutral(float(e)))
+    if table.scales() is None:
+        raise reject("epsilon", "three-output", "larger: its reports would say nothing", epsilon)
+    channel = Then(scale("three-output", domain, 2), table)
     return Mechanism("three-output", domain, channel, budget, "outputs")
 
 

@@ -1,0 +1,1 @@
+"""Published tables and figures, computed again; published but wrong variants, registered nowhere."""

@@ -1,0 +1,68 @@
+"""An experiment is declared: data, methods, a grid, a metric, and a function that computes one cell of the grid."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from sottovoce import __version__
+
+Point = dict[str, Any]  # a value of each axis
+Row = dict[str, Any]  # plain values; the axes are among them
+Axes = tuple[tuple[str, tuple[Any, ...]], ...]
+Cell = Callable[[Mapping[str, Any], int, int], list[Row]]  # point, runs, seed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """What is computed, and what it is compared with.
+
+    `cell` must be a function of a module, so that another process finds it. Its random numbers come from the seed it
+    is given alone. `revision` counts changes of what it computes: cells of an older one are not taken over.
+    """
+
+    id: str
+    paper: str
+    title: str
+    data: tuple[str, ...]
+    methods: tuple[str, ...]
+    metric: str
+    grid: Axes
+    quick: Axes  # the part of the grid that is computed in a hurry
+    runs: int
+    quick_runs: int
+    cell: Cell
+    figure: str  # "module:name" of the function that draws the rows; loaded late, as it needs matplotlib
+    columns: tuple[str, ...]  # of the table that a person sees
+    summary: Callable[[Sequence[Row]], list[str]] | None = None
+    published: Mapping[tuple[Any, ...], float] | None = None  # by the values of the axes
+    needs: str | None = None  # a file of the folder that SOTTOVOCE_DATA names
+    revision: int = 1
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The names of the axes."""
+        return tuple(name for name, _ in self.grid)
+
+    def points(self, *, quick: bool = False) -> list[Point]:
+        """Every cell of the grid."""
+        names, values = zip(*(self.quick if quick else self.grid), strict=True)
+        return [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
+
+    def key(self, row: Mapping[str, Any]) -> str:
+        """Which cell a point or a row belongs to."""
+        return json.dumps([row[name] for name in self.axes])
+
+    def cell_seed(self, point: Mapping[str, Any], seed: int) -> int:
+        """A seed of the cell's own, so that neither order nor number of workers matters."""
+        text = json.dumps([self.id, seed, self.key(point)])
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
+
+    def identity(self, seed: int, runs: int, data: str | None = None) -> str:
+        """What finished cells must have in common to be taken over: the same code, seed, runs and data."""
+        text = json.dumps([self.id, self.revision, __version__, seed, runs, data])
+        return hashlib.sha256(text.encode()).hexdigest()
