@@ -13,6 +13,7 @@ BAD = {
     "explain: no number": ("explain 1 --choices x", "some are not as they must be"),
     "answer: no file": ("answer nowhere.json --value 1", "nowhere.json cannot be read"),
     "no verb": ("whisper", "No such command 'whisper'"),
+    "reproduce: unknown": ("reproduce group-table-33", "group-table-33"),
     "audit: nothing": ("audit", "The audit needs --all"),
     "audit: no file": ("audit nowhere.json", "nowhere.json cannot be read: No such file"),
     "audit: no specification": ("audit good.csv", "good.csv: A specification must be JSON"),

@@ -65,7 +65,11 @@ def examples(page: Path) -> Iterator[Example]:
         yield Example(block[2], text.count("\n", 0, block.start(2)), output)
 
 
-WITH_EXAMPLES = [page for page in PAGES if any(examples(page))]
+# Pages whose examples solve linear programs or simulate for more than a few seconds.
+LONG = {DOCS / name for name in ("estimate-a-mean.md", "reproduce.md", "black-box-audit.md")}
+WITH_EXAMPLES = [
+    pytest.param(page, marks=[pytest.mark.slow] if page in LONG else []) for page in PAGES if any(examples(page))
+]
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
 from typing import TypeVar
 
 from sottovoce.core.channel.base import Channel, Words
@@ -59,8 +61,7 @@ class TreeCoins(Coins):
         return self.decide([1 - yes, yes]) == 1
 
     def pick(self, cumulative: Sequence[int]) -> int:
-        starts = (0, *cumulative[:-1])
-        return self.decide([Fraction(b - a, UNIT) for a, b in zip(starts, cumulative, strict=True)])
+        return self.decide(_steps(tuple(cumulative)))
 
     def below(self, n: int) -> int:
         if n > MAX_PATHS:
@@ -76,6 +77,12 @@ class TreeCoins(Coins):
         if not total:
             raise ValueError("A draw that is never accepted has no law.")
         return outcomes[self.decide([weight / total for _, weight in outcomes])][0]
+
+
+@lru_cache(maxsize=8)
+def _steps(cumulative: tuple[int, ...]) -> list[Fraction]:
+    """The weights of a row, once for all of its branches."""
+    return [Fraction(b - a, UNIT) for a, b in pairwise((0, *cumulative))]
 
 
 def walk(draw: Callable[[Coins], T], max_paths: int = MAX_PATHS) -> Iterator[tuple[T, Fraction]]:

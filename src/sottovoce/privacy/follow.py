@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from sottovoce.core.channel import Channel
@@ -14,7 +10,6 @@ from sottovoce.core.channel.base import Words
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain
 from sottovoce.core.exact import TreeCoins
-from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec
 
 
@@ -51,15 +46,6 @@ class MessageCoins(TreeCoins):
 
     def word(self) -> int:
         return self._id.pop(0) if self._id else super().word()
-
-    def pick(self, cumulative: Sequence[int]) -> int:
-        return self.decide(_steps(tuple(cumulative)))
-
-
-@lru_cache(maxsize=4)
-def _steps(cumulative: tuple[int, ...]) -> list[Fraction]:
-    """The weights of a row, once for all of its branches."""
-    return [units(b - a) for a, b in pairwise((0, *cumulative))]
 
 
 class NoCoins(Coins):

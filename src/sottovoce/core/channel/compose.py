@@ -17,6 +17,7 @@ from sottovoce.core.params import count_text
 from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, take
 
+MAX_ROWS = 65  # of a table that an audit goes through whole
 MAX_CELLS = 1 << 18  # of a product of channels that is computed entry by entry
 
 C = TypeVar("C", bound="_Composed")
@@ -201,6 +202,8 @@ class Then(_Composed):
         return type(self)(Rounding(0, top, self.first.steps), self.second)
 
     def miniatures(self) -> tuple[Channel, ...]:
+        if isinstance(self.second, Table) and self.second.inputs <= MAX_ROWS:
+            return (self,)  # a table has no smaller instance
         return tuple(
             type(self)(first, second)
             for first in self.first.miniatures()

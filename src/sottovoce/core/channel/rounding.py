@@ -18,7 +18,6 @@ from sottovoce.core.specs import Spec, integer, take, text
 PLACES = 32  # binary places to which a number is read, in steps of the grid
 MAX_STEPS = 1 << 31  # so that a position fits into 64 bits
 _STEP = 1 << PLACES
-_WHOLE = 64  # steps of a grid whose points can all be gone through
 
 
 class _Grid(Sequence[Fraction]):
@@ -112,9 +111,7 @@ class Rounding(Channel):
         return max(Fraction(0), 1 - abs(Fraction(self.position(code), _STEP) - report))
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Coarser grids; and itself, where it goes with a table that has no smaller instance."""
-        small = [steps for steps in (1, 2, 3, 4, 6) if steps < self.steps]
-        return tuple(type(self)(self.low, self.high, steps) for steps in (*small, self.steps) if steps <= _WHOLE)
+        return tuple(type(self)(self.low, self.high, steps) for steps in (1, 2, 3, 4, 6) if steps <= self.steps)
 
     def fields(self) -> Spec:
         return {"low": decimal_text(self.low), "high": decimal_text(self.high), "steps": self.steps}
