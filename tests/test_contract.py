@@ -51,6 +51,20 @@ def test_registered_means_keep_the_contract(name: str, range_: str, epsilon: str
     check_mechanism(sv.mechanism(name, RANGES[range_], epsilon=epsilon), seed=seed % 1000)
 
 
+GROUPS = [
+    pytest.param(*(name, groups, key, epsilon), marks=[] if (groups, epsilon) == (2, "1") else pytest.mark.slow)
+    for name in sv.names("group")
+    for groups, key in ((2, "grr"), (9, "grr"), (9, "subset"), (9, "unary"))
+    for epsilon in ("0.5", "1", "4")
+]
+
+
+@pytest.mark.parametrize(("name", "groups", "key", "epsilon"), GROUPS)
+def test_registered_groups_keep_the_contract(name: str, groups: int, key: str, epsilon: str, seed: int) -> None:
+    domain = sv.Pair(sv.Integers(1, groups), sv.Interval(0, 10))
+    check_mechanism(sv.mechanism(name, domain, epsilon=epsilon, key=key), seed=seed % 1000)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sv.names("frequency"))
 def test_texts_are_answers_too(name: str, seed: int) -> None:

@@ -48,6 +48,12 @@ _NAMES = {
     "Plan": "study.plan:Plan",
     "plan_frequency": "study.plan:plan_frequency",
     "plan_mean": "study.plan_mean:plan_mean",
+    "plan_group_mean": "study.plan_group:plan_group_mean",
+    "GroupPlan": "study.plan_group:GroupPlan",
+    "GroupEstimate": "estimate.group:GroupEstimate",
+    "group_frequencies": "estimate.group_spread:group_frequencies",
+    "power_of_difference": "estimate.contrasts:power_of_difference",
+    "participants_for": "estimate.contrasts:participants_for",
     "Prior": "estimate.prior:Prior",
 }  # fmt: skip
 

@@ -44,6 +44,7 @@ GROUPS = {
     "group-nprr": "mechanisms.group.nprr:build",
     "group-laplace": "mechanisms.group.laplace:build",
     "group-piecewise": "mechanisms.group.piecewise:build",
+    "group-designed": "design.group:build",
 }
 BUILDERS = {**FREQUENCIES, **MEANS, **GROUPS}
 ALIASES = {

@@ -134,6 +134,10 @@ def average_variance(mechanism: Mechanism, prior: Any) -> float:
 
 def check_numbers(mechanism: Mechanism, owner: str) -> None:
     """Only reports that are read as numbers have such a variance."""
+    if mechanism.question == "group":
+        raise ParameterError(
+            f"{owner} is about one mean; {mechanism.name} asks for several: variance((shares, priors), n)."
+        )
     if mechanism.question != "mean":
         raise ParameterError(
             f"{owner} is about reports read as numbers; {mechanism.name} asks for frequencies, whose variances depend"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel
+from sottovoce.core.channel import Channel, Keyed
 from sottovoce.core.channel.rounding import PLACES
 
 _GOLDEN = 0x9E3779B97F4A7C15  # strides by this fraction of a range come near to every number
@@ -23,6 +24,8 @@ def require(holds: bool, sentence: str) -> None:
 
 def codes_of(channel: Channel) -> list[Any]:
     """Every code; where numbers are rounded, grid points and a number after each, of a fine grid some of them."""
+    if isinstance(channel, Keyed):
+        return list(product(channel.key.codes(), codes_of(channel.inner)))
     rounding = channel.rounding
     if rounding is None:
         return list(channel.codes())
@@ -34,6 +37,9 @@ def codes_of(channel: Channel) -> list[Any]:
 
 def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
     """Codes as a batch holds them: indices in turn, or positions all over the range, its two ends among them."""
+    if isinstance(channel, Keyed):
+        parts = (batch_of_codes(part, seed, count).astype(np.uint64) for part in (channel.key, channel.inner))
+        return np.column_stack(list(parts))
     rounding = channel.rounding
     if rounding is None:
         return np.arange(seed, seed + count, dtype=np.uint32) % channel.inputs

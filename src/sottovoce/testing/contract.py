@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Contrast, Rates
+from sottovoce.core.channel import Channel, Contrast, Keyed, Rates
 from sottovoce.core.channel.base import Words
 from sottovoce.core.coins import SeededCoins, TapeCoins
-from sottovoce.core.domain import Integers, Interval
+from sottovoce.core.domain import Domain, Integers, Interval, Pair
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
 from sottovoce.core.hashing import id_bytes
@@ -33,6 +33,7 @@ from sottovoce.privacy.audit import audit
 from sottovoce.tally.stream import to_arrow
 from sottovoce.tally.tally import Tally
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
+from sottovoce.testing.groups import check_drawn_groups, check_neutral, check_small_groups, group_cells
 from sottovoce.testing.means import check_drawn_mean, check_small_mean, check_whole_mean
 from sottovoce.testing.statistics import check_rate
 
@@ -44,19 +45,21 @@ MAX_ALONE = 1 << 10  # of one that has none
 def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_000) -> None:
     """Everything a mechanism must keep."""
     check_privacy(mechanism)
-    means = mechanism.question == "mean"
     instances = list(small_instances(mechanism))
     require(bool(instances), "There is no small instance whose law could be enumerated.")
     for small in instances:
         check_law(small)
-        (check_small_mean if means else check_estimator)(small)
+        {"mean": check_small_mean, "group": check_small_groups}.get(mechanism.question, check_estimator)(small)
     check_spec(mechanism)
     check_messages(mechanism, seed)
     check_fast_is_scalar(mechanism, seed)
     check_tallies(mechanism, seed)
-    if means:
+    if mechanism.question == "mean":
         check_whole_mean(mechanism)
         check_drawn_mean(mechanism, seed, reports)
+    elif mechanism.question == "group":
+        check_neutral(mechanism)
+        check_drawn_groups(mechanism, seed, reports)
     else:
         check_intervals(mechanism)
         check_drawn_rates(mechanism, seed, reports)
@@ -73,8 +76,18 @@ def small_instances(mechanism: Mechanism) -> Iterator[Mechanism]:
         counted = {"outputs": channel.outputs, "seeds": channel.seeds}.get(mechanism.statistic)
         statistic = mechanism.statistic if counted is not None else "supports"
         rounding = channel.rounding
-        domain = Integers(0, channel.inputs - 1) if rounding is None else Interval(rounding.low, rounding.high)
+        domain: Domain = Integers(0, channel.inputs - 1) if rounding is None else Interval(rounding.low, rounding.high)
+        if isinstance(channel, Keyed):
+            domain, statistic = _pairs_of(channel), "keyed"
         yield Mechanism(mechanism.name, domain, channel, Decimal(MAX_EPSILON), statistic)
+
+
+def _pairs_of(channel: Keyed) -> Pair:
+    """The pairs that a keyed channel takes."""
+    rounding = channel.inner.rounding
+    if rounding is None:
+        raise AssertionError("The values of groups are numbers that are rounded first.")
+    return Pair(Integers(0, channel.key.inputs - 1), Interval(rounding.low, rounding.high))
 
 
 def check_privacy(mechanism: Mechanism) -> None:
@@ -104,6 +117,8 @@ def check_law(mechanism: Mechanism) -> None:
 
 def scalar_cells(mechanism: Mechanism, words: Words, report: int) -> NDArray[np.int64]:
     """The tally cells of one report, by the scalar definition of its statistic."""
+    if mechanism.statistic == "keyed":
+        return group_cells(mechanism, report)
     if mechanism.statistic == "outputs":
         return np.eye(1, mechanism.cells, report, dtype=np.int64)[0]
     if mechanism.statistic == "seeds":

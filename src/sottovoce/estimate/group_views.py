@@ -1,0 +1,190 @@
+"""Sizes, shares, sums and means of groups: each with its standard errors, intervals, table and words."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import reject
+from sottovoce.estimate.estimate import PoorIntervalWarning, check_level, check_target
+from sottovoce.estimate.evidence import Bounds, Supports, deviate
+from sottovoce.estimate.ratio import CANNOT_BE_TOLD, Ratios
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+V = TypeVar("V", bound="View")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View(ABC):
+    """One number for each group. NaN stands for a number that cannot be told from these reports."""
+
+    methods: ClassVar[tuple[str, ...]]
+    what: ClassVar[str]
+    groups: Sequence[object]
+    values: Floats
+    limits: tuple[float, float]
+    projection: str | None
+
+    @abstractmethod
+    def variances(self, target: str) -> Floats:
+        """The estimated variance of each value."""
+
+    @abstractmethod
+    def _interval(self, level: float, method: str, target: str) -> Bounds:
+        """Intervals by one of the methods."""
+
+    @abstractmethod
+    def project(self: V, name: str) -> V:
+        """A new view whose values and intervals are where the truth can be."""
+
+    @property
+    def told(self) -> NDArray[np.bool_]:
+        """Which values can be told."""
+        return ~np.isnan(self.values)
+
+    @property
+    def std_errors(self) -> Floats:
+        """Standard errors for the population."""
+        return np.sqrt(self.variances("population"))
+
+    def ci(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> Bounds:
+        """Intervals, one for each group; all at once where `simultaneous` (Bonferroni).
+
+        What cannot be told lies anywhere in its range.
+        """
+        check_level(level)
+        check_target(target)
+        chosen = self.methods[0] if method is None else method
+        if chosen not in self.methods:
+            raise reject("method", "ci", f"one of {', '.join(self.methods)}", method)
+        each = 1 - (1 - level) / len(self.values) if simultaneous else level
+        bounds = self._interval(each, chosen, target)
+        if self.projection is not None:
+            return Bounds(*(np.clip(end, *self.limits) for end in bounds))
+        anywhere = ~np.isfinite(bounds.low)
+        return Bounds(np.where(anywhere, self.limits[0], bounds.low), np.where(anywhere, self.limits[1], bounds.high))
+
+    def to_frame(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> pd.DataFrame:
+        """A table; its last column says which groups cannot be told."""
+        import pandas as pd
+
+        low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
+        return pd.DataFrame(
+            {
+                "group": list(self.groups),
+                "estimate": self.values,
+                "std_error": np.sqrt(self.variances(target)),
+                "low": low,
+                "high": high,
+                "note": np.where(self.told, "", CANNOT_BE_TOLD),
+            }
+        )
+
+    def explain(self, level: float = 0.95) -> str:
+        """One sentence for each group."""
+        low, high = self.ci(level)
+        lines = []
+        for place, group in enumerate(self.groups):
+            if self.told[place]:
+                lines.append(
+                    f"The {self.what} of group {group!r} is {self.values[place]:.6g} ({level:.0%} interval from"
+                    f" {low[place]:.6g} to {high[place]:.6g} for the population)."
+                )
+            else:
+                lines.append(f"The {self.what} of group {group!r} {CANNOT_BE_TOLD}: too few reports speak for it.")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares(View):
+    """Shares of the groups, or their sizes: support counts mapped through the rates of the key."""
+
+    methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
+    what: ClassVar[str] = "share"
+    supports: Supports
+    scale: float = 1.0  # 1 for shares, n for sizes
+
+    def variances(self, target: str) -> Floats:
+        return self.supports.variances(target) * self.scale**2
+
+    def _interval(self, level: float, method: str, target: str) -> Bounds:
+        if method == "normal" and (text := self.supports.warning()) is not None:
+            warnings.warn(text, PoorIntervalWarning, stacklevel=4)
+        low, high = self.supports.interval(level, method, target)
+        return Bounds(low * self.scale, high * self.scale)
+
+    def project(self, name: str) -> Shares:
+        return replace(self, values=self.supports.project(name) * self.scale, projection=name)
+
+
+class Sizes(Shares):
+    """Numbers of participants in each group."""
+
+    what: ClassVar[str] = "size"
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums(View):
+    """Sums of the values of each group."""
+
+    methods: ClassVar[tuple[str, ...]] = ("normal",)
+    what: ClassVar[str] = "sum of values"
+    each: dict[str, Floats]  # variances by target
+
+    def variances(self, target: str) -> Floats:
+        return self.each[target]
+
+    def _interval(self, level: float, method: str, target: str) -> Bounds:
+        half = deviate(level) * np.sqrt(self.each[target])
+        return Bounds(self.values - half, self.values + half)
+
+    def project(self, name: str) -> Sums:
+        raise ParameterError("A sum has no projection; ask for the means.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Means(View):
+    """Means of the values of each group: a ratio, which cannot be told where the size may be zero."""
+
+    methods: ClassVar[tuple[str, ...]] = ("fieller", "delta")
+    what: ClassVar[str] = "mean"
+    ratios: dict[str, Ratios]  # by target, less the centre
+    centre: float
+
+    def variances(self, target: str) -> Floats:
+        return self.ratios[target].variances()
+
+    def _interval(self, level: float, method: str, target: str) -> Bounds:
+        ratios = self.ratios[target]
+        low, high = ratios.fieller(level) if method == "fieller" else ratios.delta(level)
+        return Bounds(np.where(self.told, low + self.centre, -np.inf), np.where(self.told, high + self.centre, np.inf))
+
+    def project(self, name: str) -> Means:
+        if name != "range":
+            raise ParameterError(f"There is no projection of group means named {name!r}. Known: range.")
+        return replace(self, values=np.clip(self.values, *self.limits), projection=name)

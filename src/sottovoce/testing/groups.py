@@ -1,0 +1,76 @@
+"""What a mechanism for means by group must keep beside the rest of the contract."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Keyed, Noise, Then
+from sottovoce.core.exact import law
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.rational import within
+from sottovoce.fast.batch import draw
+from sottovoce.fast.words import WordStream
+from sottovoce.tally.tally import Tally
+from sottovoce.testing.codes import codes_of, require
+from sottovoce.testing.statistics import check_rate
+
+
+def keyed_of(mechanism: Mechanism) -> Keyed:
+    """The channel, which must be a keyed one."""
+    if not isinstance(mechanism.channel, Keyed):
+        raise AssertionError("Means by group go through a keyed channel.")
+    return mechanism.channel
+
+
+def group_cells(mechanism: Mechanism, report: int) -> NDArray[np.int64]:
+    """The tally cells of one report: one for each group that its key supports."""
+    channel = keyed_of(mechanism)
+    key, inner = channel.split(report)
+    cells = np.zeros((channel.key.inputs, channel.inner_outputs), np.int64)
+    cells[:, inner] = [channel.key.supports(key, group) for group in channel.key.codes()]
+    return cells.ravel()
+
+
+def check_small_groups(mechanism: Mechanism) -> None:
+    """Sizes and sums of one report are unbiased over the enumerated law; sums up to what clamped noise loses."""
+    channel = keyed_of(mechanism)
+    inner = channel.inner.second if isinstance(channel.inner, Then) else channel.inner
+    for group, value in codes_of(channel):
+        sizes, sums = np.zeros(channel.key.inputs), np.zeros(channel.key.inputs)
+        for (_, report), probability in law(channel, (group, value)).items():
+            estimate = mechanism.estimate(Tally(mechanism, 1, group_cells(mechanism, report)))
+            sizes += float(probability) * estimate.sizes.values
+            sums += float(probability) * estimate.sums.values
+        held = np.arange(channel.key.inputs) == group
+        scale = 1 + float(abs(value)) + float(np.abs(sums).max())
+        require(float(np.abs(sizes - held).max()) < 1e-9, f"The sizes are biased for group {group}.")
+        if not isinstance(inner, Noise):
+            wrong = float(np.abs(sums - held * float(value)).max())
+            require(wrong < 1e-8 * scale, f"The sums are biased for group {group}.")
+
+
+def check_neutral(mechanism: Mechanism) -> None:
+    """The budget holds whatever the group and the value are, and the neutral law wastes none of it."""
+    channel = keyed_of(mechanism)
+    require(within(channel.ratio(), mechanism.claimed), "Group and value together exceed e**epsilon.")
+    most, _ = channel.inner.extremes()
+    largest = max(high / Fraction(w, 1 << 53) for high, w in zip(most, channel.neutral, strict=True) if w)
+    require(float(channel.key.ratio() * largest) > 1, "The key says nothing.")
+
+
+def check_drawn_groups(mechanism: Mechanism, seed: int, reports: int) -> None:
+    """Drawn keys support groups at the rates of the law, and enough of them to notice a rate that is 30 % off."""
+    channel = keyed_of(mechanism)
+    rates = channel.key.rates()
+    if rates is None:
+        raise AssertionError("A key has support rates.")
+    own, other = float(rates[0]), float(rates[1])
+    count = max(reports, int(4000 / min(own, other, 1 - own, 1 - other)))
+    codes = np.zeros((count, 2), np.uint64)
+    batch = draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))
+    cells = mechanism.tally(batch).cells.reshape(channel.key.inputs, -1).sum(axis=1)
+    check_rate(f"{mechanism.name}, own group", int(cells[0]), count, own)
+    check_rate(f"{mechanism.name}, last group", int(cells[-1]), count, other)
