@@ -173,7 +173,8 @@ def markdown(rows: Sequence[GroupCoverage]) -> str:
         "",
         f"{PARTICIPANTS:,} participants, values from -1 to 1, epsilon as shown, the default split of the budget. Only"
         " groups, and differences of two of them, that are expected to be told: their size is five standard errors"
-        f" above zero. Simulated, {rows[0].runs:,} runs; three standard errors of a coverage are {100 * rows[0].noise:.2f}."
+        f" above zero. Simulated, {rows[0].runs:,} runs; three standard errors of a coverage are"
+        f" {100 * rows[0].noise:.2f}."
         " Percentages; *least* is that of a single group or pair. Where only a bound of the spread within groups can be"
         " known (sample, marked +), intervals may be too wide.",
         "",
