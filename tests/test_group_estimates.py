@@ -362,3 +362,42 @@ def test_coverage_where_groups_can_be_told(case, target: str) -> None:
     for row in rows:
         assert row.coverage >= LEAST - row.noise, row
         assert row.conservative or row.coverage <= MOST + row.noise, row
+
+
+# --- where little noise is seen ---------------------------------------------------------------------------------------
+def test_differences_of_no_seen_noise_are_refused_and_not_called_equal() -> None:
+    domain = sv.Pair(sv.Categories(["a", "b"]), sv.Integers(0, 1))
+    m = sv.mechanism("group-nprr", domain, epsilon=20)
+    pairs = (np.array(["a", "b"] * 500), np.array([0, 1] * 500))
+    estimate = m.estimate(m.tally(m.privatize(pairs, seed=1)))
+    for question in (
+        estimate.test_equality,
+        estimate.all_pairs,
+        lambda: estimate.difference("a", "b"),
+        lambda: estimate.power(0.1, "a", "b"),
+    ):
+        with pytest.raises(sv.NoIntervalError, match="too few noisy reports"):
+            question()
+    with pytest.warns(sv.PoorIntervalWarning, match="rare reports"):
+        estimate.ci()
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(8, 400), (10, 4000)])
+def test_plans_do_not_promise_intervals_that_rare_noise_spoils(epsilon: int, n: int) -> None:
+    domain = sv.Pair(sv.Categories(["a", "b"]), sv.Interval(0, 1))
+    m = sv.mechanism("group-nprr", domain, epsilon=epsilon)
+    crowd = Crowd.of(domain, None, [sv.Prior.of([0.25]), sv.Prior.of([0.75])])
+    assert not crowd.told(m, n).any()
+    assert crowd.told(m, 1000 * n).all()
+
+
+def test_an_interval_as_long_as_the_range_is_none() -> None:
+    domain = sv.Pair(sv.Categories(["a", "b", "c", "d"]), sv.Interval(0, 10))
+    m = sv.mechanism("group-bernoulli", domain, epsilon=1, key="subset")
+    rng = np.random.default_rng(5)
+    for seed in range(20):
+        groups = rng.choice(["a", "b", "c", "d"], 3000, p=[0.55, 0.25, 0.12, 0.08])
+        estimate = m.estimate(m.tally(m.privatize((groups, rng.uniform(0, 10, 3000)), seed=seed)))
+        low, high = estimate.ci()
+        assert (high - low <= 10 + 1e-9).all()
+        assert np.isnan(estimate.values[high - low >= 10]).all()

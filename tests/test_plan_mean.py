@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +128,20 @@ def test_the_errors_on_real_answers_are_those_predicted(shared_data: Callable[[s
     runs = [m.estimate(m.tally(m.privatize(answers, seed=seed))).value - answers.mean() for seed in range(200)]
     predicted = m.average_variance(answers) / len(answers)
     assert np.mean(np.square(runs)) / predicted == pytest.approx(1, abs=0.5)
+
+
+@pytest.mark.parametrize("goal", ["0.5", "0.09", "0.011"])
+def test_the_least_budget_has_two_digits(goal: str) -> None:
+    options = {"participants": 100_000, "target": "sample", "methods": ["pm-sub", "bernoulli"]}
+    plan = sv.plan_mean(DOMAIN, std_error=goal, **options)
+    epsilon = plan.best.mechanism.claimed
+    less = epsilon - Decimal(1).scaleb(epsilon.adjusted() - 1)
+    assert plan.best.std_error <= float(goal)
+    worse = sv.plan_mean(DOMAIN, epsilon=less, **options)
+    assert worse.best.std_error > float(goal)
+
+
+def test_whole_numbers_are_spread_over_whole_numbers() -> None:
+    plan = sv.plan_mean(sv.Integers(0, 2), epsilon=8, std_error="0.01", methods=["nprr", "bernoulli", "pm-sub"])
+    even = sv.Prior.of([0, 1, 2])
+    assert plan.best.mechanism.variance(even, plan.participants) ** 0.5 <= 0.01

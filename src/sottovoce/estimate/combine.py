@@ -74,7 +74,10 @@ class Combined(Evidence):
     @property
     def heterogeneity(self) -> float:
         """How likely means at least this far apart were, if all parts had the same mean (Cochran's Q, chi-square)."""
-        means, precision = self._means(), 1 / self._variances("population")
+        means, variances = self._means(), self._variances("population")
+        if not (variances > 0).all():
+            return float(np.ptp(means) == 0)  # no noise was seen at all
+        precision = 1 / variances
         centre = np.dot(precision, means) / precision.sum()
         return float(chdtrc(len(means) - 1, np.dot(precision, (means - centre) ** 2))) if len(means) > 1 else 1.0
 

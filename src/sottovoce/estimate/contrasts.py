@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 CORRECTIONS = ("holm", "bonferroni")
 MAX_PAIRS = 1 << 20
+ROUNDING = 1e-9  # of the variances of two means, that of their difference must exceed
 
 
 class Compared(Protocol):
@@ -125,7 +126,8 @@ def difference(estimate: Compared, group: int, other: int, target: str) -> Diffe
     pair = np.array([group, other])
     spread = mean_covariances(estimate.totals, estimate.blocks(target), pair[:, None], pair[None, :])
     first, second = (math.sqrt(max(float(spread[i, i]), 0.0)) for i in (0, 1))
-    variance = max(float(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1]), 0.0)
+    variance = float(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1])
+    _check_known(variance > ROUNDING * float(spread[0, 0] + spread[1, 1]))
     correlation = float(spread[0, 1]) / (first * second) if first * second else 0.0
     means, whole = estimate.means, estimate.means.ratios[target]
     fields = (whole.top, whole.bottom, whole.top_variance, whole.mixed, whole.bottom_variance)  # both are told
@@ -192,7 +194,9 @@ def all_pairs(estimate: Compared, level: float, correction: str, target: str) ->
         + mean_covariances(totals, blocks, columns, columns)
         - 2 * mean_covariances(totals, blocks, rows, columns)
     )
-    errors = np.sqrt(np.maximum(variance, 0.0))
+    alone = mean_covariances(totals, blocks, rows, rows) + mean_covariances(totals, blocks, columns, columns)
+    _check_known(bool((variance > ROUNDING * alone).all()))
+    errors = np.sqrt(variance)
     values = means[rows] - means[columns]
     p_values = two_sided(values / errors)
     half = deviate(1 - (1 - level) / max(1, len(rows))) * errors
@@ -248,11 +252,20 @@ def equality(estimate: Compared, target: str) -> Equality:
     spread = estimate.covariance("means", target=target)[np.ix_(told, told)]
     contrast = np.hstack([np.eye(len(told) - 1), -np.ones((len(told) - 1, 1))])
     away = contrast @ estimate.means.values[told]
-    statistic = float(away @ np.linalg.solve(contrast @ spread @ contrast.T, away))
+    joint = contrast @ spread @ contrast.T
+    _check_known(float(np.linalg.eigvalsh(joint)[0]) > ROUNDING * float(np.trace(spread)))
+    statistic = float(away @ np.linalg.solve(joint, away))
     degrees = len(told) - 1
-    return Equality(
-        statistic, degrees, float(chdtrc(degrees, max(0.0, statistic))), tuple(estimate.groups[int(g)] for g in told)
-    )
+    return Equality(statistic, degrees, float(chdtrc(degrees, statistic)), tuple(estimate.groups[int(g)] for g in told))
+
+
+def _check_known(known: bool) -> None:
+    """A variance of floats that cancel is none."""
+    if not known:
+        raise NoIntervalError(
+            "The variance of these differences is not known: too few noisy reports were seen. More participants are"
+            " needed, or a smaller epsilon."
+        )
 
 
 # --- before anyone has answered ------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,9 @@ from sottovoce.estimate.estimate import TARGETS, check_level, check_tally, check
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Supports
 from sottovoce.estimate.group_law import Blocks, Totals, group_law, group_powers, power_sums
 from sottovoce.estimate.group_spread import Spreads, group_spreads
-from sottovoce.estimate.group_truth import Crowd, centre_of, keyed_channel, square_line, value_numbers
+from sottovoce.estimate.group_truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
 from sottovoce.estimate.group_views import Means, Shares, Sizes, Sums
-from sottovoce.estimate.ratio import Ratios
+from sottovoce.estimate.ratio import TOLD, Ratios
 from sottovoce.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ MAX_GROUPS = 1 << 11  # of a covariance matrix that is written down
 class GroupEstimate:
     """What a tally says of each group. `values`, `std_errors` and `ci` are those of the means.
 
-    Sizes and sums are unbiased; a mean is their ratio, so it is not, and where a group's size is not significantly
-    above zero, or fewer than 30 reports support it, it cannot be told: its value is NaN, its interval the whole range.
+    Sizes and sums are unbiased; a mean is their ratio, so it is not. It cannot be told where the group's size is not
+    significantly above zero, fewer than 30 reports support it, or its interval would be as long as the range: then its
+    value is NaN, its interval the whole range. Where rare reports make most of the noise and are too few to be seen, a
+    warning says that intervals are poor.
     """
 
     mechanism: Mechanism
@@ -88,7 +90,10 @@ class GroupEstimate:
         """The mean value of each group."""
         ratios = {target: self._ratios(target) for target in TARGETS}
         values = ratios["population"].values() + self.centre
-        return Means(self.groups, values, self._ends, None, ratios, self.centre)
+        shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
+        means = np.where(np.isnan(values), self.centre, values)
+        steady = self.n * steadiness(self.mechanism, shares, means) >= POOR_BELOW
+        return Means(self.groups, values, self._ends, None, ratios, self.centre, steady)
 
     @property
     def values(self) -> Floats:
@@ -141,7 +146,10 @@ class GroupEstimate:
         size, mixed, total = self.blocks(target).diagonals()
         # Fewer reports do not know their own variance.
         enough = self._supports.counts >= POOR_BELOW
-        return Ratios(self.totals.sums, self.totals.sizes, total, mixed, size, enough)
+        found = Ratios(self.totals.sums, self.totals.sizes, total, mixed, size, enough)
+        # An interval as long as the range says nothing that was not known before.
+        low, high = found.fieller(TOLD)
+        return replace(found, enough=enough & (high - low < self._ends[1] - self._ends[0]))
 
     def covariance(self, kind: str = "means", *, target: str = "population") -> Floats:
         """The estimated covariance matrix of all "sizes", "shares", "sums" or "means" (by the delta method)."""

@@ -18,10 +18,13 @@ from sottovoce.core.domain.base import Numbers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.rational import UNIT
+from sottovoce.estimate.evidence import POOR_BELOW
 from sottovoce.estimate.group_law import Totals, group_law
 from sottovoce.estimate.moments import profile
-from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.prior import Prior, expected_answers
 from sottovoce.estimate.ratio import Ratios
+from sottovoce.tally.laws import law_at
 
 Floats = NDArray[np.float64]
 STEEPEST = 4.0  # a line that makes more than this of the chance in what is read is of no use
@@ -110,7 +113,7 @@ class Crowd:
 
     @classmethod
     def of(cls, domain: Pair, shares: Any = None, priors: Any = None, owner: str = "groups") -> Crowd:
-        """Equal shares and values spread evenly over the range, where nothing is said of them.
+        """Equal shares and values spread evenly, where nothing is said of them.
 
         Priors: one for all groups (a `Prior` or answers), or one for each: a mapping by group, or a list of priors.
         """
@@ -125,7 +128,7 @@ class Crowd:
         elif isinstance(priors, (list, tuple)) and any(isinstance(one, Prior) for one in priors):
             each = list(priors)
         else:
-            each = [Prior.uniform(float(low + origin), float(high + origin)) if priors is None else _prior(priors)]
+            each = [expected_answers(domain.value) if priors is None else _prior(priors)]
             each *= groups
         if len(each) != groups:
             raise ParameterError(f"There are {groups} groups and {len(each)} priors.")
@@ -170,15 +173,44 @@ class Crowd:
         return self.known[ends, steps]
 
     def told(self, mechanism: Mechanism, n: float) -> NDArray[np.bool_]:
-        """Which groups are expected to be told from n reports: whose size is five standard errors above zero."""
+        """Which groups are expected to be told from n reports, and to know how well.
+
+        Their size is five standard errors above zero, and n is large enough for rare reports to show in the variance.
+        """
         ratios = self.ratios(mechanism, n, "population")
-        return np.asarray(ratios.bottom >= TOLD_ERRORS * np.sqrt(ratios.bottom_variance))
+        told = ratios.bottom >= TOLD_ERRORS * np.sqrt(ratios.bottom_variance)
+        return np.asarray(told & (n * steadiness(mechanism, self.shares, self.means) >= POOR_BELOW))
 
     def ratios(self, mechanism: Mechanism, n: float, target: str) -> Ratios:
         """Sums over sizes as they are expected, with the exact covariances of their estimates."""
         totals = self.totals(mechanism, n)
         size, mixed, total = totals.covariance(target).diagonals()
         return Ratios(totals.sums, totals.sizes, total, mixed, size)
+
+
+def steadiness(mechanism: Mechanism, shares: Floats, means: Floats) -> Floats:
+    """One over the kurtosis of what a report adds to each group's mean, if all of a group held its mean.
+
+    The variance that n reports show is as uncertain as that of n times this many: where rare reports make most of the
+    noise, few reports do not know how noisy they are.
+    """
+    channel = keyed_channel(mechanism)
+    law = group_law(channel)
+    low, high, origin = value_numbers(mechanism.domain)  # type: ignore[arg-type]
+    centre, key = centre_of(mechanism), law.key
+    ends = float(low + origin), float(high + origin)
+    inner, neutral = channel.inner, np.array(channel.neutral, float) / UNIT
+    found = np.empty(len(shares))
+    for group, (share, mean) in enumerate(zip(shares, means, strict=True)):
+        held = min(max(float(mean), ends[0]), ends[1])
+        code = min(max(Fraction(held) - origin, low), high)
+        moved = law.numbers / (key.own - key.both) - (held - centre) / (key.own - key.other)
+        weights = share * key.own * law_at(inner, code) + (1 - share) * key.other * neutral
+        first = float(weights @ moved)
+        silent = 1 - float(weights.sum())
+        second, fourth = (float(weights @ (moved - first) ** p) + silent * first**p for p in (2, 4))
+        found[group] = second**2 / fourth if fourth else 0.0
+    return found
 
 
 def _prior(values: Any) -> Prior:

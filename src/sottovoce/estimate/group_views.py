@@ -175,12 +175,20 @@ class Means(View):
     what: ClassVar[str] = "mean"
     ratios: dict[str, Ratios]  # by target, less the centre
     centre: float
+    steady: NDArray[np.bool_]  # where the reports are enough to know their own variance
 
     def variances(self, target: str) -> Floats:
         return self.ratios[target].variances()
 
     def _interval(self, level: float, method: str, target: str) -> Bounds:
-        ratios = self.ratios[target]
+        ratios, poor = self.ratios[target], self.told & ~self.steady
+        if poor.any():
+            warnings.warn(
+                f"The intervals of {int(poor.sum())} of {len(poor)} groups are poor: the rare reports that make most of"
+                " the noise are too few to be seen.",
+                PoorIntervalWarning,
+                stacklevel=4,
+            )
         low, high = ratios.fieller(level) if method == "fieller" else ratios.delta(level)
         return Bounds(np.where(self.told, low + self.centre, -np.inf), np.where(self.told, high + self.centre, np.inf))
 

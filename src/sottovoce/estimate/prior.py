@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_decimal, check_integer, reject
 
@@ -22,7 +23,7 @@ TINY = 1e-12  # the mean of a cell of less mass is not told by floats
 class Prior:
     """Finitely many values, in the domain's own numbers, and how likely each is.
 
-    A continuous law is cut into cells of equal width. Each holds its exact mass.
+    A continuous law is cut into fine cells. Each holds its exact mass.
     """
 
     values: tuple[float, ...]
@@ -49,13 +50,15 @@ class Prior:
     def normal(cls, mean: Any, sd: Any, low: Any, high: Any) -> Prior:
         """A normal law, kept to the range."""
         centre, spread = float(check_decimal("mean", "prior", mean)), _positive("sd", sd)
-        return cls(*_cut(stats.norm(centre, spread), *_range(low, high)))
+        law, ends = stats.norm(centre, spread), _range(low, high)
+        return cls(*_cut(law, *ends, _narrow(law, *ends)))
 
     @classmethod
     def exponential(cls, rate: Any, low: Any, high: Any) -> Prior:
         """A law that starts at `low` and falls by `rate`, kept to the range."""
         left, right = _range(low, high)
-        return cls(*_cut(stats.expon(left, 1 / _positive("rate", rate)), left, right))
+        law = stats.expon(left, 1 / _positive("rate", rate))
+        return cls(*_cut(law, left, right, _narrow(law, left, right)))
 
     @classmethod
     def beta(cls, a: Any, b: Any, low: Any, high: Any) -> Prior:
@@ -127,9 +130,27 @@ class Prior:
         return np.asarray(law, float)
 
 
-def _cut(law: Any, low: float, high: float) -> tuple[Floats, Floats]:
+def expected_answers(domain: Domain) -> Prior:
+    """Answers spread evenly: over the whole numbers of a domain, or over its range."""
+    numbers = domain.numbers
+    if numbers is None:
+        raise reject("domain", "prior", "a domain of numbers", domain)
+    low, high = float(numbers.low + numbers.origin), float(numbers.high + numbers.origin)
+    if domain.size is not None and domain.size <= CELLS:
+        return Prior(np.linspace(low, high, domain.size), np.ones(domain.size))
+    return Prior.uniform(low, high)
+
+
+def _narrow(law: Any, low: float, high: float) -> Floats:
+    """Edges of cells: half of them equally wide, half of equal mass, as a law may be narrow beside the range."""
+    even = np.linspace(low, high, CELLS // 2 + 1)
+    shares = np.linspace(law.cdf(low), law.cdf(high), CELLS // 2 + 1)[1:-1]
+    return np.unique(np.clip(np.concatenate([even, law.ppf(shares)]), low, high))
+
+
+def _cut(law: Any, low: float, high: float, edges: Floats | None = None) -> tuple[Floats, Floats]:
     """Middles and masses of the cells; above the median from the survival function, which does not cancel there."""
-    edges = np.linspace(low, high, CELLS + 1)
+    edges = np.linspace(low, high, CELLS + 1) if edges is None else edges
     upper = edges[1:] > law.median()
     mass = np.where(upper, -np.diff(law.sf(edges)), np.diff(law.cdf(edges)))
     if not mass.sum() > 0:

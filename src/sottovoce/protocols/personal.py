@@ -13,18 +13,19 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.estimate.combine import combine
-from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.prior import Prior, expected_answers
 
 
 @dataclass(frozen=True, slots=True)
 class PersonalMean(Protocol):
     """The mean of a number; each participant chooses one of several budgets.
 
-    Two estimates come out. "mean" weights the budgets by participants over variance, which is most precise where the
-    choice of a budget says nothing about the answer; the weights come from the laws and the counts, not from the
-    reports, so it is unbiased then. "everyone" weights them by participants alone, and is the mean of all participants
-    whoever chose what. `heterogeneity` of its evidence tells whether the means of the budgets differ by more than
-    chance. The chosen budget itself is sent in the clear.
+    Two estimates come out. "mean" weights the budgets by participants over the variance of one report, noise and spread
+    of the answers, which is most precise where the choice of a budget says nothing about the answer, and answers are
+    spread as the prior says (evenly without one). The weights come from laws and counts, not from reports, so it is
+    unbiased then. "everyone" weights them by participants alone, and is the mean of all participants whoever chose
+    what. `heterogeneity` of its evidence tells whether the means of the budgets differ by more than chance. The chosen
+    budget itself is sent in the clear.
 
     Xue, Zhu, Wang, "Mean estimation over numeric data with personalized local differential privacy", 2021.
     """
@@ -57,10 +58,11 @@ class PersonalMean(Protocol):
         arms = self.start().arms
         each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
         estimates = list(each.values())
-        precision = [one.n / (self._noise(one.mechanism)) for one in estimates]
+        precision = [one.n / self._variance(one.mechanism) for one in estimates]
         everyone = combine(estimates, [one.n for one in estimates])
         return {"mean": combine(estimates, precision), "everyone": everyone, **each}
 
-    def _noise(self, mechanism: Mechanism) -> float:
-        """The variance of one report that is expected before anyone has answered."""
-        return mechanism.worst_case_variance() if self.prior is None else mechanism.average_variance(self.prior)
+    def _variance(self, mechanism: Mechanism) -> float:
+        """The variance of one report that is expected before anyone has answered: noise, and the spread of answers."""
+        belief = expected_answers(self.domain) if self.prior is None else self.prior
+        return mechanism.average_variance(belief) + belief.variance

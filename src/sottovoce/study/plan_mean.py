@@ -16,11 +16,14 @@ from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, che
 from sottovoce.core.registry import ALIASES, builder, names
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.estimate import check_target
-from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.prior import Prior, expected_answers
 from sottovoce.study.plan import CLOSE, Option, Plan
 
 ROBUST = 1.1  # times the least worst case: what a method may cost at any answer to be a first choice without a prior
-_FIRST_BUDGETS = [Decimal(place) / 100 for place in (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200)]
+_FIRST_BUDGETS = [
+    Decimal(place) / 1000
+    for place in (1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12000)
+]
 
 
 def plan_mean(
@@ -68,7 +71,9 @@ def _belief(domain: Domain, prior: Any) -> Prior:
     if numbers is None:
         raise reject("domain", "plan_mean", "a domain of numbers, such as Interval(0, 10)", domain)
     low, high = float(numbers.low + numbers.origin), float(numbers.high + numbers.origin)
-    belief = Prior.uniform(low, high) if prior is None else prior if isinstance(prior, Prior) else Prior.of(prior)
+    if prior is None:
+        return expected_answers(domain)
+    belief = prior if isinstance(prior, Prior) else Prior.of(prior)
     belief.scaled(low, high)  # refuses values outside the range
     return belief
 
@@ -142,10 +147,12 @@ def _least_budget(
     if high is None:
         raise ParameterError(f"No epsilon up to {MAX_EPSILON} is enough for that error: more participants are needed.")
     below = [budget for budget in _FIRST_BUDGETS if budget < high[0]]
-    low, (best, ranked) = below[-1] if below else Decimal("0.01"), high
-    digit = Decimal(1).scaleb(best.adjusted() - 1)  # the second digit
-    while best - low > digit:
+    low, (best, ranked) = below[-1] if below else Decimal("0.0001"), high
+    while True:
+        digit = Decimal(1).scaleb(low.adjusted() - 1)  # the second digit
         middle = ((low + best) / 2).quantize(digit)
+        if not low < middle < best:
+            break
         found = enough(middle)
         low, best, ranked = (low, middle, found) if found is not None else (middle, best, ranked)
     return best, ranked
