@@ -218,3 +218,27 @@ def test_simulated_counts_have_the_law_of_the_reports(name: str) -> None:
     reading = np.arange(mechanism.channel.inner_outputs)
     sums, means = cells.reshape(400, 3, -1) @ reading, law.reshape(3, -1) @ reading
     assert (np.abs(sums.mean(axis=0) - means) < 5 * sums.std(axis=0) / 20).all()
+
+
+def test_tallies_that_no_reports_make_are_refused() -> None:
+    unary, subset = group_mechanism("bernoulli", "unary", 5), group_mechanism("bernoulli", "subset", 70)
+    with pytest.raises(sv.MismatchError, match="A group of this tally"):
+        sv.Tally(unary, 5, np.full(unary.cells, 5))
+    with pytest.raises(sv.MismatchError, match="groups each"):
+        sv.Tally(subset, 5, np.zeros(subset.cells, np.int64))
+    assert sv.Tally.empty(subset).n == 0
+
+
+def test_two_tuples_may_be_pairs_or_columns_and_are_refused() -> None:
+    mechanism = group_mechanism("bernoulli", "grr", 5)
+    for wrong in (((1, 2), (3, 4)), None, 5, "ab"):
+        with pytest.raises(sv.DomainError):
+            batch_codes(mechanism, wrong)
+
+
+@pytest.mark.parametrize("name", ["group-bernoulli", "group-nprr", "group-piecewise", "group-laplace"])
+def test_tiny_budgets_leave_nothing_for_a_group(name: str) -> None:
+    with pytest.raises(sv.ParameterError):
+        sv.mechanism(name, sv.Pair(sv.Integers(0, 1), sv.Interval(0, 1)), epsilon="1e-7")
+    with pytest.raises(sv.ParameterError, match="'value_epsilon'"):
+        sv.mechanism(name, sv.Pair(sv.Integers(0, 1), sv.Interval(0, 1)), epsilon=1, value_epsilon="x")

@@ -11,7 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.core.channel import Channel, Each, Mix, Noise, Rounding, Subset, Table, Then, Window, channel_from_spec
+from sottovoce.core import codec
+from sottovoce.core.channel import (
+    Bits,
+    Chain,
+    Channel,
+    Each,
+    Keyed,
+    Mix,
+    Noise,
+    PoolMap,
+    Public,
+    Rounding,
+    Subset,
+    Table,
+    Then,
+    Window,
+    channel_from_spec,
+)
 from sottovoce.core.channel.base import readings
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.rational import UNIT
@@ -186,3 +203,43 @@ def test_each_side_by_side_fits_a_record() -> None:
     assert channel.ratio() == parts[0].ratio() * parts[1].ratio()
     with pytest.raises(sv.MismatchError, match="side by side"):
         sv.Mechanism("each", sv.Record({"age": sv.Integers(0, 9)}), channel, 1, "outputs")
+
+
+# --- specifications that would tell ---------------------------------------------------------------------------------
+SUB = Subset(5, 1, UNIT // 2)
+FOUR = Subset(4, 1, UNIT - 9)
+AGAIN = Then(Rounding(-10, -5, 4), SUB)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Then(Rounding(0, 4, 4), AGAIN),
+        lambda: Then(SUB, AGAIN),
+        lambda: Chain(SUB, AGAIN),
+        lambda: Public(PoolMap(5, 5, 1), AGAIN),
+        lambda: Mix(
+            (UNIT // 2, UNIT // 2),
+            (Then(Bits(2, UNIT - 9, 9, "mask", 1), Subset(4, 1, UNIT - 9)), Subset(4, 1, UNIT - 9)),
+        ),
+        lambda: Then(Subset(2, 1, UNIT - 9), Each((Subset(2, 1, UNIT - 9),))),
+        lambda: Then(Subset(4, 1, UNIT - 9), KEYED),
+        lambda: Mix((UNIT // 2, UNIT // 2), (KEYED, KEYED)),
+        lambda: Keyed(Subset(2, 1, UNIT - 9), KEYED, (UNIT // 4,) * 4),
+        lambda: Keyed(Subset(2, 1, UNIT - 9), Chain(Subset(2, 1, UNIT - 9), Subset(2, 1, UNIT - 9)), (UNIT // 2,) * 2),
+    ],
+)
+def test_a_channel_whose_codes_are_no_indices_follows_on_no_other(build: Any) -> None:
+    """Such a report could lie outside the alphabet, or fail for some answers only: either tells the answer."""
+    with pytest.raises(sv.ParameterError):
+        build()
+
+
+KEYED = Keyed(Subset(2, 1, UNIT - 9), Subset(2, 1, UNIT - 9), (UNIT // 2, UNIT // 2))
+
+
+def test_a_number_that_is_no_report_is_not_sent() -> None:
+    with pytest.raises(sv.ReportError, match="nothing is sent"):
+        codec.encode(SUB, 8)
+    with pytest.raises(ValueError, match="outside the range"):
+        Rounding(0, 1, 4).sample(Fraction(3, 2), sv.SeededCoins(1))

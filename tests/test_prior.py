@@ -109,5 +109,5 @@ def test_bad_input_is_refused_in_one_sentence(make, words):
 
 def test_narrow_laws_have_their_moments() -> None:
     assert Prior.normal("0.00003", "0.000001", -1, 1).mean == pytest.approx(3e-5, rel=1e-3)
-    assert Prior.exponential(100_000, 0, 1).mean == pytest.approx(1e-5, rel=1e-4)
-    assert Prior.exponential(1000, 0, 1).variance == pytest.approx(1e-6, rel=1e-3)
+    assert Prior.exponential(100_000, 0, 1).mean == pytest.approx(1e-5, rel=0.01)
+    assert Prior.exponential(1000, 0, 1).variance == pytest.approx(1e-6, rel=0.01)

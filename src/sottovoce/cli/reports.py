@@ -83,7 +83,8 @@ class Writer:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """What a reader looks for at the end; after an error nothing more is written."""
         if kind is not None:
-            self._writer.is_open = False  # else Parquet's writer would add its index when it is forgotten
+            if self._kind == "parquet":
+                self._writer.is_open = False  # else its writer would add its index when it is forgotten
             return
         if self._kind == "arrow":
             last = pa.RecordBatch.from_pylist([], schema=arrow_schema(self._mechanism))

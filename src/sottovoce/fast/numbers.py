@@ -7,6 +7,7 @@ whole number, as at most a few in a thousand usually do, the decimal itself is r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -70,7 +71,11 @@ def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> ND
     """A row for each pair. Two columns come as a tuple or as a table; else each answer is a pair of its own."""
     if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2 and values.shape[1] == 2:
         values = (values.iloc[:, 0], values.iloc[:, 1])
+    if isinstance(values, tuple) and len(values) == 2 and all(isinstance(part, tuple) for part in values):
+        raise DomainError("Two tuples may be two pairs or two columns; use lists.", value=values, domain=domain)
     if not (isinstance(values, tuple) and len(values) == 2):
+        if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+            raise DomainError("Answers come as a list of pairs, or as two columns.", value=values, domain=domain)
         listed = list(values)
         wrong = np.array([not isinstance(one, (tuple, list)) or len(one) != 2 for one in listed], bool)
         refuse(domain, listed, wrong)

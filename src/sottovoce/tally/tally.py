@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel import Channel, Subset
 from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
@@ -46,6 +47,8 @@ class Tally:
         several = self.mechanism.statistic == "keyed" and self.mechanism.channel.outputs is None  # groups at once
         if self.mechanism.statistic != "supports" and not several and _exact_sum(cells) != n:
             raise MismatchError(f"The cells of this tally sum to {_exact_sum(cells)}, not to its {n} reports.")
+        if several:
+            _check_groups(self.mechanism.channel, n, cells)
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "cells", cells)
 
@@ -137,6 +140,16 @@ class Tally:
         if len(cells) != 8 * found.cells:
             raise ReportError(f"This tally holds {len(cells)} bytes of cells; its mechanism needs {8 * found.cells}.")
         return cls(found, n, np.frombuffer(cells, "<i8"))
+
+
+def _check_groups(channel: Channel, n: int, cells: NDArray[np.int64]) -> None:
+    """A report supports a group once, and a subset of groups has a known size."""
+    key = channel.key  # type: ignore[attr-defined]
+    groups = [_exact_sum(row) for row in cells.reshape(key.inputs, -1)]
+    if max(groups) > n:
+        raise MismatchError(f"A group of this tally has {max(groups)} reports of {n}.")
+    if isinstance(key, Subset) and sum(groups) != key.w * n:
+        raise MismatchError(f"The cells of this tally sum to {sum(groups)}; {n} reports support {key.w} groups each.")
 
 
 def _exact_sum(cells: NDArray[np.int64]) -> int:

@@ -100,7 +100,7 @@ class Channel(ABC):
 
     @property
     def takes_every_code(self) -> bool:
-        """Whether each number below `inputs` is a code."""
+        """Whether the codes are just the numbers below `inputs`: not some of them, no other numbers, no tuples."""
         return True
 
     @property

@@ -43,7 +43,7 @@ class Each(Channel):
 
     @property
     def takes_every_code(self) -> bool:
-        return all(channel.takes_every_code for channel in self.channels)
+        return False  # codes are tuples
 
     @property
     def words(self) -> int:

@@ -41,8 +41,12 @@ class Keyed(Channel):
             raise ParameterError(
                 "The key of a keyed channel is a Subset, or Bits with a bit for each group and two rates."
             )
-        if self.inner.publics or self.inner.outputs is None:
-            raise ParameterError("The inner channel of a keyed one has numbered outputs and reads no public words.")
+        if self.inner.publics or self.inner.outputs is None or self.inner.stages:
+            raise ParameterError(
+                "The inner channel of a keyed one has numbered outputs, reads no public words and keeps no memo."
+            )
+        if self.inner.rounding is None and not self.inner.takes_every_code:
+            raise ParameterError("The inner channel of a keyed one takes every code, else only some could be sent.")
         weights = tuple(check_integer("neutral", self.kind, weight, 0, UNIT) for weight in self.neutral)
         object.__setattr__(self, "neutral", weights)
         fits = len(weights) == self.inner.outputs and sum(weights) == UNIT
@@ -63,6 +67,10 @@ class Keyed(Channel):
 
     def codes(self) -> Iterable[Any]:
         return product(self.key.codes(), self.inner.codes())
+
+    @property
+    def takes_every_code(self) -> bool:
+        return False  # codes are pairs
 
     @property
     def words(self) -> int:

@@ -35,6 +35,10 @@ class Mix(Channel):
             raise ParameterError("A mix has two or more channels, with a weight each that sum to 2**53.")
         if any(channel.publics or channel.outputs is None for channel in self.channels):
             raise ParameterError("The channels of a mix have numbered outputs and read no public words.")
+        if any(channel.rounding is None and not channel.takes_every_code for channel in self.channels):
+            raise ParameterError("Every channel of a mix takes every code, else only some answers could be sent.")
+        if any(channel.stages for channel in self.channels):
+            raise ParameterError("The channels of a mix keep no memo.")
         codes = {_codes(channel) for channel in self.channels}
         if len(codes) != 1 or all(channel.rounding for channel in self.channels):
             raise ParameterError(f"The channels of a mix take the same codes. Got {sorted(codes)}.")

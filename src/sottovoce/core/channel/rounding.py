@@ -77,6 +77,10 @@ class Rounding(Channel):
         """The grid points: every other number is a mixture of two of them."""
         return _Grid(Fraction(self.low), self.step, self.steps + 1)
 
+    @property
+    def takes_every_code(self) -> bool:
+        return False  # codes are numbers of a range
+
     def position(self, number: Fraction | int) -> int:
         """Where a number lies, in units of 2**-32 steps."""
         return round((number - Fraction(self.low)) / self.step * _STEP)
@@ -91,6 +95,8 @@ class Rounding(Channel):
 
     def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
         point, rest = divmod(self.position(code), _STEP)
+        if not 0 <= point <= self.steps - (rest > 0):
+            raise ValueError("A number outside the range of a rounding has no grid point.")
         return point + coins.flip(rest << (FINE - PLACES))
 
     @property

@@ -259,7 +259,7 @@ def exact_number(value: object) -> Fraction | None:
     if isinstance(value, float):
         return Fraction(float.__repr__(value)) if isfinite(value) else None
     if isinstance(value, Decimal):
-        return Fraction(value) if value.is_finite() and abs(value.adjusted()) <= MAX_DIGITS else None
+        return Fraction(value) if value.is_finite() and (not value or abs(value.adjusted()) <= MAX_DIGITS) else None
     if type(value).__name__ == "timedelta64":  # which NumPy counts among the integers
         return None
     if isinstance(value, Rational) and not isinstance(value, bool):

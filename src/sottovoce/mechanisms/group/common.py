@@ -13,12 +13,13 @@ from sottovoce.core.channel.keyed import neutral_law
 from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, reject
+from sottovoce.core.params import check_decimal, check_epsilon, reject
 from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds, units
 
 KEYS = ("grr", "subset", "unary")
 Inner = Callable[[Domain, Decimal], Channel]  # the channel of the values for a budget
-_SHARES = [Decimal(place) / 20 for place in range(4, 21)]  # of the whole budget, tried for the value
+_FIRST = (Decimal("0.4"), Decimal("0.6"), Decimal("0.8"), Decimal(1))  # shares of the budget, tried for the value
+_STEPS = (Decimal("0.1"), Decimal("0.05"))  # to either side of the best so far
 _LOOKS = 9  # values of the range at which the noise is averaged
 
 
@@ -33,16 +34,34 @@ def build_group(name: str, domain: Domain, epsilon: Any, inner: Inner, value_eps
     if key not in KEYS:
         raise reject("key", name, f"one of {', '.join(KEYS)}", key)
     if value_epsilon is not None:
-        part = check_epsilon(name, value_epsilon)
-        if part > budget:
+        part = check_decimal("value_epsilon", name, value_epsilon)
+        if not 0 < part <= budget:
             raise reject("value_epsilon", name, f"a number in (0, {budget}]", value_epsilon)
         channel = keyed(domain, inner(domain.value, part), budget, key)
         if channel is None:
             raise reject("value_epsilon", name, "smaller: it leaves nothing for the group", value_epsilon)
     else:
-        tried = [keyed(domain, inner(domain.value, budget * share), budget, key) for share in _SHARES]
-        channel = min((one for one in tried if one is not None), key=mean_variance)
+        channel = _best_split(domain, inner, budget, key)
+        if channel is None:
+            raise reject("epsilon", name, "larger: it leaves nothing for the group", epsilon)
     return Mechanism(name, domain, channel, budget, "keyed")
+
+
+def _best_split(domain: Pair, inner: Inner, budget: Decimal, key: str) -> Keyed | None:
+    """The split of least variance: a coarse grid, then nearer and nearer to its best."""
+    found: dict[Decimal, Keyed | None] = {}
+
+    def cost(share: Decimal) -> float:
+        if share not in found:
+            allowed = 0 < share <= 1
+            found[share] = keyed(domain, inner(domain.value, budget * share), budget, key) if allowed else None
+        channel = found[share]
+        return inf if channel is None else mean_variance(channel)
+
+    best = min(_FIRST, key=cost)
+    for step in _STEPS:
+        best = min((best, best - step, best + step), key=cost)
+    return found[best]
 
 
 def keyed(domain: Pair, inner: Channel, budget: Decimal, key: str) -> Keyed | None:
