@@ -56,7 +56,10 @@ BAD = {
     "privatize: empty cell": (f"privatize null.parquet {V} -o out.parquet", "in row 2 of the data: an empty cell"),
     "privatize: lists": (f"privatize list.parquet {V} -o out.parquet", "cannot be read as answers"),
     "privatize: floats": (f"privatize float.parquet {V} -o out.parquet", "2 of 2 values"),
-    "privatize: outside, to csv": (f"privatize outside.csv {V} -o out.csv", "lie outside the domain"),
+    "privatize: outside, to csv": (
+        f"privatize outside.csv {V} -o out.csv --write-spec out.json",
+        "lie outside the domain",
+    ),
     "privatize: outside, to a pipe": (f"privatize outside.csv {V} -o -", "lie outside the domain"),
     "privatize: no domain": ("privatize good.csv --column v --method grr --epsilon 1 -o out.parquet", "is not guessed"),
     "privatize: two domains": (f"privatize good.csv {V} --categories a,b -o out.parquet", "give one of --categories"),
