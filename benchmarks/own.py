@@ -14,6 +14,7 @@ import numpy as np
 
 import sottovoce as sv
 from benchmarks.timing import Row, calibrate, clock, median
+from sottovoce.design import designed
 
 EPSILON = 1.0
 MECHANISMS = tuple(name for name in sv.names("frequency") if name != "rr")  # which takes two categories only
@@ -94,6 +95,21 @@ def numbers(quick: bool) -> list[Row]:
             call()
             seconds = median(clock(call) for _ in range(3 if quick else 5))
             rows.append(Row(f"{operation} {n // 1_000_000} million numbers, {name}", seconds, "s", target, "max"))
+    return rows
+
+
+def designs(quick: bool) -> list[Row]:
+    """Linear programs from nothing: the bounds of the worst of three objectives at each size."""
+    prior = sv.Prior.exponential(6, -1, 1)
+    goals = ({"objective": "worst-case"}, {"objective": "balanced"}, {"objective": "prior", "prior": prior})
+    rows = []
+    for inputs, seconds in ((17, 1.0), (33, 5.0)):
+        for epsilon in ("1", "4") if quick else ("0.1", "0.5", "1", "2", "4", "8"):
+            taken = []
+            for goal in goals:
+                designed._solved.cache_clear()
+                taken.append(clock(partial(designed.design, epsilon, inputs=inputs, **goal)))
+            rows.append(Row(f"design {inputs} inputs, epsilon {epsilon}", max(taken), "s", seconds, "max"))
     return rows
 
 
@@ -221,6 +237,7 @@ def simulation(quick: bool) -> list[Row]:
 PARTS: dict[str, Callable[[bool], list[Row]]] = {
     "throughput": throughput,
     "numbers": numbers,
+    "designs": designs,
     "client": scalar_client,
     "import": imports,
     "simulation": simulation,

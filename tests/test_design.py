@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -337,15 +336,3 @@ def test_the_n_output_mechanism():
     assert m.name == "n-output"
     assert m.channel.outputs == 5
     assert few_outputs.build(sv.Interval(0, 10), epsilon=1, outputs=2).channel.first.steps == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2", "8"])
-def test_design_is_fast(epsilon):
-    for inputs, seconds in ((17, 1), (33, 5)):
-        for objective, name in GOALS:
-            designed._solved.cache_clear()
-            prior = None if name is None else PRIORS[name]
-            start = time.perf_counter()
-            design(epsilon, objective=objective, inputs=inputs, prior=prior)
-            assert time.perf_counter() - start < seconds
