@@ -12,7 +12,10 @@ from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.bits import Bits
+from sottovoce.core.channel.compose import Then
+from sottovoce.core.channel.rounding import Rounding
 from sottovoce.core.channel.subset import Subset
+from sottovoce.core.channel.table import Table
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
@@ -142,7 +145,7 @@ class Keyed(Channel):
         return tuple(
             type(self)(key, inner, neutral_law(inner))
             for key in (self.key, *self.key.miniatures())
-            for inner in (self.inner, *self.inner.miniatures())
+            for inner in (self.inner, *self.inner.miniatures(), *_coarse(self.inner))
             if key.inputs <= 5 and inner.inputs <= 8 and (inner.outputs or 0) <= 24
         )[:6]
 
@@ -153,6 +156,14 @@ class Keyed(Channel):
     def from_fields(cls, fields: Spec) -> Keyed:
         key, inner, neutral = take(fields, cls.kind, ("key", "inner", "neutral"))
         return cls(channel_from_spec(key), channel_from_spec(inner), integers(neutral, cls.kind, "neutral"))
+
+
+def _coarse(inner: Channel) -> tuple[Channel, ...]:
+    """A small stand-in of a table of many rows, which has no smaller instance of its own."""
+    rounding = inner.rounding
+    if rounding is None or not isinstance(inner, Then) or not isinstance(inner.second, Table):
+        return ()
+    return (Then(Rounding(rounding.low, rounding.high, 2), inner.second.coarse()),)
 
 
 def spread(inner: Channel) -> Fraction:
