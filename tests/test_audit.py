@@ -72,6 +72,7 @@ def test_large_is_never_enumerated_for_ages(name: str) -> None:
     assert certificate.how.startswith("closed form, proven on")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "8"])
 @pytest.mark.parametrize("name", sv.names("mean"))
 def test_means_hold_with_equality(name: str, epsilon: str) -> None:

@@ -22,6 +22,8 @@ from sottovoce.design.program import Program, worst_variance
 from sottovoce.design.rows import RepairError, check_rows, integer_rows
 from sottovoce.estimate.prior import Prior
 
+pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
+
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 PRIORS = {
     "normal": Prior.normal(0, 0.1, -1, 1),

@@ -22,6 +22,8 @@ from sottovoce.papers.group_losses import EXPERIMENT, cell
 from sottovoce.papers.group_synthetic import DATA, crowd
 from sottovoce.papers.group_variants import group_bernoulli, group_laplace, group_nprr, group_piecewise
 
+pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
+
 PAIRS = Pair(Categories(["f", "m"]), Interval(-1, 1))
 ROOT = Path(__file__).resolve().parents[1]
 MORE = "more than the"

@@ -24,6 +24,8 @@ from sottovoce.mechanisms.group.common import group_key
 from sottovoce.mechanisms.mean import nprr as levels
 from sottovoce.tally.tally import Tally
 
+pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
+
 VALUE = sv.Interval(10, 60)
 FOUR = sv.Pair(sv.Categories(list("abcd")), VALUE)
 TWO = sv.Pair(sv.Categories(["f", "m"]), VALUE)

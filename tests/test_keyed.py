@@ -27,6 +27,8 @@ from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.laws import law_row
 from tests.test_number_nodes import mixes, noises, windows
 
+pytestmark = pytest.mark.slow  # the quick part has the contract
+
 KEYS = {
     "one": lambda k, share: Subset(k, 1, UNIT * 2 // (k + 1) + share),
     "subset": lambda k, share: Subset(k + 1, 2, UNIT * 3 // (k + 2) + share // 8),

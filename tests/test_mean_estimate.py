@@ -20,6 +20,8 @@ from sottovoce.estimate.coverage_mean import laws
 from sottovoce.estimate.moments import average_variance, variance_at, variances_at
 from sottovoce.estimate.prior import Prior
 
+pytestmark = pytest.mark.slow  # the quick part has the contract
+
 MEANS = sv.names("mean")
 ANSWERS = (-1.0, -0.7321, 0.0, 0.2, 0.9, 1.0)
 

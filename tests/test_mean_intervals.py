@@ -26,6 +26,8 @@ from sottovoce.estimate.mean import Mean, bernstein, evidence, hoeffding
 from sottovoce.estimate.prior import Prior
 from sottovoce.testing.statistics import ALPHA
 
+pytestmark = pytest.mark.slow  # the quick part has the contract
+
 MEANS = sv.names("mean")
 METHODS = ("normal", "betting", "hoeffding", "bernstein", "anytime")
 # The normal interval is promised for the population and n = 10,000; for the sample it may be too wide, as the answers'

@@ -22,6 +22,8 @@ from sottovoce.mechanisms.mean import piecewise
 from sottovoce.study import plan_group
 from sottovoce.study.plan_group import Candidate, inner_at, plan_group_mean, rank, search
 
+pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
+
 RANGE = sv.Interval(-1, 1)
 FAST = ["group-bernoulli", "group-nprr", "group-piecewise"]
 

@@ -12,6 +12,8 @@ import pytest
 
 import sottovoce as sv
 
+pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
+
 DOMAIN = sv.Interval(0, 10)
 
 

@@ -27,6 +27,8 @@ from sottovoce.papers.group_tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, 
 from sottovoce.papers.group_variants import group_piecewise
 from sottovoce.papers.runner import Job, compute
 
+pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
+
 computed: list[float] = []
 
 

@@ -18,7 +18,7 @@ from sottovoce.core.coins import SeededCoins
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import from_payloads
 
-NAMES = [*sv.names("frequency"), *sv.names("mean")]
+NAMES = [*sv.names("frequency"), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
 MAGIC = b"sottovoce tally 1\n"
 
 
