@@ -97,7 +97,7 @@ def tallied(folder: Path, name: str = "out.tally") -> sv.Tally:
     return sv.Tally.from_bytes((folder / name).read_bytes())
 
 
-NAMES = [name for name in sv.names() if fits(name, sv.Integers(0, 99))]
+NAMES = [name for name in (*sv.names("frequency"), "bernoulli", "piecewise") if fits(name, sv.Integers(0, 99))]
 
 
 @pytest.mark.parametrize("name", NAMES)
