@@ -170,3 +170,12 @@ def test_a_prior_designs_its_own_table() -> None:
     assert plan.best.std_error == pytest.approx(
         math.sqrt(plan.best.mechanism.variance((None, prior), 20_000).mean()), rel=1e-9
     )
+
+
+def test_a_plan_promises_no_interval_that_rare_noise_spoils() -> None:
+    """At a large epsilon the noise of few reports is made by fewer still: their intervals do not cover."""
+    domain = sv.Pair(sv.Categories(["a", "b"]), sv.Interval(0, 1))
+    few = sv.plan_group_mean(domain, epsilon=8, participants=400, methods=["group-nprr"])
+    assert not any(few.told) and "cannot be told" in few.advice
+    enough = sv.plan_group_mean(domain, epsilon=8, participants=max(few.needed), methods=["group-nprr"])
+    assert all(enough.told)

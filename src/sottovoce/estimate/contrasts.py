@@ -17,7 +17,7 @@ from sottovoce.core.params import check_decimal, check_integer, reject
 from sottovoce.estimate.estimate import check_level, check_target
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group_law import Blocks, Totals
-from sottovoce.estimate.group_truth import TOLD_ERRORS, Crowd, keyed_channel
+from sottovoce.estimate.group_truth import Crowd, keyed_channel
 from sottovoce.estimate.ratio import CANNOT_BE_TOLD, Ratios
 
 if TYPE_CHECKING:
@@ -322,8 +322,8 @@ def _one_report(
     totals = crowd.totals(mechanism, 1.0)
     blocks = totals.covariance("population")
     spread = mean_covariances(totals, blocks, pair[:, None], pair[None, :])
-    least = TOLD_ERRORS**2 * blocks.diagonals()[0][pair] / totals.sizes[pair] ** 2
-    return float(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1]), float(least.max())
+    least = crowd.needed(mechanism)[pair].max()
+    return float(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1]), float(least)
 
 
 def power_at(score: float, level: float) -> float:

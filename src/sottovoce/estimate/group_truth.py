@@ -173,13 +173,17 @@ class Crowd:
         return self.known[ends, steps]
 
     def told(self, mechanism: Mechanism, n: float) -> NDArray[np.bool_]:
-        """Which groups are expected to be told from n reports, and to know how well.
+        """Which groups are expected to be told from n reports, and to know how well."""
+        return np.asarray(n >= self.needed(mechanism))
 
-        Their size is five standard errors above zero, and n is large enough for rare reports to show in the variance.
+    def needed(self, mechanism: Mechanism) -> Floats:
+        """From how many participants on each group is expected to be told, and to know how well.
+
+        Its size is five standard errors above zero, and rare reports are enough to show in the variance.
         """
-        ratios = self.ratios(mechanism, n, "population")
-        told = ratios.bottom >= TOLD_ERRORS * np.sqrt(ratios.bottom_variance)
-        return np.asarray(told & (n * steadiness(mechanism, self.shares, self.means) >= POOR_BELOW))
+        one = self.ratios(mechanism, 1.0, "population")
+        large = TOLD_ERRORS**2 * one.bottom_variance / one.bottom**2
+        return np.asarray(np.maximum(large, POOR_BELOW / steadiness(mechanism, self.shares, self.means)))
 
     def ratios(self, mechanism: Mechanism, n: float, target: str) -> Ratios:
         """Sums over sizes as they are expected, with the exact covariances of their estimates."""

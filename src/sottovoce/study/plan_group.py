@@ -23,7 +23,7 @@ from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.rational import odds, units
 from sottovoce.design import group as designed
 from sottovoce.estimate.group_law import GroupLaw, Totals, key_law, reading_law
-from sottovoce.estimate.group_truth import TOLD_ERRORS, Crowd, value_numbers
+from sottovoce.estimate.group_truth import Crowd, value_numbers
 from sottovoce.estimate.ratio import CANNOT_BE_TOLD, Ratios
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import KEYS, group_key
@@ -99,10 +99,6 @@ class Candidate:
         given = "".join(f", {name}={value}" for name, value in self.inner.options if name != "prior")
         return f"{self.key} key, {self.inner.part.normalize():f} for the value{given}"
 
-    def participants(self) -> Floats:
-        """From how many participants on each group is expected to be told."""
-        return np.asarray(TOLD_ERRORS**2 * self.ratios.bottom_variance / self.ratios.bottom**2)
-
     def build(self, domain: Pair, epsilon: Decimal) -> Mechanism:
         """The mechanism itself."""
         options = dict(self.inner.options)
@@ -121,7 +117,7 @@ class GroupPlan(Plan):
 
     @property
     def told(self) -> tuple[bool, ...]:
-        """Which groups are expected to be told: whose size is five standard errors above zero."""
+        """Which groups are expected to be told, and to know how well."""
         return tuple(self.participants >= needed for needed in self.needed)
 
     def groups_frame(self) -> pd.DataFrame:
@@ -306,7 +302,7 @@ def _plan(domain: Pair, budget: Decimal, n: int, crowd: Crowd, ranked: Sequence[
         "",
         labels,
         tuple(np.sqrt(first.variances / n).tolist()),
-        tuple(math.ceil(count) for count in first.participants()),
+        tuple(math.ceil(count) for count in crowd.needed(options[0].mechanism)),
     )
     return replace(plan, advice=_advice(plan))
 
