@@ -6,16 +6,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from sottovoce.core.channel import Channel, Keyed
-from sottovoce.core.domain import Domain, Pair
+from sottovoce.core.channel import Channel
+from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon
 from sottovoce.design import designed
 from sottovoce.estimate.prior import Prior
-from sottovoce.mechanisms.group.common import KEYS, build_group, keyed, mean_variance
-
-_FIRST = (Decimal("0.4"), Decimal("0.6"), Decimal("0.8"), Decimal(1))  # shares of the budget, tried for the value
-_STEPS = (Decimal("0.1"), Decimal("0.05"))  # to either side of the best so far
+from sottovoce.mechanisms.group.common import build_group
 
 
 def build(
@@ -38,9 +34,7 @@ def build(
     Reference: Raab, Bohr, Klede, Gmeiner, Eskofier, PoPETs 2025(4), with the table of `designed` for the value.
     """
     inner = inner_table(objective, prior)
-    if value_epsilon is None and isinstance(domain, Pair) and key in KEYS:
-        value_epsilon = _best_split(domain, check_epsilon("group-designed", epsilon), key, inner)
-    return build_group("group-designed", domain, epsilon, inner, value_epsilon, key)
+    return build_group("group-designed", domain, epsilon, inner, value_epsilon, key, designed.LEAST_EPSILON)
 
 
 def inner_table(objective: str = "balanced", prior: Prior | None = None) -> Callable[[Domain, Decimal], Channel]:
@@ -50,21 +44,3 @@ def inner_table(objective: str = "balanced", prior: Prior | None = None) -> Call
         return designed.build(value, epsilon=budget, objective=objective, prior=prior).channel
 
     return inner
-
-
-def _best_split(domain: Pair, budget: Decimal, key: str, inner: Callable[[Domain, Decimal], Channel]) -> Decimal:
-    """The split of least variance, found by few programs: a coarse grid, then nearer and nearer to its best."""
-    found: dict[Decimal, float] = {}
-
-    def cost(share: Decimal) -> float:
-        if share not in found:
-            channel: Keyed | None = None
-            if Decimal("0.1") <= share <= 1 and budget * share >= designed.LEAST_EPSILON:
-                channel = keyed(domain, inner(domain.value, budget * share), budget, key)
-            found[share] = float("inf") if channel is None else mean_variance(channel)
-        return found[share]
-
-    best = min(_FIRST, key=cost)
-    for step in _STEPS:
-        best = min((best, best - step, best + step), key=cost)
-    return budget * best

@@ -11,13 +11,12 @@ Reference: Raab, Bohr, Klede, Gmeiner, Eskofier, "Estimating group means under l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from math import ceil
 from typing import Any
 
 from sottovoce.core.channel import Channel, Keyed, Noise, Subset, Then
+from sottovoce.core.channel.keyed import rounded_law
 from sottovoce.core.domain import Domain, Interval
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.rational import UNIT, floor_unit, odds
@@ -84,18 +83,6 @@ def middle_law(inner: Channel) -> tuple[int, ...]:
     return rounded_law(
         [sum((inner.second.likelihood(y, c) for c in codes), Fraction(0)) / 2 for y in range(inner.outputs or 0)]
     )
-
-
-def rounded_law(weights: Sequence[Fraction]) -> tuple[int, ...]:
-    """Probabilities in units: rounded up, so that no ratio to an unlikely one grows; the likeliest pay for it."""
-    total = sum(weights, Fraction(0))
-    rounded = [ceil(UNIT * weight / total) for weight in weights]
-    largest = max(rounded)
-    payers = [y for y, weight in enumerate(rounded) if weight == largest]
-    each, rest = divmod(sum(rounded) - UNIT, len(payers))
-    for place, y in enumerate(payers):
-        rounded[y] -= each + (place < rest)
-    return tuple(rounded)
 
 
 def _response(groups: int, e: Fraction) -> Subset:

@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Subset
-from sottovoce.core.channel.keyed import neutral_law
+from sottovoce.core.channel.keyed import neutral_law, odds_left
 from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
-from sottovoce.core.rational import odds, units
+from sottovoce.core.rational import odds
 from sottovoce.design import group as designed
 from sottovoce.estimate.group_law import GroupLaw, Totals, key_law, reading_law
 from sottovoce.estimate.group_truth import Crowd, value_numbers
 from sottovoce.estimate.ratio import CANNOT_BE_TOLD, Ratios
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
-from sottovoce.mechanisms.group.common import KEYS, group_key
+from sottovoce.mechanisms.group.common import KEYS, NOTHING_LEFT, group_key
 from sottovoce.mechanisms.mean import bernoulli as coin
 from sottovoce.mechanisms.mean import laplace as noise
 from sottovoce.mechanisms.mean import nprr as levels
@@ -52,7 +52,6 @@ FEW_SPLITS = tuple(Decimal(place) / 20 for place in (6, 10, 14, 17, 20))
 FEW_FINER = (Decimal(1) / 10, Decimal(1) / 20)
 CLOSE = 1.005  # variances this near to the least are as good: the smaller report comes first
 _LEAST_PART = Decimal("0.01")
-_NOTHING_LEFT = 1 + Fraction(1, 1 << 20)
 
 
 @dataclass(frozen=True)
@@ -247,9 +246,8 @@ def inner_at(
     except ParameterError:
         return None
     neutral = neutral_law(channel)
-    most = channel.extremes()[0]
-    left = odds(budget) / max(high / units(weight) for high, weight in zip(most, neutral, strict=True) if weight)
-    if left <= _NOTHING_LEFT:
+    left = odds_left(odds(budget), channel, neutral)
+    if left <= NOTHING_LEFT:
         return None
     low, high, origin = value_numbers(domain)
     law = reading_law(channel, neutral)

@@ -33,7 +33,7 @@ from sottovoce.privacy.audit import audit
 from sottovoce.tally.stream import to_arrow
 from sottovoce.tally.tally import Tally
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
-from sottovoce.testing.groups import check_drawn_groups, check_neutral, check_small_groups, group_cells
+from sottovoce.testing.groups import check_drawn_groups, check_small_groups, group_cells
 from sottovoce.testing.means import check_drawn_mean, check_small_mean, check_whole_mean
 from sottovoce.testing.statistics import check_rate
 
@@ -58,7 +58,6 @@ def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_00
         check_whole_mean(mechanism)
         check_drawn_mean(mechanism, seed, reports)
     elif mechanism.question == "group":
-        check_neutral(mechanism)
         check_drawn_groups(mechanism, seed, reports)
     else:
         check_intervals(mechanism)

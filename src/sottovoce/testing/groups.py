@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Keyed, Noise, Then
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import within
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.tally import Tally
@@ -52,15 +49,6 @@ def check_small_groups(mechanism: Mechanism) -> None:
         if not isinstance(inner, Noise):
             wrong = float(np.abs(sums - held * float(value)).max())
             require(wrong < 1e-8 * scale, f"The sums are biased for group {group}.")
-
-
-def check_neutral(mechanism: Mechanism) -> None:
-    """The budget holds whatever the group and the value are, and the neutral law wastes none of it."""
-    channel = keyed_of(mechanism)
-    require(within(channel.ratio(), mechanism.claimed), "Group and value together exceed e**epsilon.")
-    most, _ = channel.inner.extremes()
-    largest = max(high / Fraction(w, 1 << 53) for high, w in zip(most, channel.neutral, strict=True) if w)
-    require(float(channel.key.ratio() * largest) > 1, "The key says nothing.")
 
 
 def check_drawn_groups(mechanism: Mechanism, seed: int, reports: int) -> None:

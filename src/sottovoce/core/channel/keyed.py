@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, product
@@ -171,24 +171,31 @@ def spread(inner: Channel) -> Fraction:
     return _total(inner.extremes()[0])
 
 
-def _total(likelihoods: list[Fraction]) -> Fraction:
+def _total(likelihoods: Sequence[Fraction]) -> Fraction:
     """Their sum; equal ones are counted instead of added up one by one."""
     return sum((count * value for value, count in Counter(likelihoods).items()), Fraction(0))
 
 
 def neutral_law(inner: Channel) -> tuple[int, ...]:
-    """The law proportional to the largest likelihood of each output: no other has a smaller largest ratio to it.
+    """The law proportional to the largest likelihood of each output: no other has a smaller largest ratio to it."""
+    return rounded_law(inner.extremes()[0])
 
-    Weights are rounded up, so that even the least likely outputs keep that ratio; the largest, which do not feel a unit
-    less, pay for it.
-    """
-    most, _ = inner.extremes()
-    total = _total(most)
-    rounded = {high: ceil(UNIT * high / total) for high in set(most)}
-    weights = [rounded[high] for high in most]
-    largest = max(weights)
-    payers = [y for y, weight in enumerate(weights) if weight == largest]
-    each, rest = divmod(sum(weights) - UNIT, len(payers))
+
+def rounded_law(weights: Sequence[Fraction]) -> tuple[int, ...]:
+    """Weights as units that sum to 2**53: rounded up, so that even the least likely outputs keep every ratio to them;
+    the largest, which do not feel a unit less, pay for it."""
+    total = _total(weights)
+    units_of = {weight: ceil(UNIT * weight / total) for weight in set(weights)}
+    rounded = [units_of[weight] for weight in weights]
+    largest = max(rounded)
+    payers = [y for y, weight in enumerate(rounded) if weight == largest]
+    each, rest = divmod(sum(rounded) - UNIT, len(payers))
     for place, y in enumerate(payers):
-        weights[y] -= each + (place < rest)
-    return tuple(weights)
+        rounded[y] -= each + (place < rest)
+    return tuple(rounded)
+
+
+def odds_left(e: Fraction, inner: Channel, neutral: Sequence[int]) -> Fraction:
+    """What remains of the odds e for the key, beside an inner channel with this neutral law."""
+    pairs = set(zip(inner.extremes()[0], neutral, strict=True))  # most outputs are alike
+    return e / max(high / units(weight) for high, weight in pairs if weight)

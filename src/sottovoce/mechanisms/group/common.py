@@ -9,13 +9,14 @@ from math import inf
 from typing import Any
 
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
-from sottovoce.core.channel.keyed import neutral_law
+from sottovoce.core.channel.keyed import neutral_law, odds_left
 from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, reject
-from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds, units
+from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 
+NOTHING_LEFT = 1 + Fraction(1, 1 << 20)  # odds of a key that would tell next to nothing
 KEYS = ("grr", "subset", "unary")
 Inner = Callable[[Domain, Decimal], Channel]  # the channel of the values for a budget
 _FIRST = (Decimal("0.4"), Decimal("0.6"), Decimal("0.8"), Decimal(1))  # shares of the budget, tried for the value
@@ -23,8 +24,19 @@ _STEPS = (Decimal("0.1"), Decimal("0.05"))  # to either side of the best so far
 _LOOKS = 9  # values of the range at which the noise is averaged
 
 
-def build_group(name: str, domain: Domain, epsilon: Any, inner: Inner, value_epsilon: Any, key: str) -> Mechanism:
-    """The mechanism with this inner channel; without a given budget for the value, the split of least variance."""
+def build_group(
+    name: str,
+    domain: Domain,
+    epsilon: Any,
+    inner: Inner,
+    value_epsilon: Any,
+    key: str,
+    least: Decimal = Decimal(0),
+) -> Mechanism:
+    """The mechanism with this inner channel; without a given budget for the value, the split of least variance.
+
+    `least` is the smallest budget that the inner channel has room for.
+    """
     budget = check_epsilon(name, epsilon)
     if not isinstance(domain, Pair):
         raise ParameterError(
@@ -41,19 +53,19 @@ def build_group(name: str, domain: Domain, epsilon: Any, inner: Inner, value_eps
         if channel is None:
             raise reject("value_epsilon", name, "smaller: it leaves nothing for the group", value_epsilon)
     else:
-        channel = _best_split(domain, inner, budget, key)
+        channel = _best_split(domain, inner, budget, key, least)
         if channel is None:
             raise reject("epsilon", name, "larger: it leaves nothing for the group", epsilon)
     return Mechanism(name, domain, channel, budget, "keyed")
 
 
-def _best_split(domain: Pair, inner: Inner, budget: Decimal, key: str) -> Keyed | None:
+def _best_split(domain: Pair, inner: Inner, budget: Decimal, key: str, least: Decimal) -> Keyed | None:
     """The split of least variance: a coarse grid, then nearer and nearer to its best."""
     found: dict[Decimal, Keyed | None] = {}
 
     def cost(share: Decimal) -> float:
         if share not in found:
-            allowed = 0 < share <= 1
+            allowed = 0 < share <= 1 and budget * share >= least
             found[share] = keyed(domain, inner(domain.value, budget * share), budget, key) if allowed else None
         channel = found[share]
         return inf if channel is None else mean_variance(channel)
@@ -67,10 +79,8 @@ def _best_split(domain: Pair, inner: Inner, budget: Decimal, key: str) -> Keyed 
 def keyed(domain: Pair, inner: Channel, budget: Decimal, key: str) -> Keyed | None:
     """The inner channel behind the most informative key that the budget still allows; None where it allows none."""
     neutral = neutral_law(inner)
-    e, most = odds(budget), inner.extremes()[0]
-    pairs = set(zip(most, neutral, strict=True))  # most outputs are alike
-    left = e / max(high / units(weight) for high, weight in pairs if weight)
-    if left <= 1 + Fraction(1, 1 << 20):
+    left = odds_left(odds(budget), inner, neutral)
+    if left <= NOTHING_LEFT:
         return None
     return Keyed(group_key(domain.group.size or 0, left, key), inner, neutral)
 
