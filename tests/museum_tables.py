@@ -146,3 +146,24 @@ def rounding(levels: int) -> Table:
 def unequal_supports(k: int) -> Table:
     """A band matrix: far outputs are impossible."""
     return table([[max(0, 2 - abs(x - y)) for y in range(k)] for x in range(k)])
+
+
+def half_spaces(epsilon: float | str, dimensions: int, *, ties: str) -> Table:
+    """The l_inf mechanism of Duchi et al. as texts have it that differ in where ties t.v = 0 go, for even d.
+
+    With probability e**epsilon / (e**epsilon + 1) the report is uniform on the side of v, else on the other one. Ties
+    belong to "both" sides, to the "near" one (the survey's text) or to the "far" one. Codes and reports are masks.
+    """
+    p = budget(epsilon) / (budget(epsilon) + 1)
+    near = [ones for ones in range(dimensions + 1) if 2 * ones < dimensions]  # ones: how many signs differ
+    far = [dimensions - ones for ones in near]
+    tied = [dimensions // 2] if dimensions % 2 == 0 else []
+    near += tied if ties in ("both", "near") else []
+    far += tied if ties in ("both", "far") else []
+    sizes = [sum(math.comb(dimensions, ones) for ones in side) for side in (near, far)]
+    weights = [
+        (p / sizes[0] if ones in near else 0) + ((1 - p) / sizes[1] if ones in far else 0)
+        for ones in range(dimensions + 1)
+    ]
+    masks = range(1 << dimensions)
+    return table([[weights[(code ^ report).bit_count()] for report in masks] for code in masks])

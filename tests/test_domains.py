@@ -21,10 +21,12 @@ from sottovoce.core.domain import (
     Above,
     Bins,
     Categories,
+    Clamp,
     Domain,
     Integers,
     Interval,
     Level,
+    Powers,
     Prefix,
     Record,
     Select,
@@ -46,11 +48,14 @@ DOMAINS: dict[str, Domain] = {
     "bins": Bins(Interval(0, 1), ["0.1", "0.5", 1]),
     "bins of integers": Bins(Integers(0, 9), ["2.5", 7]),
     "above": Above(Interval(0, 1), "0.3"),
+    "clamp": Clamp(Interval(-3, 4), "-0.5", "0.25"),
     "level": Level(Integers(0, 9), 3, 2),
     "prefix": Prefix(Categories([10, 20, 30, 40, 50]), 2),
     "select": Select(PEOPLE, ["type", "age"]),
     "select one": Select(PEOPLE, ["bmi"]),
     "square": Square(Interval(-2, 1)),
+    "square of whole numbers": Square(Integers(-2, 5), "0.5"),
+    "powers": Powers(Interval(-2, 1), "0.25"),
     "nested": Prefix(Level(Bins(Integers(0, 99), range(10, 100, 10)), 2, 3), 2),
 }
 
@@ -284,7 +289,8 @@ WRONG: list[tuple[type[Domain], tuple[Any, ...]]] = [
     (Select, (PEOPLE, ["shoe"])),
     (Select, (PEOPLE, ["age", "bmi"])),
     (Select, (Integers(0, 1), ["age"])),
-    (Square, (Integers(0, 1),)),
+    (Square, (Categories(["a", "b"]),)),
+    (Square, (Interval(0, 1), "x")),
 ]
 
 
@@ -568,9 +574,12 @@ def test_a_view_says_how_many_codes_it_has() -> None:
         "select": 8,
         "select one": None,
         "square": None,
+        "square of whole numbers": None,
+        "powers": None,
+        "clamp": None,
         "nested": 3,
     }
-    for name in ("interval", "record", "square", "select one"):
+    for name in ("interval", "record", "square", "clamp", "select one"):
         with pytest.raises(TypeError):
             DOMAINS[name].labels()
     for name, size in sizes.items():

@@ -17,11 +17,13 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.rational import FINE, UNIT
+from sottovoce.core.specs import canonical
 from sottovoce.protocols import simulate as room
 from sottovoce.protocols.ask import Ask, AskEach
-from sottovoce.protocols.history import current, load, save
+from sottovoce.protocols.history import checkpoint, current, load, resume, save
+from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.refine import Refine
-from sottovoce.protocols.simulate import play_round
+from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.testing.statistics import ALPHA, check_rate
 
 TYPES = sv.Categories(["lark", "owl", "neither"])
@@ -281,12 +283,40 @@ def test_stopping_and_going_on_changes_nothing(name: str) -> None:
 def test_a_simulation_goes_on_after_saved_rounds(seed: int) -> None:
     protocol = Refine(HOURS, 2.0, first=3000)
     answers = np.repeat([6, 2], [6000, 2000])
-    shuffled = np.random.default_rng(seed).permutation(answers)
-    history = (play_round(protocol.start(), shuffled[:3000], seed=seed),)
-    found = sv.simulate(protocol, shuffled[3000:], seed=seed, history=load(save(history)))
+    straight = sv.simulate(protocol, answers, seed=seed)
+    first = next(rounds(protocol, answers, seed=seed))
+    again, history = resume(checkpoint(protocol, first))
+    assert again == protocol and history == first
+    found = sv.simulate(again, answers, seed=seed, history=history)
     assert found["stretch"].n == 3000 and found["value"].n == 5000
-    assert np.array_equal(found["stretch"].values, protocol.start().arms[0].mechanism.estimate(history[0][0]).values)
+    for name, estimate in straight.items():
+        assert np.array_equal(found[name].cells, estimate.cells)
     assert current(protocol, history) == protocol.advance(history)
+    with pytest.raises(sv.ParameterError, match="needs the seed"):
+        sv.simulate(protocol, answers, history=history)
+
+
+def test_a_protocol_is_written_down_and_read_back() -> None:
+    prior = sv.Prior.beta(2, 5, 0, 10)
+    personal = sv.PersonalMean(sv.Interval(0, 10), [1, "0.5"], prior=prior)
+    for protocol in (*PROTOCOLS.values(), personal):
+        spec = protocol_spec(protocol)
+        assert protocol_from_spec(spec) == protocol == protocol_from_spec(canonical(spec))
+        for wrong in ({**spec, "protocol": "Tell"}, {**spec, "more": 1}, {**spec, "parameters": {}}, []):
+            with pytest.raises(sv.SpecError):
+                protocol_from_spec(wrong)
+    with pytest.raises(sv.SpecError, match="written down"):
+        protocol_spec(Listen(()))
+    data = checkpoint(personal, ())
+    assert resume(data) == (personal, ())
+    for wrong in (b"", data[:30], data[:-1], data[1:], data + b"\0", checkpoint(PROTOCOLS["each"], some_history())):
+        with pytest.raises(sv.SottovoceError):
+            resume(wrong)
+
+
+def some_history() -> tuple[Any, ...]:
+    """Rounds of a protocol that is not the one they are put to."""
+    return through(PROTOCOLS["ask"], list(range(16)) * 60, stop=False)[0]
 
 
 def some_histories() -> Iterator[tuple[Any, ...]]:

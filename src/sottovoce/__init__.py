@@ -13,8 +13,8 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Above", "Bins", "Categories", "Domain", "Integers", "Interval", "Level", "Pair", "Prefix", "Record",
-            "Select", "Square",
+            "Above", "Ball", "Bins", "Box", "Categories", "Clamp", "Digit", "Domain", "Integers", "Interval", "Level", "Pair",
+            "Prefix", "Powers", "Record", "Select", "Sparse", "Square",
         )
     },
     **{
@@ -39,6 +39,7 @@ _NAMES = {
     "Ask": "protocols.ask:Ask",
     "AskEach": "protocols.ask:AskEach",
     "PersonalMean": "protocols.personal:PersonalMean",
+    "Variance": "protocols.variance:Variance",
     "Refine": "protocols.refine:Refine",
     "PoorIntervalWarning": "estimate.estimate:PoorIntervalWarning",
     "SeededCoins": "core.coins:SeededCoins",
@@ -48,6 +49,7 @@ _NAMES = {
     "Plan": "study.plan:Plan",
     "plan_frequency": "study.plan:plan_frequency",
     "plan_mean": "study.plan_mean:plan_mean",
+    "plan_variance": "study.plan_variance:plan_variance",
     "plan_group_mean": "study.plan_group:plan_group_mean",
     "GroupPlan": "study.plan_group:GroupPlan",
     "GroupEstimate": "estimate.group:GroupEstimate",

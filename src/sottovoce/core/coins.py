@@ -153,14 +153,15 @@ class Coins(ABC):
         self.seek(end)
         return result
 
-    def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool]) -> T:
+    def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
         """Repeat a draw until it is accepted: the law of the draw given acceptance.
 
-        The first try reads the span; later ones read the overflow range.
+        The first try reads the span, as do further ones if it has room for several; later ones read the overflow range.
         """
         value = draw(self)
         while not accept(value):
-            value = draw(_Overflow(self))
+            tries -= 1
+            value = draw(self if tries > 0 else _Overflow(self))
         return value
 
 

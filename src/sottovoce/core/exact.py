@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sottovoce.core.channel.base import Channel, Words
 from sottovoce.core.coins import Coins
@@ -71,18 +71,26 @@ class TreeCoins(Coins):
     def flips(self, lanes: int, num: int) -> int:
         return sum(self.flip(num) << lane for lane in range(lanes))
 
-    def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool]) -> T:
-        outcomes = [(value, weight) for value, weight in walk(draw) if accept(value)]
-        total = sum((weight for _, weight in outcomes), Fraction(0))
-        if not total:
-            raise ValueError("A draw that is never accepted has no law.")
-        return outcomes[self.decide([weight / total for _, weight in outcomes])][0]
+    def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
+        values, weights = _accepted(draw, accept)
+        value: T = values[self.decide(weights)]
+        return value
 
 
 @lru_cache(maxsize=8)
 def _steps(cumulative: tuple[int, ...]) -> list[Fraction]:
     """The weights of a row, once for all of its branches."""
     return [Fraction(b - a, UNIT) for a, b in pairwise((0, *cumulative))]
+
+
+@lru_cache(maxsize=8)
+def _accepted(draw: Callable[[Coins], Any], accept: Callable[[Any], bool]) -> tuple[list[Any], list[Fraction]]:
+    """The outcomes that are accepted, once for all paths that lead to the same draw: it depends on its coins alone."""
+    outcomes = [(value, weight) for value, weight in walk(draw) if accept(value)]
+    total = sum((weight for _, weight in outcomes), Fraction(0))
+    if not total:
+        raise ValueError("A draw that is never accepted has no law.")
+    return [value for value, _ in outcomes], [weight / total for _, weight in outcomes]
 
 
 def walk(draw: Callable[[Coins], T], max_paths: int = MAX_PATHS) -> Iterator[tuple[T, Fraction]]:

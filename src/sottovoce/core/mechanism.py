@@ -8,16 +8,22 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 from typing import Any
 
 from sottovoce.core import codec, late
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.each import Each
 from sottovoce.core.channel.keyed import Keyed
+from sottovoce.core.channel.place import check_vectors
+from sottovoce.core.channel.rounding import Rounding
 from sottovoce.core.coins import Coins, SystemCoins
+from sottovoce.core.domain.ball import Ball
 from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import Record
+from sottovoce.core.domain.powers import Powers
+from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
@@ -25,8 +31,9 @@ from sottovoce.core.rational import float_up, loss, within
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
 MAX_CELLS = 1 << 24
+MAX_JOINT = 1 << 20  # cells of a statistic "joint": combinations of what several channels report
 MAX_NAME = 100
-STATISTICS = ("outputs", "supports", "seeds", "keyed")
+STATISTICS = ("outputs", "supports", "seeds", "keyed", "parts", "sums", "joint")
 GUARANTEES = ("pure", "approximate", "utility_optimised", "idealised")
 _KEYS = ("name", "version", "epsilon", "domain", "channel", "statistic", "codec", "guarantee")
 
@@ -37,7 +44,9 @@ class Mechanism:
 
     `claimed` is the budget that was asked for; `epsilon` is computed from the channel. `statistic` says what a
     tally counts: each output ("outputs"), for each code the reports that support it ("supports"), each pair of public
-    function and payload ("seeds"), or for each group and inner report the reports that support the group ("keyed").
+    function and payload ("seeds"), for each group and inner report the reports that support the group ("keyed"), for
+    each coordinate of a vector its reports ("parts"); or what a tally adds up, where reports are numbers ("sums").
+    "joint" counts each combination of the reports of channels side by side, the last one fastest.
     """
 
     name: str
@@ -65,10 +74,18 @@ class Mechanism:
             raise SpecError("The reports of a keyed channel are counted by group and inner report, and no others are.")
         if self.statistic == "seeds" and (self.channel.seeds is None or self.channel.payloads is None):
             raise SpecError("The public functions of this channel are not numbered, so they cannot be counted apart.")
+        if self.statistic == "parts" and self.channel.part_outputs is None:
+            raise SpecError("The reports of this channel are not counted by coordinate.")
+        if self.statistic == "sums" and self.channel.sums is None:
+            raise SpecError("The reports of this channel are not added up.")
+        if self.statistic == "joint" and not 0 < self.cells <= MAX_JOINT:
+            raise SpecError("Joint cells are for channels side by side with at most 2**20 combinations of outputs.")
         if self.statistic == "supports" and None in (self.channel.rates(), self.channel.rates(self.channel.inputs - 1)):
             raise SpecError("The reports of this channel do not support every code, so supports cannot be counted.")
         if self.cells > MAX_CELLS:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
+        if not self.channel.exact and self.guarantee != "idealised":
+            raise SpecError(f"A {self.channel.kind} channel computes with floats: its guarantee can only be idealised.")
         if self.guarantee == "pure" and not within(self.ratio, self.claimed):
             raise PrivacyError(
                 f"This {self.name} channel has epsilon {self.epsilon:.6g}, more than the {self.claimed} it claims."
@@ -93,9 +110,13 @@ class Mechanism:
 
     @property
     def question(self) -> str:
-        """What is asked: the "mean" of numbers, means by "group", or the "frequency" of each code."""
+        """What is asked: the "mean" of numbers or of a "vector", a "variance", means by "group", or "frequency"."""
         if isinstance(self.channel, Keyed):
             return "group"
+        if self.statistic == "joint":
+            return "variance"
+        if self.channel.dimensions is not None:
+            return "vector"
         return "mean" if self.channel.rounding is not None else "frequency"
 
     # --- one answer --------------------------------------------------------------------------------
@@ -202,6 +223,13 @@ class Mechanism:
             return self.channel.outputs
         if self.statistic == "seeds" and self.channel.seeds is not None and self.channel.payloads is not None:
             return self.channel.seeds * self.channel.payloads
+        if self.statistic == "parts":
+            return (self.channel.dimensions or 0) * (self.channel.part_outputs or 0)
+        if self.statistic == "sums":
+            return len(self.channel.sums or ())
+        if self.statistic == "joint":
+            parts = self.channel.channels if isinstance(self.channel, Each) else ()
+            return prod(part.outputs or 0 for part in parts) if parts else 0
         return self.domain.size or self.channel.inputs
 
     # --- batches: bound late, need the extra `analysis` ---------------------------------------------
@@ -259,9 +287,21 @@ def check_fits(domain: Domain, channel: Channel) -> None:
         check_fits(domain.group, channel.key)
         check_fits(domain.value, channel.inner)
         return
+    if isinstance(channel, Each) and isinstance(domain, Powers) and len(channel.channels) == len(domain.parts):
+        for own, part in zip(domain.parts, channel.channels, strict=True):
+            check_fits(own, part)
+        return
+    if isinstance(domain, Sparse):
+        check_vectors(domain, channel)
+        return
+    if isinstance(domain, Ball) and channel.sums is not None and channel.dimensions == domain.dimensions:
+        return
+    if channel.part_outputs is not None:
+        _check_coordinates(domain, channel)
+        return
     rounding = channel.rounding
     if rounding is not None:
-        if domain.numbers is None or domain.numbers[:2] != (Fraction(rounding.low), Fraction(rounding.high)):
+        if not _same_range(domain, rounding):
             raise MismatchError(
                 f"A channel that rounds numbers from {decimal_text(rounding.low)} to {decimal_text(rounding.high)} does"
                 f" not fit this domain of kind {domain.kind}."
@@ -273,6 +313,27 @@ def check_fits(domain: Domain, channel: Channel) -> None:
             f"A domain of {codes} codes does not fit a {channel.kind} channel, which takes"
             f" {taken}{count_text(channel.inputs)} codes."
         )
+
+
+def _check_coordinates(domain: Domain, channel: Channel) -> None:
+    """A vector has a number for each grid, of the same range."""
+    parts = domain.coordinates
+    if parts is None or len(parts) != channel.dimensions:
+        raise MismatchError(
+            f"A {channel.kind} channel for vectors of {channel.dimensions} numbers does not fit this domain of kind"
+            f" {domain.kind}."
+        )
+    for place, (part, grid) in enumerate(zip(parts, channel.roundings, strict=True)):
+        if not _same_range(part, grid):
+            raise MismatchError(
+                f"The grid of coordinate {place}, from {decimal_text(grid.low)} to {decimal_text(grid.high)}, does not"
+                f" fit its domain of kind {part.kind}."
+            )
+
+
+def _same_range(domain: Domain, grid: Rounding) -> bool:
+    """Whether a grid covers exactly the codes of a domain of numbers."""
+    return domain.numbers is not None and domain.numbers[:2] == (Fraction(grid.low), Fraction(grid.high))
 
 
 def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = "") -> list[str]:

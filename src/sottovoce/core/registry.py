@@ -46,7 +46,14 @@ GROUPS = {
     "group-piecewise": "mechanisms.group.piecewise:build",
     "group-designed": "design.group:build",
 }
-BUILDERS = {**FREQUENCIES, **MEANS, **GROUPS}
+VECTORS = {
+    "sampled": "design.sampled:build",
+    "split-n": "design.sampled:split_n",
+    "split-epsilon": "design.sampled:split_epsilon",
+    "one-sparse": "mechanisms.vector.one_sparse:build",
+    "sparse": "mechanisms.vector.sparse:build",
+}
+BUILDERS = {**FREQUENCIES, **MEANS, **GROUPS, **VECTORS}
 ALIASES = {
     "k-rr": "grr",
     "direct-encoding": "grr",
@@ -65,10 +72,10 @@ ALIASES = {
 
 
 def names(question: str | None = None) -> list[str]:
-    """Every registered mechanism, or those for one question: "frequency", "mean" or "group"."""
-    questions = {None: BUILDERS, "frequency": FREQUENCIES, "mean": MEANS, "group": GROUPS}
+    """Every registered mechanism, or those for one question: "frequency", "mean", "group" or "vector"."""
+    questions = {None: BUILDERS, "frequency": FREQUENCIES, "mean": MEANS, "group": GROUPS, "vector": VECTORS}
     if question not in questions:
-        raise reject("question", "names", "'frequency', 'mean' or 'group'", question)
+        raise reject("question", "names", "'frequency', 'mean', 'group' or 'vector'", question)
     return list(questions[question])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import late
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
 from sottovoce.estimate.evidence import Bounds, Evidence
@@ -118,6 +118,10 @@ class Estimate:
         check_target(target)
         if len(self.values) == 1:
             return self.evidence.variances(target).reshape(1, 1)
+        if self.mechanism.question == "vector":
+            raise NoCovarianceError(
+                "A tally of vectors counts each coordinate by itself, so their covariance is unknown."
+            )
         second_moments = late.load("estimate.frequency:second_moments")
         moments: Floats = second_moments(self.mechanism, self.n, self.cells)
         shares = self.evidence.values()
@@ -177,6 +181,12 @@ class Estimate:
                 f"{start} The estimate of their mean is {kind}: {self.values[0]:.6g} on a scale from {bottom:g} to"
                 f" {ceiling:g}, with a standard error of {self.std_errors[0]:.2g} ({level:.0%} {self.evidence.default}"
                 f" interval from {low[0]:.6g} to {high[0]:.6g} for the population)."
+            )
+        if self.mechanism.question == "vector":
+            return (
+                f"{start} The estimates of the means of {len(self.values)} coordinates are {kind}; the standard error"
+                f" of one is about {np.median(self.std_errors):.2g}. Intervals hold for one coordinate at a time, with"
+                " simultaneous=True for all at once."
             )
         return (
             f"{start} The estimates are {kind}; the standard error of a share is about"

@@ -138,6 +138,8 @@ def check_numbers(mechanism: Mechanism, owner: str) -> None:
         raise ParameterError(
             f"{owner} is about one mean; {mechanism.name} asks for several: variance((shares, priors), n)."
         )
+    if mechanism.question == "vector":
+        raise ParameterError(f"{owner} is about one mean; {mechanism.name} asks for several: variance(vector, n).")
     if mechanism.question != "mean":
         raise ParameterError(
             f"{owner} is about reports read as numbers; {mechanism.name} asks for frequencies, whose variances depend"

@@ -16,6 +16,7 @@ from sottovoce.core.params import check_decimal, check_integer, reject
 
 Floats = NDArray[np.float64]
 CELLS = 1 << 14  # of a continuous law: moments are off by less than one part in 10**7 of the range
+ROUNDING = 1e-12
 TINY = 1e-12  # the mean of a cell of less mass is not told by floats
 
 
@@ -35,8 +36,10 @@ class Prior:
             raise ParameterError(f"A prior has one weight per value. Got {len(at)} values and {len(mass)} weights.")
         if mass.min() < 0 or not 0 < mass.sum() < np.inf:
             raise reject("weights", "prior", "non-negative numbers with a positive sum", weights)
+        total = mass.sum()
         object.__setattr__(self, "values", tuple(at.tolist()))
-        object.__setattr__(self, "weights", tuple((mass / mass.sum()).tolist()))
+        # Weights that sum to one but for rounding stay as they are: a prior that is written down is read as the same.
+        object.__setattr__(self, "weights", tuple((mass if abs(total - 1) < ROUNDING else mass / total).tolist()))
 
     def __repr__(self) -> str:
         return f"Prior({len(self.values)} values, mean {self.mean:.4g}, standard deviation {self.variance**0.5:.4g})"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Each, Keyed, Mix, Subset, Table
+from sottovoce.core.channel import Channel, Each, Keyed, Mix, Some, Subset, Table
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
@@ -180,6 +180,8 @@ def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
     wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
     if isinstance(node, Subset):
         wrong |= popcounts(payload) != node.w
+    if isinstance(node, Some):
+        node = Each((node.inner,) * node.count)
     if isinstance(node, (Each, Keyed)):
         for part, reports in unpacked(node if isinstance(node, Each) else side_by_side(node), payload):
             wrong |= _wrong(last_node(part), reports)

@@ -10,8 +10,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Categories, Domain, Integers
+from sottovoce.core.domain import Above, Categories, Digit, Domain, Integers
 from sottovoce.core.errors import DomainError
+from sottovoce.fast.digits import digits, reads_digits
 from sottovoce.fast.threads import run
 
 Codes = NDArray[np.uint32]
@@ -28,6 +29,10 @@ def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
             return _whole_numbers(domain, array, threads)
         if array.dtype.kind in "fc":  # floats are no integers, whatever their value
             refuse(domain, array, np.ones(len(array), bool))
+    if isinstance(array, np.ndarray) and isinstance(domain, (Above, Digit)) and reads_digits(domain, array):
+        codes, outside = digits(domain, array)
+        refuse(domain, array, outside)
+        return codes
     listed = in_python(array)
     if isinstance(domain, Categories) and all(type(value) is str for value in listed):
         return _texts(domain, listed)

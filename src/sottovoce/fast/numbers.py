@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import inf, nextafter
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,19 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each, Keyed, Rounding
+from sottovoce.core.channel.place import slots_of
 from sottovoce.core.channel.rounding import PLACES
-from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record
+from sottovoce.core.domain import Ball, Clamp, Domain, Integers, Interval, Pair, Powers, Record, Sparse, Square
 from sottovoce.core.errors import DomainError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.fast.balls import ball_codes
+from sottovoce.fast.clamped import clamped_positions, first_float
 from sottovoce.fast.encode import column, encode, in_python, refuse
 from sottovoce.fast.kernels.mix import positions
+from sottovoce.fast.slots import slot_code, slot_codes
+from sottovoce.fast.squares import square_positions
 from sottovoce.fast.threads import run
+from sottovoce.fast.vectors import vector_positions
 
 Positions = NDArray[np.uint64]
 
@@ -38,8 +43,17 @@ _SPLIT = float((1 << 27) + 1)
 def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None) -> NDArray[Any]:
     """The codes of many values as kernels read them: indices, positions, or a column of these for each field."""
     domain, channel = mechanism.domain, mechanism.channel
+    slots = slots_of(channel)
+    if slots is not None and isinstance(domain, Sparse):
+        return slot_codes(domain, slots.grid, values, partial(encode_numbers, threads=threads))
+    if isinstance(channel, Each) and isinstance(domain, Powers):
+        return _powers(domain, channel, values, threads)
     if isinstance(channel, Each):
         return _records(domain, channel, values)
+    if isinstance(domain, Ball):
+        return ball_codes(domain, values)
+    if channel.part_outputs is not None:
+        return vector_positions(domain, channel, values, partial(encode_numbers, threads=threads))
     if isinstance(channel, Keyed) and isinstance(domain, Pair):
         return _pairs(domain, channel, values, threads)
     if channel.rounding is None:
@@ -52,16 +66,23 @@ def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: 
     if isinstance(domain, Integers):
         return _shared(lambda codes: positions(rounding, codes), encode(domain, values, threads=threads), threads)
     array = column(domain, values)
-    if isinstance(domain, Interval):
-        if not isinstance(array, np.ndarray):
-            array = list(array)
-            if all(type(value) is float for value in array):
-                array = np.array(array, np.float64)
-        if isinstance(array, np.ndarray):
-            if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # a longer float is no Python number
-                return _floats(domain, rounding, array, threads)
-            if array.dtype.kind in "iu":
-                return _whole_numbers(domain, rounding, array, threads)
+    if isinstance(domain, (Clamp, Interval, Square)) and not isinstance(array, np.ndarray):
+        array = list(array)
+        if all(type(value) is float for value in array):
+            array = np.array(array, np.float64)
+    if isinstance(domain, Clamp) and isinstance(array, np.ndarray):
+        clamped = clamped_positions(domain, rounding, array, partial(encode_numbers, threads=threads))
+        if clamped is not None:
+            return clamped
+    if isinstance(domain, Square):
+        squares = square_positions(domain, rounding, array, threads)
+        if squares is not None:
+            return squares
+    if isinstance(domain, Interval) and isinstance(array, np.ndarray):
+        if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # a longer float is no Python number
+            return _floats(domain, rounding, array, threads)
+        if array.dtype.kind in "iu":
+            return _whole_numbers(domain, rounding, array, threads)
     listed = in_python(array)
     codes = _one_by_one(domain, listed)
     return np.fromiter((rounding.position(code) for code in codes), np.uint64, len(listed))
@@ -96,6 +117,15 @@ def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> ND
     return np.column_stack([groups.astype(np.uint64), numbers.astype(np.uint64)])
 
 
+def _powers(domain: Powers, channel: Each, values: Any, threads: int | None) -> NDArray[np.uint64]:
+    """A row for each number: its own position and that of its square."""
+    listed = values if hasattr(values, "__len__") else list(values)  # read twice
+    grids = [part.rounding for part in channel.channels]
+    parts = zip(domain.parts, grids, strict=True)
+    columns = [encode_numbers(own, grid, listed, threads=threads) for own, grid in parts if grid is not None]
+    return np.column_stack(columns)
+
+
 def _one_by_one(domain: Domain, values: list[Any]) -> list[Any]:
     codes: list[Any] = []
     outside = np.zeros(len(values), bool)
@@ -125,8 +155,15 @@ def scalar_positions(channel: Each, code: tuple[Any, ...]) -> list[int]:
 
 def scalar_code(channel: Channel, code: Any) -> Any:
     """The code of a batch as the scalar sampler takes it."""
+    slots = slots_of(channel)
+    if slots is not None:
+        return slot_code(slots.grid, code)
     if isinstance(channel, Each):
         return tuple(scalar_code(part, own) for part, own in zip(channel.channels, code, strict=True))
+    if channel.sums is not None and code.dtype == np.float64:
+        return tuple(code.tolist())
+    if channel.part_outputs is not None:
+        return tuple(grid.number(int(own)) for grid, own in zip(channel.roundings, code, strict=True))
     if isinstance(channel, Keyed):
         return int(code[0]), scalar_code(channel.inner, code[1])
     if channel.rounding is not None:
@@ -151,7 +188,7 @@ class _Filter:
 def _filter(rounding: Rounding) -> _Filter:
     low, high = Fraction(rounding.low), Fraction(rounding.high)
     scale = (1 << PLACES) / rounding.step
-    ends = (_first_float(low), -_first_float(-high))
+    ends = (first_float(low), -first_float(-high))
     # All operations together err by far less than 2**-95 of the largest terms, and by the last place of a number below
     # one. Where that is too much, or positions exceed the floats that become integers, nothing is certain.
     size = (abs(low) + abs(high)) * scale
@@ -163,15 +200,6 @@ def _two(number: Fraction) -> tuple[float, float]:
     """The nearest float, and the one nearest to what it leaves."""
     near = float(number)
     return near, float(number - Fraction(near))
-
-
-def _first_float(low: Fraction) -> float:
-    """The least float whose shortest decimal is not below a number.
-
-    Decimals rise with their floats, and that of a float before the nearest one lies on the float's side of `low`.
-    """
-    nearest = float(low)
-    return nearest if Fraction(repr(nearest)) >= low else nextafter(nearest, inf)
 
 
 @njit(nogil=True, inline="always")

@@ -43,6 +43,7 @@ DRAWS = 250  # seeded messages of one code
 FEW_DRAWS = 60  # of them at least, however long they are: fewer could not tell a support that is always there
 DRAWN_WORDS = 1 << 19  # that these may take
 REPEATED = 32  # of them are drawn again
+MAX_BETWEEN = 4  # coordinates of a vector that are tried between two grid points
 ODD_PLACE = 0x5A827999  # between two grid points, of 2**32: about a third of the way, and no round number
 ALPHA = 1e-6  # false alarms of the comparison of frequencies; the seed is fixed, so an audit always says the same
 SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # nothing up the sleeve: golden ratio, a prime of xxHash
@@ -238,17 +239,34 @@ def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | 
 
 def _between_problems(device: Mechanism, ids: list[Words], limit: int) -> Iterator[str]:
     """Numbers off the grid are not enumerated one by one: a mixture of two laws is no worse than both of them."""
-    rounding = device.channel.rounding
-    if rounding is None:
-        return
     up = Fraction(ODD_PLACE, 1 << PLACES)
-    for point in dict.fromkeys((0, rounding.steps - 1)):
-        places = (point << PLACES, (point + 1) << PLACES, (point << PLACES) + ODD_PLACE)
-        near, far, law = (_message_law(device, rounding.number(place), ids, limit)[0] for place in places)
-        yield from _law_problems(device.channel, rounding.number(places[-1]), law, ids)
+    for codes in _between_codes(device.channel):
+        near, far, law = (_message_law(device, code, ids, limit)[0] for code in codes)
+        yield from _law_problems(device.channel, codes[-1], law, ids)
         mixed = {m: (1 - up) * near.get(m, Fraction(0)) + up * far.get(m, Fraction(0)) for m in {*near, *far}}
         if mixed != law:
             yield BETWEEN
+
+
+def _between_codes(channel: Channel) -> Iterator[list[Any]]:
+    """Two grid points beside each other and a number between them; of a vector, in one coordinate after another.
+
+    The coordinate before it is between two points as well, the others are at an end of their grids.
+    """
+    if channel.dimensions is None:
+        grids = [channel.rounding] if channel.rounding is not None else []
+    else:
+        grids = list(channel.roundings) if channel.part_outputs is not None else []
+    for at, grid in enumerate(grids[:MAX_BETWEEN]):
+        others = [other.number(place % 2 * other.steps << PLACES) for place, other in enumerate(grids)]
+        others[at - 1] = grids[at - 1].number(ODD_PLACE)
+        for point in dict.fromkeys((0, grid.steps - 1)):
+            places = (point << PLACES, (point + 1) << PLACES, (point << PLACES) + ODD_PLACE)
+            numbers = [grid.number(place) for place in places]
+            if channel.dimensions is None:
+                yield numbers
+            else:
+                yield [(*others[:at], number, *others[at + 1 :]) for number in numbers]
 
 
 def _message_law(device: Mechanism, code: Any, ids: list[Words], max_runs: int) -> tuple[MessageLaw, int]:

@@ -6,9 +6,12 @@ import struct
 
 from sottovoce.core.errors import ReportError
 from sottovoce.core.round import Estimates, History, Protocol, Round, check_tallies
+from sottovoce.core.specs import canonical
+from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.tally.tally import Tally
 
 _MAGIC = b"sottovoce history 1\n"
+_WHOLE = b"sottovoce checkpoint 1\n"
 
 
 def save(history: History) -> bytes:
@@ -50,6 +53,23 @@ def load(data: bytes) -> tuple[tuple[Tally, ...], ...]:
     if place != len(data):
         raise ReportError("This saved protocol has bytes after its end.")
     return tuple(rounds)
+
+
+def checkpoint(protocol: Protocol, history: History) -> bytes:
+    """A protocol and its finished rounds as bytes: all that is needed to go on elsewhere."""
+    spec = canonical(protocol_spec(protocol))
+    return b"".join((_WHOLE, struct.pack("<I", len(spec)), spec, save(history)))
+
+
+def resume(data: bytes) -> tuple[Protocol, tuple[tuple[Tally, ...], ...]]:
+    """The protocol and the finished rounds of a checkpoint; the rounds are checked against the protocol."""
+    start = len(_WHOLE) + 4
+    if not isinstance(data, bytes) or not data.startswith(_WHOLE) or len(data) < start:
+        raise ReportError("These bytes are not a checkpoint of this version.")
+    (length,) = struct.unpack_from("<I", data, len(_WHOLE))
+    protocol, history = protocol_from_spec(data[start : start + length]), load(data[start + length :])
+    current(protocol, history)
+    return protocol, history
 
 
 def current(protocol: Protocol, history: History) -> Round | Estimates:

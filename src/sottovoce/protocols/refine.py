@@ -9,7 +9,7 @@ import numpy as np
 
 from sottovoce.core.domain import Bins, Integers
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer
+from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 
@@ -29,6 +29,8 @@ class Refine(Protocol):
     method: str = "grr"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon("refine", self.epsilon))
+        check_integer("first", "refine", self.first, 1, 1 << 53)
         check_integer("size of the domain", "refine", self.domain.size, 4, 1 << 20)
         check_integer("stretches", "refine", self.stretches, 2, self.domain.size // 2)
 

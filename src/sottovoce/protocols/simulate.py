@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,32 @@ def simulate(
 ) -> Estimates:
     """Run a protocol: each participant is put into one round and one arm by coins, and answers once.
 
-    With a `history` the protocol goes on after those rounds; `answers` are then the participants who are left. In a
-    round whose arms are chosen, `choices` holds the place of each participant's arm.
+    With a `history` the protocol goes on after those rounds. `answers` and `seed` are the same as before, so that those
+    who have answered are known and are not asked again: stopping changes nothing. In a round whose arms are chosen,
+    `choices` holds the place of each participant's arm.
     """
-    done = list(history)
+    *_, (_, found) = _played(protocol, answers, seed, history, choices)
+    return cast(Estimates, found)
+
+
+def rounds(
+    protocol: Protocol, answers: Any, *, seed: int | None = None, history: History = (), choices: Any = None
+) -> Iterator[tuple[Any, ...]]:
+    """Round after round: the history after each of them, which may be saved and gone on with."""
+    for done, _ in islice(_played(protocol, answers, seed, history, choices), 1, None):
+        yield done
+
+
+def _played(
+    protocol: Protocol, answers: Any, seed: int | None, history: History, choices: Any
+) -> Iterator[tuple[tuple[Any, ...], Round | Estimates]]:
+    """The history so far and after each further round, with what follows it."""
+    done = tuple(history)
     stage = current(protocol, done)
-    waiting = _order(answers, seed)
+    yield done, stage
+    if done and seed is None:
+        raise ParameterError("A simulation that goes on needs the seed it began with: it says who has answered.")
+    waiting = _order(answers, seed)[sum(tally.n for tallies in done for tally in tallies) :]
     while isinstance(stage, Round):
         asked = len(waiting) if stage.quota is None else stage.quota
         if asked > len(waiting) or not asked:
@@ -36,9 +57,9 @@ def simulate(
                 f" {len(answers)}."
             )
         now, waiting = waiting[:asked], waiting[asked:]
-        done.append(_ask(stage, answers, now, _derived(seed, f"round {len(done) + 1}"), choices))
+        done = (*done, _ask(stage, answers, now, _derived(seed, f"round {len(done) + 1}"), choices))
         stage = current(protocol, done)
-    return stage
+        yield done, stage
 
 
 def play_round(stage: Round, answers: Any, *, seed: int | None = None, choices: Any = None) -> tuple[Any, ...]:

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Public
+from sottovoce.core.channel import Each, Public
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs, possible_outputs
+from sottovoce.fast.joint import count_joint
 from sottovoce.fast.kernels import counter, last_node
 from sottovoce.fast.kernels.masks import count_indices
 from sottovoce.fast.kernels.public import count_seeds
 from sottovoce.fast.threads import run, thread_count
 from sottovoce.tally.tally import Tally
+
+COUNTED_BY_NODE = ("supports", "keyed", "parts", "sums")  # statistics that a kernel of the node itself counts
 
 
 def tally(mechanism: Mechanism, reports: Any, *, threads: int | None = None) -> Tally:
@@ -45,7 +48,7 @@ def _safe(batch: Reports) -> Reports:
 def count_cells(batch: Reports, *, threads: int | None = None) -> NDArray[np.int64]:
     """The cells of a batch, counted on all cores."""
     mechanism = batch.mechanism
-    count = counter(mechanism.channel) if mechanism.statistic in ("supports", "keyed") else None
+    count = counter(mechanism.channel) if mechanism.statistic in COUNTED_BY_NODE else None
 
     def work(start: int, stop: int) -> NDArray[np.int64]:
         cells = np.zeros(mechanism.cells, np.int64)
@@ -53,6 +56,8 @@ def count_cells(batch: Reports, *, threads: int | None = None) -> NDArray[np.int
         public = None if batch.public is None else batch.public[start:stop]
         if count is not None:
             count(reports, public, cells)
+        elif isinstance(mechanism.channel, Each):
+            count_joint(mechanism.channel, reports, cells)
         elif isinstance(mechanism.channel, Public):
             count_seeds(mechanism.channel, reports, public, cells)
         else:

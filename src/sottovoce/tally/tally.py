@@ -40,13 +40,16 @@ class Tally:
             raise MismatchError(f"A tally of this mechanism has {self.mechanism.cells} cells. Got {given.shape}.")
         if given.dtype.kind not in "iu":  # a cell of 1.7 would be cut to 1
             raise MismatchError(f"The cells of a tally are 64-bit integers. Got {given.dtype}.")
-        if not (given.min() >= 0 and given.max() <= n):
-            raise MismatchError(f"Each cell of a tally of {n} reports holds from 0 to {n}.")
+        sums = self.mechanism.channel.sums if self.mechanism.statistic == "sums" else None
+        most = n if sums is None else _most(n, sums)
+        if not (given.min() >= 0 and (given <= most).all()):
+            raise MismatchError(f"Each cell of a tally of {n} reports holds from 0 to {np.max(most)}.")
         cells = given.astype(np.int64)
         cells.setflags(write=False)
         several = self.mechanism.statistic == "keyed" and self.mechanism.channel.outputs is None  # groups at once
-        if self.mechanism.statistic != "supports" and not several and _exact_sum(cells) != n:
-            raise MismatchError(f"The cells of this tally sum to {_exact_sum(cells)}, not to its {n} reports.")
+        counted = n * self.mechanism.channel.chosen if self.mechanism.statistic == "parts" else n
+        if self.mechanism.statistic not in ("supports", "sums") and not several and _exact_sum(cells) != counted:
+            raise MismatchError(f"The cells of this tally sum to {_exact_sum(cells)}, not to its {counted} reports.")
         if several:
             _check_groups(self.mechanism.channel, n, cells)
         object.__setattr__(self, "n", n)
@@ -140,6 +143,13 @@ class Tally:
         if len(cells) != 8 * found.cells:
             raise ReportError(f"This tally holds {len(cells)} bytes of cells; its mechanism needs {8 * found.cells}.")
         return cls(found, n, np.frombuffer(cells, "<i8"))
+
+
+def _most(n: int, sums: tuple[int, ...]) -> NDArray[np.int64]:
+    """The largest that n reports can add up to; a tally of so many that 64 bits do not hold it is refused."""
+    if n * max(sums) >= 1 << 63:
+        raise MismatchError(f"A tally of this mechanism adds up at most {((1 << 63) - 1) // max(sums)} reports.")
+    return n * np.array(sums, np.int64)
 
 
 def _check_groups(channel: Channel, n: int, cells: NDArray[np.int64]) -> None:

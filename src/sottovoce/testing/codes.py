@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Keyed
+from sottovoce.core.channel import Channel, Keyed, Rounding, Slots
+from sottovoce.core.channel.place import slots_of
 from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.domain.sparse import Code
+from sottovoce.fast.slots import slot_rows
 
 _GOLDEN = 0x9E3779B97F4A7C15  # strides by this fraction of a range come near to every number
 _FINE = 16  # steps of a grid whose points are all tried
@@ -26,6 +30,12 @@ def codes_of(channel: Channel) -> list[Any]:
     """Every code; where numbers are rounded, grid points and a number after each, of a fine grid some of them."""
     if isinstance(channel, Keyed):
         return list(product(channel.key.codes(), codes_of(channel.inner)))
+    slots = slots_of(channel)
+    if slots is not None:
+        return [*channel.codes(), *partly_filled(slots)]
+    if channel.part_outputs is not None:
+        between = tuple(grid.number((place << PLACES) + _BETWEEN) for place, grid in _middles(channel))
+        return [*channel.codes(), between, (*channel.roundings[0].codes()[:1], *between[1:])]  # type: ignore[index]
     rounding = channel.rounding
     if rounding is None:
         return list(channel.codes())
@@ -35,11 +45,32 @@ def codes_of(channel: Channel) -> list[Any]:
     return [rounding.number(place) for place in (*places, steps << PLACES)]
 
 
+def partly_filled(slots: Slots) -> Iterator[Code]:
+    """Vectors whose numbers lie between the ends, of one entry, of two and so on."""
+    for held in range(1, slots.most + 1):
+        first = slots.dimensions - held
+        yield tuple((first + slot, slots.grid.number(_BETWEEN >> slot)) for slot in range(held))
+
+
+def _middles(channel: Channel) -> list[tuple[int, Rounding]]:
+    """A point of each grid that has a next one."""
+    return [(place % grid.steps, grid) for place, grid in enumerate(channel.roundings)]
+
+
 def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
     """Codes as a batch holds them: indices in turn, or positions all over the range, its two ends among them."""
     if isinstance(channel, Keyed):
         parts = (batch_of_codes(part, seed, count).astype(np.uint64) for part in (channel.key, channel.inner))
         return np.column_stack(list(parts))
+    slots = slots_of(channel)
+    if slots is not None:
+        some = [*islice(channel.codes(), 3), *partly_filled(slots)]
+        return slot_rows(slots, [some[(seed + place) % len(some)] for place in range(count)])
+    if channel.part_outputs is not None:
+        top = channel.roundings[0].steps << PLACES
+        cells = count * (channel.dimensions or 0)
+        spread = [0, top, *(_GOLDEN * (seed + place) % (top + 1) for place in range(cells - 2))]
+        return np.array(spread[:cells], np.uint64).reshape(count, -1)
     rounding = channel.rounding
     if rounding is None:
         return np.arange(seed, seed + count, dtype=np.uint32) % channel.inputs

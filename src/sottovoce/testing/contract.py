@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Contrast, Keyed, Rates
 from sottovoce.core.channel.base import Words
+from sottovoce.core.channel.place import slots_of
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.domain import Domain, Integers, Interval, Pair
 from sottovoce.core.errors import ReportError
@@ -36,10 +37,12 @@ from sottovoce.testing.codes import batch_of_codes, codes_of, require
 from sottovoce.testing.groups import check_drawn_groups, check_small_groups, group_cells
 from sottovoce.testing.means import check_drawn_mean, check_small_mean, check_whole_mean
 from sottovoce.testing.statistics import check_rate
+from sottovoce.testing.vectors import box_of, check_drawn_vector, check_small_vector
 
 WASTE = 1e-6
 MAX_ENUMERATED = 8  # codes of a mechanism that has small instances as well
 MAX_ALONE = 1 << 10  # of one that has none
+SMALL = {"mean": check_small_mean, "group": check_small_groups, "vector": check_small_vector}
 
 
 def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_000) -> None:
@@ -49,7 +52,7 @@ def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_00
     require(bool(instances), "There is no small instance whose law could be enumerated.")
     for small in instances:
         check_law(small)
-        {"mean": check_small_mean, "group": check_small_groups}.get(mechanism.question, check_estimator)(small)
+        SMALL.get(mechanism.question, check_estimator)(small)
     check_spec(mechanism)
     check_messages(mechanism, seed)
     check_fast_is_scalar(mechanism, seed)
@@ -59,6 +62,8 @@ def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_00
         check_drawn_mean(mechanism, seed, reports)
     elif mechanism.question == "group":
         check_drawn_groups(mechanism, seed, reports)
+    elif mechanism.question == "vector":
+        check_drawn_vector(mechanism, seed, reports)
     else:
         check_intervals(mechanism)
         check_drawn_rates(mechanism, seed, reports)
@@ -75,9 +80,16 @@ def small_instances(mechanism: Mechanism) -> Iterator[Mechanism]:
         counted = {"outputs": channel.outputs, "seeds": channel.seeds}.get(mechanism.statistic)
         statistic = mechanism.statistic if counted is not None else "supports"
         rounding = channel.rounding
-        domain: Domain = Integers(0, channel.inputs - 1) if rounding is None else Interval(rounding.low, rounding.high)
+        domain: Domain = Integers(0, 1) if rounding is None else Interval(rounding.low, rounding.high)
+        if rounding is None and channel.takes_every_code:
+            domain = Integers(0, channel.inputs - 1)
         if isinstance(channel, Keyed):
             domain, statistic = _pairs_of(channel), "keyed"
+        slots = slots_of(channel)
+        if slots is not None:
+            domain, statistic = slots.vectors, mechanism.statistic
+        if mechanism.statistic == "parts":
+            domain, statistic = box_of(channel), "parts"
         yield Mechanism(mechanism.name, domain, channel, Decimal(MAX_EPSILON), statistic)
 
 
@@ -94,8 +106,9 @@ def check_privacy(mechanism: Mechanism) -> None:
     certificate = audit(mechanism)
     require(certificate.ok, str(certificate))
     require(within(mechanism.ratio, mechanism.claimed), "The ratio exceeds e**epsilon.")
+    parts = mechanism.channel.chosen or 1  # each of which may waste a little
     require(
-        mechanism.epsilon >= float(mechanism.claimed) - WASTE,
+        mechanism.epsilon >= float(mechanism.claimed) - WASTE * parts,
         f"{mechanism.name} wastes budget: epsilon {mechanism.epsilon!r} of {mechanism.claimed}.",
     )
 
@@ -123,6 +136,13 @@ def scalar_cells(mechanism: Mechanism, words: Words, report: int) -> NDArray[np.
     if mechanism.statistic == "seeds":
         cell = mechanism.channel.seed(words) * (mechanism.channel.payloads or 0) + report
         return np.eye(1, mechanism.cells, cell, dtype=np.int64)[0]
+    if mechanism.statistic == "parts":
+        cells = np.zeros(mechanism.cells, np.int64)
+        for coordinate, part in mechanism.channel.parts_of(report, words):
+            cells[coordinate * (mechanism.channel.part_outputs or 0) + part] += 1
+        return cells
+    if mechanism.statistic == "sums":
+        return np.array(mechanism.channel.summands(report, words), np.int64)
     codes = mechanism.channel.codes()
     return np.array([mechanism.channel.supports(report, code, words) for code in codes], np.int64)
 

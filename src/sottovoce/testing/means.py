@@ -37,7 +37,7 @@ def check_small_mean(mechanism: Mechanism) -> None:
             first += probability * reads[report]
             second += probability * reads[report] ** 2
         require(channel.moments(code) == (first, second), f"The moments are not those of the law at {code}.")
-        require(_is_clamped(channel) or abs(first - code) <= twice, f"The mean is biased at {code}.")
+        require(is_clamped(channel) or abs(first - code) <= twice, f"The mean is biased at {code}.")
         predicted = mechanism.variance(code, 1, target="sample")
         error = abs(Fraction(predicted) - (second - first**2))
         require(error <= second / 10**9, f"The predicted variance is not that of the law at {code}.")
@@ -53,7 +53,7 @@ def check_whole_mean(mechanism: Mechanism) -> None:
     _check_readings(mechanism, [output for output in (0, outputs // 2, outputs - 1) if channel.contains(output)])
     top = rounding.steps << PLACES
     codes = [rounding.number(place) for place in (0, top // 2, top // 3, top - 1, top)]
-    allowed = CLAMPED * (high - low) if _is_clamped(channel) else Fraction(0)
+    allowed = CLAMPED * (high - low) if is_clamped(channel) else Fraction(0)
     for code in codes:
         first, _ = channel.moments(code)
         require(abs(first - code) <= allowed, f"The mean is biased by {float(first - code):.3g} at {code}.")
@@ -119,10 +119,10 @@ def _rounds_twice(channel: Channel) -> bool:
     return isinstance(inner, Mix) and any(branch.rounding is not None for branch in inner.channels)
 
 
-def _is_clamped(channel: Channel) -> bool:
+def is_clamped(channel: Channel) -> bool:
     """Whether noise is cut off somewhere far out, which no scale can undo."""
     if isinstance(channel, Then):
-        return _is_clamped(channel.second)
+        return is_clamped(channel.second)
     if isinstance(channel, Mix):
-        return any(map(_is_clamped, channel.channels))
+        return any(map(is_clamped, channel.channels))
     return isinstance(channel, Noise)

@@ -10,11 +10,17 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.block import Block, HadamardSets
     from sottovoce.core.channel.compose import Chain, Then
     from sottovoce.core.channel.each import Each
+    from sottovoce.core.channel.half_space import HalfSpace
     from sottovoce.core.channel.keyed import Keyed
     from sottovoce.core.channel.mix import Mix
     from sottovoce.core.channel.noise import Noise
+    from sottovoce.core.channel.place import Place, SignedSets, Slots
+    from sottovoce.core.channel.projected import Projected
     from sottovoce.core.channel.public import HashMap, PoolMap, Public
     from sottovoce.core.channel.rounding import Rounding
+    from sottovoce.core.channel.signs import Signs
+    from sottovoce.core.channel.some import Some
+    from sottovoce.core.channel.sphere import Cap
     from sottovoce.core.channel.subset import Subset
     from sottovoce.core.channel.table import Table
     from sottovoce.core.channel.window import Window
@@ -23,16 +29,24 @@ _HOMES = {
     "Bits": "bits",
     "Block": "block",
     "HadamardSets": "block",
+    "Cap": "sphere",
     "Chain": "compose",
     "Then": "compose",
     "Each": "each",
+    "HalfSpace": "half_space",
     "Keyed": "keyed",
     "Mix": "mix",
     "Noise": "noise",
+    "Place": "place",
+    "SignedSets": "place",
+    "Slots": "place",
+    "Projected": "projected",
     "HashMap": "public",
     "PoolMap": "public",
     "Public": "public",
     "Rounding": "rounding",
+    "Signs": "signs",
+    "Some": "some",
     "Subset": "subset",
     "Table": "table",
     "Window": "window",
@@ -41,20 +55,28 @@ _HOMES = {
 __all__ = [
     "Bits",
     "Block",
+    "Cap",
     "Chain",
     "Channel",
     "Contrast",
     "Each",
     "HadamardSets",
+    "HalfSpace",
     "HashMap",
     "Keyed",
     "Mix",
     "Noise",
+    "Place",
     "PoolMap",
+    "Projected",
     "Public",
     "Rates",
     "Rounding",
     "Scale",
+    "SignedSets",
+    "Signs",
+    "Slots",
+    "Some",
     "Subset",
     "Table",
     "Then",

@@ -8,7 +8,7 @@ ships; everything else here is proven equal to it by enumeration (`sottovoce.cor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -29,13 +29,19 @@ MAX_SUMMED = 1 << 18  # entries of a law that are gone through one by one
 NODES = {
     "bits": "core.channel.bits:Bits",
     "block": "core.channel.block:Block",
+    "cap": "core.channel.sphere:Cap",
     "chain": "core.channel.compose:Chain",
     "each": "core.channel.each:Each",
+    "half-space": "core.channel.half_space:HalfSpace",
     "keyed": "core.channel.keyed:Keyed",
     "mix": "core.channel.mix:Mix",
     "noise": "core.channel.noise:Noise",
+    "place": "core.channel.place:Place",
+    "projected": "core.channel.projected:Projected",
     "public": "core.channel.public:Public",
     "rounding": "core.channel.rounding:Rounding",
+    "signs": "core.channel.signs:Signs",
+    "some": "core.channel.some:Some",
     "subset": "core.channel.subset:Subset",
     "table": "core.channel.table:Table",
     "then": "core.channel.compose:Then",
@@ -114,6 +120,11 @@ class Channel(ABC):
         return None
 
     @property
+    def dimensions(self) -> int | None:
+        """How many numbers an answer holds, where it is a vector; None where it is one answer."""
+        return None
+
+    @property
     @abstractmethod
     def words(self) -> int:
         """How many words the sampler owns."""
@@ -166,6 +177,11 @@ class Channel(ABC):
         raise TypeError(f"A channel of kind {self.kind} has no numbered public functions.")
 
     # --- the law -----------------------------------------------------------------------------------
+    @property
+    def exact(self) -> bool:
+        """Whether probabilities are rational numbers; where they are floats, a guarantee can only be idealised."""
+        return True
+
     @abstractmethod
     def ratio(self) -> Fraction:
         """The largest likelihood ratio between two codes, over all reports."""
@@ -220,6 +236,43 @@ class Channel(ABC):
                 first += weight * read
                 second += weight * read**2
         return first, second
+
+    # --- vectors -----------------------------------------------------------------------------------
+    @property
+    def part_outputs(self) -> int | None:
+        """How many reports one coordinate has, where a tally counts each coordinate by itself ("parts")."""
+        return None
+
+    @property
+    def chosen(self) -> int:
+        """How many coordinates one report speaks of."""
+        return self.dimensions or 0
+
+    @property
+    def roundings(self) -> Sequence[Rounding]:
+        """The grid of each coordinate; all have the same number of steps."""
+        raise TypeError(f"The reports of a {self.kind} channel are not counted by coordinate.")
+
+    def part_scales(self) -> tuple[Scale, ...] | None:
+        """How the report of one coordinate is read, in steps of its grid."""
+        return None
+
+    def part_moments(self, point: int) -> tuple[Fraction, Fraction]:
+        """Mean and mean square of what is read of one coordinate at a point of its grid, in steps, exactly."""
+        raise TypeError(f"The reports of a {self.kind} channel are not counted by coordinate.")
+
+    def parts_of(self, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
+        """The coordinates that a report speaks of, each with its own report."""
+        raise TypeError(f"The reports of a {self.kind} channel are not counted by coordinate.")
+
+    @property
+    def sums(self) -> tuple[int, ...] | None:
+        """The largest that one report adds to each sum of a tally, where a tally adds up numbers ("sums")."""
+        return None
+
+    def summands(self, report: int, public: Words = NO_WORDS) -> Sequence[int]:
+        """What a report adds to each sum."""
+        raise TypeError(f"The reports of a {self.kind} channel are not added up.")
 
     # --- proofs and plain data ---------------------------------------------------------------------
     @abstractmethod

@@ -17,6 +17,7 @@ from sottovoce.core.channel.base import (
 )
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import SpecError
+from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
@@ -34,7 +35,7 @@ class Sets(Protocol):
     def inside(self, code: int, index: int) -> int: ...
     def outside(self, code: int, index: int) -> int: ...
     def member(self, code: int, output: int) -> bool: ...
-    def rates(self, inside: Fraction) -> Rates | Contrast: ...
+    def rates(self, inside: Fraction) -> Rates | Contrast | None: ...
     def miniatures(self) -> tuple[Sets, ...]: ...
     def spec(self) -> Spec: ...
 
@@ -115,7 +116,7 @@ class HadamardSets:
         return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
 
 
-SETS = {HadamardSets.kind: HadamardSets}
+SETS = {"hadamard": "core.channel.block:HadamardSets", "signed": "core.channel.place:SignedSets"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class Block(Channel):
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
         return self.sets.member(code, report)
 
-    def rates(self, code: int = 0) -> Rates | Contrast:
+    def rates(self, code: int = 0) -> Rates | Contrast | None:
         return self.sets.rates(units(self.inside))
 
     def miniatures(self) -> tuple[Channel, ...]:
@@ -186,4 +187,4 @@ class Block(Channel):
         if not isinstance(sets, dict) or not isinstance(sets.get("kind"), str) or sets["kind"] not in SETS:
             raise SpecError(f"The sets of a block channel have a kind among {', '.join(SETS)}. Got {sets!r:.80}.")
         rest = {key: value for key, value in sets.items() if key != "kind"}
-        return cls(SETS[sets["kind"]].from_spec(rest), integer(inside, cls.kind, "inside"))
+        return cls(load(SETS[sets["kind"]]).from_spec(rest), integer(inside, cls.kind, "inside"))

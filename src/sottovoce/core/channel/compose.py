@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Scale, Words, channel_from_spec
 from sottovoce.core.channel.bits import Bits, bits_ratio
+from sottovoce.core.channel.place import Place
 from sottovoce.core.channel.rounding import Rounding
 from sottovoce.core.channel.table import Table
 from sottovoce.core.coins import Coins
@@ -56,6 +57,10 @@ class _Composed(Channel):
     @property
     def rounding(self) -> Rounding | None:
         return self.first.rounding
+
+    @property
+    def dimensions(self) -> int | None:
+        return self.first.dimensions
 
     @property
     def words(self) -> int:
@@ -172,7 +177,8 @@ class Then(_Composed):
         """That of the second where the first can reach every code for sure, else of the product."""
         if isinstance(self.first, Rounding) or (isinstance(self.first, Table) and self.first.reaches_every_output()):
             return self.second.ratio()
-        return self._ratio_by_entry()
+        known = self.first.ratio_before(self.second) if isinstance(self.first, Place) else None
+        return self._ratio_by_entry() if known is None else known
 
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
         return self.second.extremes() if isinstance(self.first, Rounding) else Channel.extremes(self)
@@ -204,6 +210,8 @@ class Then(_Composed):
     def miniatures(self) -> tuple[Channel, ...]:
         if isinstance(self.second, Table) and self.second.inputs <= MAX_ROWS:
             return (self,)  # a table has no smaller instance
+        if isinstance(self.first, Place):
+            return tuple(type(self)(*pair) for pair in self.first.miniatures_before(self.second))
         return tuple(
             type(self)(first, second)
             for first in self.first.miniatures()

@@ -6,16 +6,28 @@ from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.late import load
 
 if TYPE_CHECKING:
+    from sottovoce.core.domain.ball import Ball
+    from sottovoce.core.domain.box import Box
+    from sottovoce.core.domain.clamp import Clamp
+    from sottovoce.core.domain.digit import Digit
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Categories, Integers, Interval, Record
+    from sottovoce.core.domain.powers import Powers
+    from sottovoce.core.domain.sparse import Sparse
     from sottovoce.core.domain.views import Above, Bins, Level, Prefix, Select, Square
 
 _HOMES = {
+    "Ball": "ball",
+    "Box": "box",
     "Categories": "plain",
+    "Clamp": "clamp",
+    "Digit": "digit",
     "Integers": "plain",
     "Interval": "plain",
     "Pair": "pair",
+    "Powers": "powers",
     "Record": "plain",
+    "Sparse": "sparse",
     "Above": "views",
     "Bins": "views",
     "Level": "views",
@@ -26,16 +38,22 @@ _HOMES = {
 
 __all__ = [
     "Above",
+    "Ball",
     "Bins",
+    "Box",
     "Categories",
+    "Clamp",
+    "Digit",
     "Domain",
     "Integers",
     "Interval",
     "Level",
     "Pair",
+    "Powers",
     "Prefix",
     "Record",
     "Select",
+    "Sparse",
     "Square",
     "domain_from_spec",
 ]

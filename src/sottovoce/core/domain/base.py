@@ -13,15 +13,21 @@ from sottovoce.core.specs import Spec
 
 KINDS = {
     "above": "core.domain.views:Above",
+    "ball": "core.domain.ball:Ball",
     "bins": "core.domain.views:Bins",
+    "box": "core.domain.box:Box",
     "categories": "core.domain.plain:Categories",
+    "clamp": "core.domain.clamp:Clamp",
+    "digit": "core.domain.digit:Digit",
     "integers": "core.domain.plain:Integers",
     "interval": "core.domain.plain:Interval",
     "pair": "core.domain.pair:Pair",
     "level": "core.domain.views:Level",
+    "powers": "core.domain.powers:Powers",
     "prefix": "core.domain.views:Prefix",
     "record": "core.domain.plain:Record",
     "select": "core.domain.views:Select",
+    "sparse": "core.domain.sparse:Sparse",
     "square": "core.domain.views:Square",
 }
 
@@ -48,6 +54,11 @@ class Domain(ABC):
     @property
     def numbers(self) -> Numbers | None:
         """The scale of the codes, where answers are numbers that have a mean."""
+        return None
+
+    @property
+    def coordinates(self) -> Sequence[Domain] | None:
+        """The domain of each part, where an answer has several parts under names or in a list."""
         return None
 
     @abstractmethod

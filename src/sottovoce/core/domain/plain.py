@@ -216,11 +216,19 @@ class Record(Domain):
     def __reduce__(self) -> tuple[type[Record], tuple[tuple[tuple[str, Domain], ...]]]:
         return Record, (self.fields,)
 
+    @property
+    def coordinates(self) -> Sequence[Domain]:
+        return [domain for _, domain in self.fields]
+
     def encode(self, value: object) -> tuple[Any, ...]:
         names = {name for name, _ in self.fields}
         if not isinstance(value, Mapping) or set(value) != names:
             raise self.refuse(value, f"a record of {', '.join(sorted(names))}")
         return tuple(domain.encode(value[name]) for name, domain in self.fields)
+
+    def labels(self) -> Sequence[object]:
+        """The names of the fields."""
+        return [name for name, _ in self.fields]
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "fields": [{"name": n, "domain": d.spec()} for n, d in self.fields]}

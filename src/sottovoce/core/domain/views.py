@@ -271,20 +271,22 @@ class Select(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Square(Domain):
-    """The square of a number of an interval."""
+    """The square of a number's distance from a centre, which need not lie in the range of the number."""
 
     kind: ClassVar[str] = "square"
-    of: Interval
+    of: Integers | Interval
+    centre: Decimal
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.of, Interval):
-            raise reject("of", self.kind, "an Interval", self.of)
+    def __init__(self, of: Integers | Interval, centre: Number = 0) -> None:
+        object.__setattr__(self, "of", _numeric(self.kind, of))
+        object.__setattr__(self, "centre", check_decimal("centre", self.kind, centre))
 
     @property
     def image(self) -> Interval:
         """The interval the squares fill."""
-        low, high = self.of.low, self.of.high
-        ends = [Context(prec=130).multiply(end, end) for end in (low, high)]
+        context, centre = Context(prec=260), self.centre
+        low, high = (context.subtract(Decimal(end), centre) for end in (self.of.low, self.of.high))
+        ends = [context.multiply(end, end) for end in (low, high)]
         return Interval(Decimal(0) if low < 0 < high else min(ends), max(ends))
 
     @property
@@ -292,18 +294,18 @@ class Square(Domain):
         return self.image.numbers
 
     def encode(self, value: object) -> Fraction:
-        return self.of.encode(value) ** 2
+        return (_number(self.of, value) - Fraction(self.centre)) ** 2
 
     def foreign(self) -> list[object]:
         return self.of.foreign()
 
     def spec(self) -> Spec:
-        return {"kind": self.kind, "of": self.of.spec()}
+        return {"kind": self.kind, "of": self.of.spec(), "centre": decimal_text(self.centre)}
 
     @classmethod
     def from_spec(cls, spec: Spec) -> Square:
-        (of,) = take(spec, cls.kind, ("of",))
-        return cls(domain_from_spec(of))  # type: ignore[arg-type]
+        of, centre = take(spec, cls.kind, ("of", "centre"))
+        return cls(domain_from_spec(of), _texts([centre], cls.kind)[0])  # type: ignore[arg-type]
 
 
 def _texts(values: object, owner: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Keyed
+from sottovoce.core.channel import Channel, Keyed, Some
 from sottovoce.core.rational import FINE
 
 Codes = NDArray[Any]  # uint32 indices, masks, uint64 positions where a channel rounds; a column for each of several
@@ -57,7 +57,7 @@ def lanes(bits: int) -> int:
 
 def last_node(channel: Channel) -> Channel:
     """The node whose reports are sent: inside a public map, or the second of two stages."""
-    while not isinstance(channel, Keyed):
+    while not isinstance(channel, (Keyed, Some)):
         inside = getattr(channel, "inner", None) or getattr(channel, "second", None)
         if inside is None:
             return channel
@@ -83,11 +83,16 @@ from sottovoce.fast.kernels import (  # noqa: E402
     block,
     compose,
     each,
+    half_space,
     keyed,
     mix,
     noise,
+    place,
     public,
     rounding,
+    signs,
+    some,
+    sphere,
     subset,
     table,
     window,
@@ -105,15 +110,20 @@ __all__ = [
     "counter",
     "each",
     "empty_reports",
+    "half_space",
     "index_type",
     "keyed",
     "lanes",
     "last_node",
     "mix",
     "noise",
+    "place",
     "public",
     "rounding",
     "sampler",
+    "signs",
+    "some",
+    "sphere",
     "subset",
     "table",
     "window",

@@ -45,11 +45,12 @@ def _draw_hadamard(codes, words, at, order_bits, inside, groups, choices, bits, 
 
 
 @singledispatch
-def _sets_sampler(sets: Any, inside: int) -> Sample:
+def sets_sampler(sets: Any, inside: int) -> Sample:
+    """The vectorised sampler of a block with these sets."""
     raise NotImplementedError(f"There is no vectorised sampler for the sets {sets!r}.")
 
 
-@_sets_sampler.register
+@sets_sampler.register
 def _(sets: HadamardSets, inside: int) -> Sample:
     sizes = (sets.size, sets.outputs - sets.size)
     choices = np.array([divisor(size) for size in sizes], np.uint64)
@@ -65,4 +66,4 @@ def _(sets: HadamardSets, inside: int) -> Sample:
 
 @sampler.register
 def _(channel: Block) -> Sample:
-    return _sets_sampler(channel.sets, channel.inside)
+    return sets_sampler(channel.sets, channel.inside)

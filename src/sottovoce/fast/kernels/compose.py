@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sottovoce.core.channel import Chain, Rounding, Then
+from sottovoce.core.channel import Chain, Place, Rounding, Then
 from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
 
 
@@ -14,7 +14,7 @@ def _(channel: Then | Chain) -> Sample:
     first, second = sampler(channel.first), sampler(channel.second)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
-        if isinstance(channel.first, Rounding):
+        if isinstance(channel.first, (Place, Rounding)):
             between: Codes = np.empty(len(codes), np.uint32)
         else:
             between = empty_reports(channel.first, len(codes))

@@ -10,11 +10,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, Subset
+from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, Some, Subset
 from sottovoce.core.field import multiply, polynomial
 from sottovoce.core.hashing import WORD, bucket_start, derived_words
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
+from sottovoce.fast.kernels.some import refused_starts
 
 Public64 = NDArray[np.uint64]
 
@@ -149,6 +150,8 @@ def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
             depth -= 1
             if isinstance(node.map, PoolMap):
                 refused |= pool_seeds(node.map, mapped_words(public, depth))[1]
+        if isinstance(node, Some):
+            refused |= refused_starts(node, public)
         node = getattr(node, "inner", None) or getattr(node, "second", None)
     return refused
 

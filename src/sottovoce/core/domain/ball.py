@@ -1,0 +1,78 @@
+"""`Ball`: a vector of bounded length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.box import listed
+from sottovoce.core.domain.plain import exact_number
+from sottovoce.core.errors import DomainError
+from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
+from sottovoce.core.specs import Spec, integer, take, text
+
+MAX_DIMENSIONS = 1 << 16
+TOLERANCE = 1e-6  # of the radius: vectors scaled to unit length in single precision are no shorter or longer than this
+_LARGEST = Decimal("1e100")  # of a radius: squares of coordinates must be floats
+
+
+@dataclass(frozen=True, slots=True)
+class Ball(Domain):
+    """A list of `dimensions` numbers whose Euclidean length is at most `radius`.
+
+    The code is the vector in units of the radius, as floats. A vector that is longer by less than a millionth counts as
+    one on the surface; anything longer is refused.
+    """
+
+    kind: ClassVar[str] = "ball"
+    radius: Decimal
+    dimensions: int
+
+    def __init__(self, radius: int | float | str | Decimal, dimensions: int) -> None:
+        number = check_decimal("radius", self.kind, radius)
+        if not 1 / _LARGEST <= number <= _LARGEST:
+            raise reject("radius", self.kind, "a number from 1e-100 to 1e100", radius)
+        object.__setattr__(self, "radius", number)
+        object.__setattr__(self, "dimensions", check_integer("dimensions", self.kind, dimensions, 2, MAX_DIMENSIONS))
+
+    def encode(self, value: object) -> tuple[float, ...]:
+        numbers = listed(value)
+        if numbers is None or len(numbers) != self.dimensions:
+            raise self._outside(value)
+        exact = [exact_number(number) for number in numbers]
+        most = 2 * Fraction(self.radius)  # beyond which there may be no float
+        if any(number is None or abs(number) > most for number in exact):
+            raise self._outside(value)
+        radius = float(self.radius)
+        code = tuple(float(number) / radius for number in exact if number is not None)
+        if not math.hypot(*code) <= 1 + TOLERANCE:
+            raise self._outside(value)
+        return code
+
+    def _outside(self, value: object) -> DomainError:
+        most = decimal_text(self.radius)
+        return self.refuse(value, f"a list of {self.dimensions} numbers of Euclidean length at most {most}")
+
+    def labels(self) -> Sequence[object]:
+        """The places of the numbers."""
+        return range(self.dimensions)
+
+    def foreign(self) -> list[object]:
+        rest: list[Any] = [0] * (self.dimensions - 1)
+        radius = float(self.radius)
+        wrong = [radius * 1.00001, float("nan"), float("inf"), None, "0", True, 1 << 400]
+        lists = [*([one, *rest] for one in wrong), [radius, *rest[1:], radius], rest, [*rest, 0, 0], {*rest}]
+        return [*Domain.foreign(self), *lists]
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "radius": decimal_text(self.radius), "dimensions": self.dimensions}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Ball:
+        radius, dimensions = take(spec, cls.kind, ("radius", "dimensions"))
+        return cls(text(radius, cls.kind, "radius"), integer(dimensions, cls.kind, "dimensions"))

@@ -1,0 +1,88 @@
+"""`Box`: a vector of numbers that all have the same range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.plain import Interval
+from sottovoce.core.errors import DomainError
+from sottovoce.core.params import check_integer, decimal_text, reject
+from sottovoce.core.specs import Spec, integer, take
+
+MAX_DIMENSIONS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Box(Domain):
+    """A list of `dimensions` numbers in [low, high]; the code is the tuple of these numbers, exactly."""
+
+    kind: ClassVar[str] = "box"
+    low: Decimal
+    high: Decimal
+    dimensions: int
+
+    def __init__(self, low: Any, high: Any, dimensions: int) -> None:
+        side = Interval(low, high)
+        object.__setattr__(self, "low", side.low)
+        object.__setattr__(self, "high", side.high)
+        object.__setattr__(self, "dimensions", check_integer("dimensions", self.kind, dimensions, 1, MAX_DIMENSIONS))
+
+    @property
+    def side(self) -> Interval:
+        """The range of each number."""
+        return Interval(self.low, self.high)
+
+    @property
+    def coordinates(self) -> Sequence[Domain]:
+        return [self.side] * self.dimensions
+
+    def encode(self, value: object) -> tuple[Fraction, ...]:
+        numbers = listed(value)
+        side = self.side
+        try:
+            if numbers is None or len(numbers) != self.dimensions:
+                raise self._outside(value)
+            return tuple(side.encode(number) for number in numbers)
+        except DomainError:
+            raise self._outside(value) from None
+
+    def _outside(self, value: object) -> DomainError:
+        ends = f"[{decimal_text(self.low)}, {decimal_text(self.high)}]"
+        return self.refuse(value, f"a list of {self.dimensions} numbers in {ends}")
+
+    def labels(self) -> Sequence[object]:
+        """The places of the numbers."""
+        return range(self.dimensions)
+
+    def foreign(self) -> list[object]:
+        inside = [self.low] * self.dimensions
+        wrong = [[*inside[:-1], number] for number in self.side.foreign()]
+        usual = [value for value in Domain.foreign(self) if value != (0,)]  # which may be a vector of one number
+        return [*usual, *wrong, inside[:-1], [*inside, self.low], {*inside}]
+
+    def spec(self) -> Spec:
+        ends = {"low": decimal_text(self.low), "high": decimal_text(self.high)}
+        return {"kind": self.kind, **ends, "dimensions": self.dimensions}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Box:
+        low, high, dimensions = take(spec, cls.kind, ("low", "high", "dimensions"))
+        if not isinstance(low, str) or not isinstance(high, str):
+            raise reject("low, high", cls.kind, "decimal texts in a specification", (low, high))
+        return cls(low, high, integer(dimensions, cls.kind, "dimensions"))
+
+
+def listed(value: object) -> Sequence[Any] | None:
+    """The numbers of a list, a tuple or a one-dimensional array; None of anything else, or where order is unknown."""
+    if isinstance(value, (list, tuple)):
+        return value
+    tolist = getattr(value, "tolist", None)
+    if tolist is None or getattr(value, "ndim", None) != 1 or isinstance(value, memoryview):
+        return None
+    numbers = tolist()
+    return numbers if isinstance(numbers, list) else None

@@ -1,0 +1,114 @@
+"""`Sparse`: a long vector of numbers of which only a few are not zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.plain import Integers, Interval
+from sottovoce.core.errors import DomainError
+from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
+from sottovoce.core.specs import Spec, integer, take, text
+
+MAX_DIMENSIONS = 1 << 20
+MAX_MOST = 1 << 12
+
+Code = tuple[tuple[int, Fraction], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse(Domain):
+    """`dimensions` numbers in [-bound, bound], at most `most` of them not zero: {place: number}, or a list of pairs.
+
+    The code holds the numbers that are not zero, in the order of their places. A zero may be written or left out: the
+    answer is the same vector, so its code is the same as well.
+    """
+
+    kind: ClassVar[str] = "sparse"
+    dimensions: int
+    most: int
+    bound: Decimal
+
+    def __init__(self, dimensions: int, most: int, bound: Any = 1) -> None:
+        size = check_integer("dimensions", self.kind, dimensions, 2, MAX_DIMENSIONS)
+        object.__setattr__(self, "dimensions", size)
+        object.__setattr__(self, "most", check_integer("most", self.kind, most, 1, min(size, MAX_MOST)))
+        number = check_decimal("bound", self.kind, bound)
+        if number <= 0:
+            raise reject("bound", self.kind, "a number above 0", bound)
+        object.__setattr__(self, "bound", number)
+
+    @property
+    def places(self) -> Integers:
+        """Where a number may stand."""
+        return Integers(0, self.dimensions - 1)
+
+    @property
+    def side(self) -> Interval:
+        """The range of each number."""
+        return Interval(-self.bound, self.bound)
+
+    def encode(self, value: object) -> Code:
+        pairs = _pairs(value)
+        places, side = self.places, self.side
+        try:
+            read = [(places.encode(place), side.encode(number)) for place, number in pairs or ()]
+        except DomainError:
+            raise self._outside(value) from None
+        held = sorted((place, number) for place, number in read if number)
+        if pairs is None or len({place for place, _ in read}) < len(read) or len(held) > self.most:
+            raise self._outside(value)
+        return tuple(held)
+
+    def _outside(self, value: object) -> DomainError:
+        end = decimal_text(self.bound)
+        return self.refuse(
+            value,
+            f"a mapping from different places below {self.dimensions} to numbers in [-{end}, {end}], at most"
+            f" {self.most} of them not zero",
+        )
+
+    def labels(self) -> Sequence[object]:
+        """The places of the numbers."""
+        return range(self.dimensions)
+
+    def foreign(self) -> list[object]:
+        empty: tuple[object, object] = ([], {})  # the vector of zeros
+        beyond = Fraction(self.bound) + 1
+        twice = [(0, self.bound), (0, 0)]
+        far = [{self.dimensions: 1}, {-1: 1}, {0.0: self.bound}, {"0": self.bound}, {True: self.bound}]
+        wrong = [{0: number} for number in self.side.foreign()]
+        crowded = [(place, self.bound) for place in range(self.most + 1)]  # where all may be filled, one is beyond
+        return [
+            *(value for value in Domain.foreign(self) if value not in empty),
+            *far,
+            *wrong,
+            {0: beyond},
+            twice,
+            crowded,
+            [(0, self.bound, 1)],
+            {0: None},
+        ]
+
+    def spec(self) -> Spec:
+        numbers = {"dimensions": self.dimensions, "most": self.most}
+        return {"kind": self.kind, **numbers, "bound": decimal_text(self.bound)}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Sparse:
+        dimensions, most, bound = take(spec, cls.kind, ("dimensions", "most", "bound"))
+        sizes = integer(dimensions, cls.kind, "dimensions"), integer(most, cls.kind, "most")
+        return cls(*sizes, bound=text(bound, cls.kind, "bound"))
+
+
+def _pairs(value: object) -> Sequence[tuple[Any, Any]] | None:
+    """Places with their numbers; None where a value is nothing of the kind."""
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if not isinstance(value, (list, tuple)) or not all(isinstance(e, (list, tuple)) and len(e) == 2 for e in value):
+        return None
+    return [(place, number) for place, number in value]

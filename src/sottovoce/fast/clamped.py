@@ -1,0 +1,71 @@
+"""Many numbers of a wide domain, sorted by a narrow range: below it, inside it, above it.
+
+A float stands for the shortest decimal that prints it. Decimals rise with their floats, so those of a batch that lie
+below an end are the floats before the first whose decimal does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import inf, nextafter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Rounding
+from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.domain import Clamp, Integers, Interval
+from sottovoce.fast.encode import encode, refuse
+
+Positions = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
+
+
+def first_float(low: Fraction) -> float:
+    """The least float whose shortest decimal is not below a number.
+
+    The decimal of a float before the nearest one lies on the float's side of `low`.
+    """
+    nearest = float(low)
+    return nearest if Fraction(repr(nearest)) >= low else nextafter(nearest, inf)
+
+
+def clamped_positions(
+    domain: Clamp,
+    rounding: Rounding,
+    array: NDArray[Any],
+    inside: Callable[[Interval, Rounding, NDArray[Any]], Positions],
+) -> Positions | None:
+    """The position of each number after clamping; None for arrays of anything but floats and integers.
+
+    `inside` gives the positions of those that need no clamping.
+    """
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind not in "iu" and not (kind == "f" and size <= 8):  # a longer float is no Python number
+        return None
+    if isinstance(domain.of, Integers):  # with its own rule of what is a whole number
+        array = encode(domain.of, array).astype(np.int64) + domain.of.low
+    else:
+        array = array if kind in "iu" else array.astype(np.float64)  # the ends would be rounded to a shorter type
+        below, above = _sides(array, domain.of)
+        refuse(domain.of, array, below | above | (array != array))  # what is no number is on neither side
+    below, above = _sides(array, domain)
+    found = np.where(above, np.uint64(rounding.steps << PLACES), np.uint64(0))
+    between = ~(below | above)
+    found[between] = inside(Interval(domain.low, domain.high), rounding, array[between])
+    return found
+
+
+def _sides(array: NDArray[Any], ends: Clamp | Interval) -> tuple[Mask, Mask]:
+    """Which numbers lie below and which above a range."""
+    low, high = Fraction(ends.low), Fraction(ends.high)
+    if array.dtype.kind == "f":
+        return array < first_float(low), array > -first_float(-high)
+    # NumPy refuses to compare with ends beyond the type of the array, so they are cut to one that nothing passes.
+    kind = np.iinfo(array.dtype)
+    first, last = -(-low // 1), high // 1
+    below = np.ones(len(array), bool) if first > kind.max else array < max(first, kind.min)
+    above = np.ones(len(array), bool) if last < kind.min else array > min(last, kind.max)
+    return below, above

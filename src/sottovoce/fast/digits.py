@@ -1,0 +1,68 @@
+"""Many floats to digits, or to the sides of a threshold, exactly as `Digit` and `Above` encode each of them.
+
+A float stands for the shortest decimal that prints it, which lies within half a unit of its last place. So the cell is
+computed beside a bound of its error, and only where a border lies within the bound the decimal itself is read.
+"""
+
+from __future__ import annotations
+
+from math import inf, nextafter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.domain.digit import Digit
+from sottovoce.core.domain.plain import Interval
+from sottovoce.core.domain.views import Above
+from sottovoce.core.errors import DomainError
+
+# Reading the decimal, the ends of the grid, one difference and one quotient: five errors of 2**-53 at most, of which
+# none is of more than |x| + |origin| + width; eight of them are allowed for.
+_ERROR = 2.0**-50
+
+
+def reads_digits(domain: Above | Digit, values: NDArray[Any]) -> bool:
+    """Whether these are floats that the domain takes; a longer float is no Python number."""
+    return isinstance(domain.of, Interval) and values.dtype.kind == "f" and values.dtype.itemsize <= 8
+
+
+def digits(domain: Above | Digit, values: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+    """The code of each float, and which of them lie outside the domain."""
+    wide = values.astype(np.float64)
+    low, high = float(domain.of.low), float(domain.of.high)
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole, certain = _sides(domain, wide) if isinstance(domain, Above) else _cells(domain, wide)
+        certain &= (wide > nextafter(low, inf)) & (wide < nextafter(high, -inf))
+    codes = np.zeros(len(wide), np.uint32)
+    codes[certain] = np.mod(whole[certain], domain.size).astype(np.uint32)
+    outside = np.zeros(len(wide), bool)
+    different, places = np.unique(wide[~certain], return_inverse=True)
+    found = np.array([_exactly(domain, value) for value in different.tolist()], np.int64)[places]
+    codes[~certain], outside[~certain] = np.maximum(found, 0), found < 0
+    return codes, outside
+
+
+def _cells(domain: Digit, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The cell of each number, and whether no border is too near."""
+    width, origin = float(domain.width), float(domain.origin)
+    cells = (wide - origin) / width
+    whole = np.floor(cells)
+    bound = ((np.abs(wide) + abs(origin)) / width + 1) * _ERROR
+    certain = (cells - whole > bound) & (cells - whole < 1 - bound) & (bound < 0.25)
+    return whole, np.asarray(certain)
+
+
+def _sides(domain: Above, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Whether each number is above, and whether the threshold is not too near."""
+    threshold = float(domain.threshold)
+    above = wide - threshold
+    return (above > 0).astype(np.float64), np.asarray(np.abs(above) > (np.abs(wide) + abs(threshold)) * _ERROR)
+
+
+def _exactly(domain: Above | Digit, value: float) -> int:
+    """The code of one float; -1 where it lies outside."""
+    try:
+        return domain.encode(value)
+    except DomainError:
+        return -1

@@ -1,0 +1,19 @@
+"""Joint cells: how often each combination of the reports of channels side by side was sent."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Each
+from sottovoce.fast.kernels.each import unpacked
+
+
+def count_joint(channel: Each, masks: NDArray[np.uint64], cells: NDArray[np.int64]) -> None:
+    """Add reports to cells that are numbered by the outputs of the channels, the last one fastest."""
+    places = np.zeros(len(masks), np.int64)
+    for part, reports in unpacked(channel, masks):
+        places = places * (part.outputs or 0) + reports.astype(np.int64)
+    cells += np.bincount(places, minlength=prod(part.outputs or 0 for part in channel.channels))

@@ -1,0 +1,94 @@
+"""Many vectors to positions on the grids of their coordinates: one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Channel, Rounding
+from sottovoce.core.domain import Box, Domain, Record
+from sottovoce.core.errors import DomainError
+from sottovoce.fast.encode import refuse
+
+Positions = NDArray[np.uint64]
+Encode = Callable[[Domain, Rounding, Any], Positions]
+
+
+def vector_positions(domain: Domain, channel: Channel, values: Any, encode: Encode) -> Positions:
+    """A row of positions for each answer: a table or a two-dimensional array, or a list of single answers."""
+    if isinstance(domain, Box):
+        array = _rectangle(domain, values)
+        if array is not None:
+            return _rows(domain, channel.roundings[0], array, encode)
+    elif isinstance(domain, Record) and _is_table(values):
+        return _columns(domain, channel.roundings, values, encode)
+    return _one_by_one(domain, channel.roundings, values)
+
+
+def _is_table(values: Any) -> bool:
+    return hasattr(values, "columns") and hasattr(values, "iloc") and getattr(values, "ndim", 0) == 2
+
+
+def _rectangle(domain: Box, values: Any) -> NDArray[Any] | None:
+    """The numbers as an array of n rows; None where answers are other objects, to be looked at one by one."""
+    array = values.to_numpy() if _is_table(values) else values
+    if isinstance(array, np.ma.MaskedArray):
+        raise DomainError("Answers come without empty cells; this array has a mask.", value=values, domain=domain)
+    if isinstance(array, (list, tuple)) and array and all(isinstance(row, np.ndarray) for row in array):
+        shapes = {(row.shape, row.dtype) for row in array}
+        array = np.stack(array) if len(shapes) == 1 else array
+    elif isinstance(array, (list, tuple)) and array and all(_is_float_row(row, domain.dimensions) for row in array):
+        array = np.array(array, np.float64)
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        return None
+    if array.ndim != 2 or array.shape[1] != domain.dimensions:
+        raise DomainError(
+            f"Answers come as rows of {domain.dimensions} numbers. Got an array of shape {array.shape}.",
+            value=values,
+            domain=domain,
+        )
+    return array
+
+
+def _is_float_row(row: Any, width: int) -> bool:
+    return isinstance(row, (list, tuple)) and len(row) == width and all(type(number) is float for number in row)
+
+
+def _rows(domain: Box, grid: Rounding, array: NDArray[Any], encode: Encode) -> Positions:
+    try:
+        return encode(domain.side, grid, array.reshape(-1)).reshape(array.shape)
+    except DomainError:
+        with np.errstate(invalid="ignore"):
+            wide = array.astype(np.float64)
+            inside = (wide >= float(domain.low)) & (wide <= float(domain.high))
+        if inside.all():  # an end that no float holds
+            return _one_by_one(domain, [grid] * domain.dimensions, array.tolist())
+        refuse(domain, array, ~inside.all(axis=1))
+        raise
+
+
+def _columns(domain: Record, grids: Sequence[Rounding], table: Any, encode: Encode) -> Positions:
+    names = [name for name, _ in domain.fields]
+    if sorted(map(str, table.columns)) != sorted(names):
+        raise domain.refuse(table, f"a row of {', '.join(sorted(names))}")
+    each = zip(domain.fields, grids, strict=True)
+    return np.column_stack([encode(field, grid, table[name]) for (name, field), grid in each])
+
+
+def _one_by_one(domain: Domain, grids: Sequence[Rounding], values: Any) -> Positions:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise DomainError("Answers come as a list or an array, not as one value.", value=values, domain=domain)
+    listed = list(values)
+    rows, outside = np.zeros((len(listed), len(grids)), np.uint64), np.zeros(len(listed), bool)
+    for place, value in enumerate(listed):
+        try:
+            code = domain.encode(value)
+        except DomainError:
+            outside[place] = True
+            continue
+        rows[place] = [grid.position(number) for grid, number in zip(grids, code, strict=True)]
+    refuse(domain, listed, outside)
+    return rows

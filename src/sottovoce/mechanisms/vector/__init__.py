@@ -1,0 +1,1 @@
+"""Means of the numbers of a vector."""

@@ -1,0 +1,87 @@
+"""Means of long vectors with few entries: signs of all places, or one place and its sign, whichever errs less."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sottovoce.core.channel import Channel, Place, Signs, Then
+from sottovoce.core.channel.place import signed_rows
+from sottovoce.core.channel.signs import MAX_SLOTS, score
+from sottovoce.core.domain import Domain, Sparse
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_epsilon, reject
+from sottovoce.core.rational import odds
+
+ORACLES = ("signs", "hadamard", "grr")
+
+
+def build(domain: Domain, *, epsilon: Any, oracle: str | None = None) -> Mechanism:
+    """Sparse vectors of d numbers, at most s of them not zero, by the oracle of least variance unless one is named.
+
+    Law: each entry is rounded to a sign. "signs": s slots, of which the entries have one each, agree or not; patterns
+        with at least a agreements have weight e**epsilon, all others 1. The report is a sign for each place, that of
+        an entry where its slot agrees, the opposite where not, and fair elsewhere. "hadamard": one of the s slots is
+        chosen; an empty one becomes a place without an entry with a fair sign. Places lie in B groups of Hadamard rows;
+        the report is an output y, with weight R where y agrees with place and sign, 1 elsewhere. "grr" is B = d.
+    Privacy: e**epsilon. With t = ceil(d/B) places in a group, min(s, t) of s slots agree with y at most, so
+        R = 1 + (e**epsilon - 1) s / min(s, t): the choice of the slot is private, and that is not wasted.
+    Estimator: of the signs t_j, the mean of bound t_j / (2 k - 1), where a slot agrees with probability k; of
+        "hadamard", s bound (R + 2 B - 1) / (R - 1) times the share of reports that speak for +j less those for -j.
+    Cost: "signs" has d bits and variance near bound**2 s (pi/2) ((e**epsilon + 1) / (e**epsilon - 1))**2 for small
+        epsilon; "hadamard" about log2(2 d) bits and bound**2 s**2 (R + 2 B - 1)**2 / (B (R - 1)**2) on average.
+    Reference: Duchi, Jordan, Wainwright, "Minimax optimal procedures for locally private estimation", JASA 2018, whose
+        one-sparse and l_inf mechanisms "signs" contains (s = 1; s = d, a = floor(d/2) + 1); Acharya, Sun, Zhang,
+        "Hadamard response", AISTATS 2019. The rate s in place of s**2 is that of Zhou, Wang, Chan, Fanti, Shi, "Locally
+        differentially private sparse vector aggregation", IEEE S&P 2022.
+    """
+    budget = check_epsilon("sparse", epsilon)
+    if not isinstance(domain, Sparse):
+        raise ParameterError(
+            "The 'domain' parameter of sparse must be vectors with few entries, such as Sparse(1000, most=3)."
+        )
+    if oracle is not None and oracle not in ORACLES:
+        raise reject("oracle", "sparse", f"one of {', '.join(ORACLES)}", oracle)
+    if oracle == "signs" and domain.most > MAX_SLOTS:
+        raise reject("oracle", "sparse", f"hadamard or grr where vectors have more than {MAX_SLOTS} entries", oracle)
+    ratio = odds(budget)
+    if oracle == "grr":
+        channel: Channel = rows(domain, domain.dimensions, ratio)
+    else:
+        candidates: list[Channel] = []
+        if oracle != "signs":
+            candidates.append(best_rows(domain, ratio))  # first: where both are as good, the shorter report
+        if oracle != "hadamard" and domain.most <= MAX_SLOTS:
+            candidates.append(best_signs(domain, ratio))
+        channel = min(candidates, key=square)
+    return Mechanism("sparse", domain, channel, budget, "sums" if isinstance(channel, Signs) else "outputs")
+
+
+def best_signs(domain: Sparse, ratio: Fraction) -> Signs:
+    """The least number of agreements for which a slot agrees most often."""
+    channels = [Signs.of_ratio(domain, least, ratio) for least in range(1, domain.most + 1)]
+    return max(channels, key=lambda channel: channel.keep)
+
+
+def best_rows(domain: Sparse, ratio: Fraction) -> Then:
+    """The number of groups of least variance.
+
+    With R fixed it is convex in B and least near (R - 1) / 2; where groups have fewer than s places it falls with B.
+    """
+    size, middle = domain.dimensions, int((ratio - 1) / 2)
+    full = max(1, size // domain.most)  # the most groups that can have s places each
+    candidates = {1, *(min(max(1, count), full) for count in (middle, middle + 1)), full, size}
+    return min((rows(domain, groups, ratio) for groups in sorted(candidates)), key=square)
+
+
+def rows(domain: Sparse, groups: int, ratio: Fraction) -> Then:
+    """One place with its sign, through rows of Hadamard matrices in so many groups."""
+    together = min(domain.most, -(-domain.dimensions // groups))
+    second = signed_rows(domain.dimensions, groups, 1 + (ratio - 1) * Fraction(domain.most, together))
+    return Then(Place(domain), second)
+
+
+def square(channel: Channel) -> Fraction:
+    """The mean square of what a report says of a place; what is not noise of it, the answer's own square, is small."""
+    return score(channel).average_square(channel.dimensions or 0)

@@ -1,0 +1,102 @@
+"""A protocol in plain data, and back: its parameters, as a manifest or a saved state holds them. No floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from decimal import Decimal
+from typing import Any
+
+from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.errors import SpecError
+from sottovoce.core.late import load
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import decimal_text
+from sottovoce.core.round import Arm, Protocol
+from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
+from sottovoce.estimate.prior import Prior
+
+PROTOCOLS = {
+    "Ask": "protocols.ask:Ask",
+    "AskEach": "protocols.ask:AskEach",
+    "PersonalMean": "protocols.personal:PersonalMean",
+    "Refine": "protocols.refine:Refine",
+}
+
+
+def protocol_spec(protocol: Protocol) -> Spec:
+    """The protocol in plain data: its name, and each parameter."""
+    name = type(protocol).__name__
+    if name not in PROTOCOLS or load(PROTOCOLS[name]) is not type(protocol):
+        raise SpecError(f"{name} is none of the protocols that can be written down: {', '.join(PROTOCOLS)}.")
+    given = [field.name for field in fields(protocol) if field.init]  # type: ignore[arg-type]
+    return {"protocol": name, "parameters": {name: _plain(getattr(protocol, name)) for name in given}}
+
+
+def protocol_from_spec(spec: object) -> Protocol:
+    """The protocol that plain data describes; its constructor looks at every parameter."""
+    plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
+    name, parameters = take(plain, "a protocol", ("protocol", "parameters"))
+    if not isinstance(name, str) or name not in PROTOCOLS:
+        raise SpecError(f"A protocol is one of {', '.join(PROTOCOLS)}. Got {name!r:.80}.")
+    kind = load(PROTOCOLS[name])
+    known = tuple(field.name for field in fields(kind) if field.init)
+    values = take(parameters, name, known)
+    protocol: Protocol = kind(**{key: _value(value) for key, value in zip(known, values, strict=True)})
+    if canonical(protocol_spec(protocol)) != canonical(plain):  # type: ignore[arg-type]
+        raise SpecError(f"This is not how this version writes the protocol {name}.")
+    return protocol
+
+
+def _plain(value: Any) -> Any:
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if isinstance(value, Decimal):
+        return {"decimal": decimal_text(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Domain):
+        return {"domain": value.spec()}
+    if isinstance(value, Mechanism):
+        return {"mechanism": value.spec()}
+    if isinstance(value, Arm):
+        return {"arm": {"name": value.name, "mechanism": value.mechanism.spec(), "weight": value.weight}}
+    if isinstance(value, Prior):
+        return {"prior": {"values": _texts(value.values), "weights": _texts(value.weights)}}
+    raise SpecError(f"A parameter of type {type(value).__name__} is not written down.")
+
+
+def _texts(numbers: tuple[float, ...]) -> list[str]:
+    """Floats as the decimals that print them, which are read back as the same floats."""
+    return [decimal_text(Decimal(repr(number))) for number in numbers]
+
+
+def _value(plain: Any) -> Any:
+    if isinstance(plain, list):
+        return tuple(_value(item) for item in plain)
+    if not isinstance(plain, dict):
+        return plain
+    if len(plain) != 1 or (kind := next(iter(plain))) not in _READ:
+        raise SpecError(f"A parameter is plain, or one of {', '.join(_READ)}. Got {plain!r:.80}.")
+    return _READ[kind](plain[kind])
+
+
+def _arm(plain: Any) -> Arm:
+    name, mechanism, weight = take(plain, "an arm", ("name", "mechanism", "weight"))
+    return Arm(text(name, "an arm", "name"), Mechanism.from_spec(mechanism), integer(weight, "an arm", "weight"))
+
+
+def _prior(plain: Any) -> Prior:
+    values, weights = take(plain, "a prior", ("values", "weights"))
+    if not all(isinstance(part, list) for part in (values, weights)):
+        raise SpecError("The values and weights of a prior are lists of decimal texts.")
+    return Prior(*([float(text(item, "a prior", "number")) for item in part] for part in (values, weights)))
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "decimal": lambda plain: Decimal(text(plain, "a parameter", "decimal")),
+    "domain": domain_from_spec,
+    "mechanism": Mechanism.from_spec,
+    "arm": _arm,
+    "prior": _prior,
+}

@@ -1,0 +1,136 @@
+"""Answers to "are you at or above this threshold?", and where a distribution lies according to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from math import floor, inf, log10
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.domain import Above, Integers, Interval
+from sottovoce.tally.tally import Tally
+
+Floats = NDArray[np.float64]
+SURE = 3.3  # standard errors by which a share must stand out among a hundred of them
+RATIO = 4.0  # of neighbouring thresholds on a geometric scale
+_DIGITS = 12  # to which places on a range are told apart
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bits:
+    """How many were asked about each threshold, in rising order, and how many reported that they are not below it."""
+
+    thresholds: Floats
+    asked: Floats
+    yes: Floats
+    own: float  # how likely a yes is reported by those at or above, and by those below
+    other: float
+
+    @classmethod
+    def of(cls, tallies: Iterable[Tally]) -> Bits:
+        """All answers; those about the same threshold are put together."""
+        found: dict[Decimal, tuple[int, int]] = {}
+        rates: Any = None
+        for tally in tallies:
+            domain = tally.mechanism.domain
+            if not isinstance(domain, Above):
+                raise TypeError("The tallies of a search are about thresholds.")
+            asked, yes = found.get(domain.threshold, (0, 0))
+            found[domain.threshold] = asked + tally.n, yes + int(tally.cells[1])
+            rates = tally.mechanism.channel.rates()
+        order = sorted(found)
+        numbers = np.array([found[threshold] for threshold in order], float).reshape(-1, 2)
+        return cls(np.array(order, float), numbers[:, 0], numbers[:, 1], float(rates.own), float(rates.other))
+
+    @property
+    def shares(self) -> Floats:
+        """Unbiased estimates of the share at or above each threshold; a half where nobody was asked."""
+        rate = np.where(self.asked > 0, self.yes / np.maximum(self.asked, 1), (self.own + self.other) / 2)
+        return np.asarray((rate - self.other) / (self.own - self.other))
+
+    def crossing(self, level: float) -> int:
+        """How many thresholds lie before the place where the share falls to this level.
+
+        It is where a rising fit to the shares crosses the level: the top of the sum of what they exceed it by.
+        """
+        sums = np.cumsum(self.asked * (self.shares - level))
+        return int(np.argmax(np.concatenate([[0.0], sums])))
+
+    def certain(self) -> Floats:
+        """A share that is surely above each threshold, from the answers there and to any number of thresholds beyond.
+
+        Those beyond have a smaller share, so that their average is one of the shares that the first surely has.
+        """
+        least = np.zeros(len(self.thresholds))
+        worth = (self.own - self.other) ** 2
+        for place in range(len(least)):
+            asked = np.cumsum(self.asked[place:])
+            mean = np.cumsum(self.asked[place:] * self.shares[place:]) / np.maximum(asked, 1)
+            error = np.sqrt(0.25 / worth / np.maximum(asked, 1))
+            least[place] = max(0.0, float((mean - SURE * error).max()))
+        return least
+
+    def side(self, centre: float, *, above: bool) -> Bits:
+        """The answers on one side of a centre, by rising distance; yes means beyond the threshold, away from it."""
+        if above:
+            kept = self.thresholds > centre
+            places, yes = self.thresholds[kept] - centre, self.yes[kept]
+            return Bits(places, self.asked[kept], yes, self.own, self.other)
+        kept = self.thresholds < centre
+        places, asked = (centre - self.thresholds[kept])[::-1], self.asked[kept][::-1]
+        return Bits(places, asked, asked - self.yes[kept][::-1], self.own, self.other)
+
+
+# --- thresholds --------------------------------------------------------------------------------------------------
+def spread(domain: Integers | Interval, low: float, high: float, count: int) -> list[Decimal]:
+    """About so many thresholds strictly inside a stretch: evenly, and where magnitudes differ much geometrically too.
+
+    Numbers that people answer come in every magnitude, and most ranges are given in a far too large one; so half of
+    the thresholds fall by a constant ratio toward zero.
+    """
+    even = np.linspace(low, high, count + 2)[1:-1]
+    if low < 0 < high:
+        even, each = even[::4], (count - len(even[::4])) // 2
+        sides = [_falling(-low, 0, each) * -1, _falling(high, 0, each)]
+    elif max(abs(low), abs(high)) > RATIO**2 * min(abs(low), abs(high)):
+        even, each = even[::2], count - len(even[::2])
+        negative = high <= 0
+        outer, inner = max(abs(low), abs(high)), min(abs(low), abs(high))
+        sides = [_falling(outer, inner, each) * (-1 if negative else 1)]
+    else:
+        sides = []
+    apart = (high - low) / (count + 1)
+    near = [short(float(place), apart / 4) for place in even]
+    geometric = [short(float(place), abs(float(place)) / 10) for side in sides for place in side]
+    return inside(domain, [*near, *geometric], low, high)
+
+
+def _falling(outer: float, inner: float, count: int) -> Floats:
+    """Points that fall from one magnitude toward a smaller one, or without end by the usual ratio."""
+    ratio = RATIO if not inner else (outer / inner) ** (1 / (count + 1))
+    return np.asarray(outer * ratio ** -np.arange(1.0, count + 1))
+
+
+def inside(
+    domain: Integers | Interval, places: Iterable[Decimal], low: float = -inf, high: float = inf
+) -> list[Decimal]:
+    """Different thresholds strictly inside the domain and a stretch; whole ones for whole numbers."""
+    whole = isinstance(domain, Integers)
+    found = {place.to_integral_value() if whole else place for place in places}
+    return sorted(place for place in found if domain.low < place < domain.high and low < float(place) < high)
+
+
+def short(number: float, step: float, *, toward: str = "nearest") -> Decimal:
+    """A decimal of few digits near a number: a whole multiple of 1, 2 or 5 times a power of ten, at most `step`."""
+    if not step > 0:
+        return Decimal(repr(number))
+    power = floor(log10(step))
+    unit = max(u for u in (1, 2, 5) if u == 1 or u * 10.0**power <= step * 1.0000001)
+    size = Decimal(unit).scaleb(power)
+    places = Decimal(repr(number)) / size
+    mode = {"nearest": "ROUND_HALF_EVEN", "down": "ROUND_FLOOR", "up": "ROUND_CEILING"}[toward]
+    return places.to_integral_value(rounding=mode) * size

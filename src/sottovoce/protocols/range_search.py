@@ -1,0 +1,225 @@
+"""The mean of numbers whose range nobody knows: search a good range first, then ask within it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.domain import Above, Clamp, Domain, Integers, Interval
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_decimal, check_epsilon, check_integer, decimal_text, reject
+from sottovoce.core.registry import mechanism as build
+from sottovoce.core.registry import names
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.estimate.prior import expected_answers
+from sottovoce.protocols.range_bits import Bits, inside, short, spread
+from sottovoce.protocols.range_found import found
+from sottovoce.protocols.range_tails import Tail, best_distances
+from sottovoce.tally.tally import Tally
+
+FIRST, LATER = 32, 32  # thresholds of the first round, and of a later one
+FINE = 5  # thresholds inside a range that tell the scale of what lies there
+COARSEST = 0.4  # of a range that lies between two of them
+PARTS = 10  # of the search: one for each look, and what is left for the tails
+LEVELS = (0.3, 0.2, 0.13, 0.08, 0.05, 0.03)  # shares beyond, where tails are asked about
+FAR = 2  # thresholds beyond all of those, on either side
+LEAST_WORTH = 200  # participants times (p - q)**2, below which nothing is found
+WEIGHTS = 1000  # of the arms of the last round, together
+CLOSE = 0.01  # of the width: a range that ends so near the end of the domain ends there
+NARROW = 1e-9  # of the magnitude of the numbers: no need to look closer
+_OWNER = "a range search"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSearch(Protocol):
+    """The mean of a number that may lie anywhere in a wide domain.
+
+    First a few rounds of one bit each: are you at or above this threshold? Each round has a couple of dozen thresholds
+    as arms, chosen by what was answered before; all answers are used together. They first find the middle half of the
+    distribution, at any magnitude, then ask how its tails fall. The range [low, high] is the one with the least
+    expected squared error of the mean: the bias of clamping, extrapolated from the tails, and the noise, which grows
+    with the width. In the last round everyone who is left answers with their number, clamped to that range, through
+    `method`; a small share `tails` of them is asked instead about what lies beyond it, so that the bias of clamping is
+    an estimate of its own. Everyone answers once.
+
+    Results: "range" (its ends, and the shares beyond them), "clamped" (the mean of clamped numbers), "clipping" (how
+    much higher that is than the mean), "corrected" (the difference: unbiased, and noisy where the domain is wide) and
+    "mean": the clamped mean, with an interval for the mean itself.
+
+    `participants` is how many are expected; a share `search` of them is asked about thresholds (None: 8 to 40 %, the
+    more the fewer they are), in at most `rounds` rounds.
+    """
+
+    domain: Integers | Interval
+    epsilon: Any
+    participants: int
+    method: str = "designed"
+    search: Any = None
+    tails: Any = Decimal("0.04")
+    rounds: int = 6
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, (Integers, Interval)):
+            raise reject("domain", _OWNER, "an Interval or Integers, as wide as you like", self.domain)
+        budget = check_epsilon(_OWNER, self.epsilon)
+        if self.method not in names("mean"):
+            raise reject("method", _OWNER, f"one of {', '.join(names('mean'))}", self.method)
+        check_integer("participants", _OWNER, self.participants, 1, 1 << 53)
+        tails = check_decimal("tails", _OWNER, self.tails)
+        if not 0 < tails <= Decimal("0.5"):
+            raise reject("tails", _OWNER, "a share in (0, 0.5]", self.tails)
+        search = self.search if self.search is None else check_decimal("search", _OWNER, self.search)
+        if search is not None and not 0 < search <= Decimal("0.9"):
+            raise reject("search", _OWNER, "a share in (0, 0.9]", self.search)
+        for name, value in (("epsilon", budget), ("tails", tails), ("search", search)):
+            object.__setattr__(self, name, value)
+        check_integer("rounds", _OWNER, self.rounds, 2, 12)
+        least = ceil(LEAST_WORTH / self._worth)
+        if self.participants < least:
+            raise ParameterError(
+                f"At epsilon {decimal_text(budget)} a range search needs at least {least} participants. Got"
+                f" {self.participants}: give a range yourself."
+            )
+
+    # --- rounds ------------------------------------------------------------------------------------------------
+    def start(self) -> Round:
+        low, high = float(self.domain.low), float(self.domain.high)
+        return self._ask(spread(self.domain, low, high, FIRST), self._look)
+
+    def advance(self, history: History) -> Round | Estimates:
+        rounds = [tallies for tallies in history if not isinstance(tallies[0].mechanism.domain, Clamp)]
+        bits = Bits.of(tally for tallies in rounds for tally in tallies)
+        if len(rounds) < len(history):
+            return found(self.domain, history[-1], sum(tally.n for tallies in rounds for tally in tallies))
+        if len(rounds) < self.rounds and not self._asked_tails(rounds):
+            closer = self._closer(bits) if len(rounds) < self.rounds - 1 else []
+            if closer:
+                return self._ask(closer, self._look)
+            tails = self._tail_thresholds(bits)
+            if tails:
+                return self._ask(tails, self._searchers - self._look * len(rounds))
+        return self._last(*self.chosen(bits))
+
+    def _asked_tails(self, rounds: Sequence[Sequence[Tally]]) -> bool:
+        """Whether the round about the tails is over: rounds that look closer ask about other thresholds."""
+        if len(rounds) < 2:
+            return False
+        before = Bits.of(tally for tallies in rounds[:-1] for tally in tallies)
+        return len(rounds) == self.rounds or not self._closer(before)
+
+    def _ask(self, thresholds: Sequence[Decimal], quota: int) -> Round:
+        arms = (
+            Arm(f"from {decimal_text(threshold)}", build("rr", Above(self.domain, threshold), epsilon=self.epsilon))
+            for threshold in thresholds
+        )
+        return Round(tuple(arms), quota=quota)
+
+    # --- how many ----------------------------------------------------------------------------------------------
+    @property
+    def _worth(self) -> float:
+        """What one noisy bit is worth, in bits without noise: (p - q)**2 = tanh(epsilon / 2)**2."""
+        return float(np.tanh(float(self.epsilon) / 2)) ** 2
+
+    @property
+    def _searchers(self) -> int:
+        """How many are asked about thresholds."""
+        share = self.search
+        if share is None:  # of participants with 20,000 bits' worth a seventh, of fewer ever more
+            share = min(0.4, max(0.08, 0.14 * (20_000 / (self.participants * self._worth)) ** 0.23))
+        return max(PARTS, ceil(self.participants * float(share)))
+
+    @property
+    def _look(self) -> int:
+        """How many answer in a round that looks for the middle half."""
+        return self._searchers // PARTS
+
+    # --- where -------------------------------------------------------------------------------------------------
+    def _closer(self, bits: Bits) -> list[Decimal]:
+        """Thresholds for a closer look, or none if those there are show the shape of what lies in the best range."""
+        low, high = self._best(bits)
+        ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
+        between = ends[(ends > low) & (ends < high)]
+        cells = np.diff([low, *between, high])
+        if len(between) >= FINE and cells.max() <= COARSEST * (high - low):
+            return []
+        # From the thresholds around it on, as a coarse look misses by about a cell.
+        first, last = int(np.searchsorted(ends, low)) - 1, int(np.searchsorted(ends, high, side="right"))
+        low, high = float(ends[max(0, first)]), float(ends[min(len(ends) - 1, last)])
+        if high - low <= NARROW * max(abs(low), abs(high)):
+            return []
+        known = set(bits.thresholds.tolist())
+        new = [place for place in spread(self.domain, low, high, LATER) if float(place) not in known]
+        return new if len(new) > 1 else []
+
+    def _sides(self, bits: Bits) -> tuple[float, Tail | None, Tail | None]:
+        """The centre, and what is known of either side of it."""
+        place = bits.crossing(0.5)
+        ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
+        centre = float(ends[place] + ends[place + 1]) / 2
+        low, high = centre - float(self.domain.low), float(self.domain.high) - centre
+        below, above = bits.side(centre, above=False), bits.side(centre, above=True)
+        return centre, Tail(below, low) if low > 0 else None, Tail(above, high) if high > 0 else None
+
+    def _tail_thresholds(self, bits: Bits) -> list[Decimal]:
+        centre, *sides = self._sides(bits)
+        places: list[Decimal] = []
+        for tail, sign in zip(sides, (-1, 1), strict=True):
+            if tail is None:
+                continue
+            distances = [tail.distance(level) for level in LEVELS]
+            far = np.geomspace(max(distances), tail.reach, FAR + 2)[1:-1] if max(distances) < tail.reach else []
+            step = max(min(np.diff([0.0, *distances])), max(distances) / 100)
+            places += [short(centre + sign * float(place), step / 2) for place in (*distances, *far)]
+        return inside(self.domain, places)
+
+    def _best(self, bits: Bits) -> tuple[float, float]:
+        centre, below, above = self._sides(bits)
+        left, right = best_distances(below, above, self._noise)
+        return centre - left, centre + right
+
+    def chosen(self, bits: Bits) -> tuple[Decimal, Decimal]:
+        """The range with the least expected error, in few digits, rounded outward."""
+        best = self._best(bits)
+        width = best[1] - best[0]
+        low, high = (
+            short(end, width / 50, toward=toward) for end, toward in zip(best, ("down", "up"), strict=True)
+        )
+        if isinstance(self.domain, Integers):
+            low, high = low.to_integral_value("ROUND_FLOOR"), high.to_integral_value("ROUND_CEILING")
+        least, most = Decimal(self.domain.low), Decimal(self.domain.high)
+        low = least if float(low) <= float(least) + CLOSE * width else low
+        high = most if float(high) >= float(most) - CLOSE * width else high
+        return low, high
+
+    @property
+    def _noise(self) -> float:
+        """The standard error that noise brings to the mean of the last round, in units of the width."""
+        unit = Interval(0, 1)
+        one = build(self.method, unit, epsilon=self.epsilon).average_variance(expected_answers(unit))
+        left = max(1.0, (self.participants - self._searchers) * (1 - float(self.tails)))
+        return sqrt(one / left)
+
+    # --- the last round ----------------------------------------------------------------------------------------
+    def _last(self, low: Decimal, high: Decimal) -> Round:
+        """Clamped numbers, and on each side that is cut the share beyond and what it lacks."""
+        number = build(self.method, Clamp(self.domain, low, high), epsilon=self.epsilon)
+        beyond: list[tuple[str, Mechanism]] = []
+        if low > self.domain.low:
+            beyond += self._cut("low", Above(self.domain, low), Clamp(self.domain, self.domain.low, low))
+        if high < self.domain.high:
+            beyond += self._cut("high", Above(self.domain, high), Clamp(self.domain, high, self.domain.high))
+        each = max(1, round(WEIGHTS * float(self.tails) / len(beyond))) if beyond else 0
+        arms = (Arm(name, mechanism, each) for name, mechanism in beyond)
+        return Round((Arm("number", number, WEIGHTS - each * len(beyond)), *arms))
+
+    def _cut(self, end: str, share: Domain, rest: Domain) -> list[tuple[str, Mechanism]]:
+        return [
+            (f"share at {end}", build("rr", share, epsilon=self.epsilon)),
+            (f"beyond {end}", build("bernoulli", rest, epsilon=self.epsilon)),
+        ]

@@ -1,0 +1,84 @@
+"""What a mechanism for sparse vectors must keep beside the rest of the contract: every place is read without bias."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.channel import Channel, Signs
+from sottovoce.core.channel.place import slots_of
+from sottovoce.core.channel.signs import score
+from sottovoce.core.exact import law
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.sparse import evidence
+from sottovoce.fast.batch import draw
+from sottovoce.fast.slots import slot_rows
+from sottovoce.fast.words import WordStream
+from sottovoce.testing.codes import codes_of, partly_filled, require
+from sottovoce.testing.means import OFF
+from sottovoce.testing.statistics import check_mean, reports_for_mean
+
+MOST_WORDS = 1 << 26  # that drawing reports may take
+
+
+def sign_of(channel: Channel, report: int, place: int) -> int:
+    """Whether a report speaks for +1 or -1 at a place, or for neither."""
+    if isinstance(channel, Signs):
+        return 1 if report >> place & 1 else -1
+    sets: Any = channel.second.sets  # type: ignore[attr-defined]
+    return int(sets.member(2 * place, report)) - int(sets.member(2 * place + 1, report))
+
+
+def cells_of(mechanism: Mechanism, report: int) -> Any:
+    """The tally of one report."""
+    if mechanism.statistic == "sums":
+        return np.array(mechanism.channel.summands(report), np.int64)
+    return np.eye(1, mechanism.cells, report, dtype=np.int64)[0]
+
+
+def check_small_sparse(mechanism: Mechanism) -> None:
+    """Over the enumerated law: the mean of what is read is the answer, exactly, and the predicted variance is right."""
+    channel, slots = mechanism.channel, slots_of(mechanism.channel)
+    if slots is None:
+        raise AssertionError("This channel does not take sparse vectors.")
+    scale = score(channel).scale
+    for code in codes_of(channel):
+        held = {place: slots.grid.number(slots.position(number)) for place, number in code}
+        first, second = [Fraction(0)] * slots.dimensions, [Fraction(0)] * slots.dimensions
+        for (_, report), probability in law(channel, code).items():  # type: ignore[arg-type]
+            signs = [sign_of(channel, report, place) for place in range(slots.dimensions)]
+            shipped = evidence(mechanism, 1, cells_of(mechanism, report)).values()
+            wrong = np.abs(shipped - float(scale) * np.array(signs)).max()
+            require(float(wrong) <= 1e-12 * float(scale), "The tally of a report is not read as its signs.")
+            for place, sign in enumerate(signs):
+                first[place] += probability * sign * scale
+                second[place] += probability * sign**2 * scale**2
+        expected = [held.get(place, Fraction(0)) for place in range(slots.dimensions)]
+        require(first == expected, "The mean of some place is biased.")
+        exact = np.array([float(b - a**2) for a, b in zip(first, second, strict=True)])
+        for target in ("population", "sample"):
+            predicted = mechanism.variance(dict(code), 1, target=target)
+            error = float(np.abs(predicted - exact).max())
+            require(error <= 1e-9 * float(scale) ** 2, "The predicted variance is not that of the law.")
+
+
+def check_drawn_sparse(mechanism: Mechanism, seed: int, reports: int) -> None:
+    """At full size: the mean of drawn reports is the answer that all hold, at its entries and beside them."""
+    channel, slots = mechanism.channel, slots_of(mechanism.channel)
+    if slots is None:
+        raise AssertionError("This channel does not take sparse vectors.")
+    code = list(partly_filled(slots))[-1]
+    reach, off = float(score(channel).scale), OFF * 2 * float(slots.bound)
+    variances = mechanism.variance(dict(code), 1, target="sample")
+    needed = max(reports, reports_for_mean(float(variances.max()), 2 * reach, off))
+    rows = min(needed, MOST_WORDS // (channel.words + 2))
+    codes = np.repeat(slot_rows(slots, [code]), rows, axis=0)
+    tally = mechanism.tally(draw(mechanism, codes, WordStream.seeded(mechanism.words, seed)))
+    values = evidence(mechanism, tally.n, tally.cells).values()
+    truth = dict(code)
+    for place in dict.fromkeys((0, slots.dimensions // 2, code[0][0], slots.dimensions - 1)):
+        if rows == needed:
+            held, name = float(truth.get(place, 0)), f"{mechanism.name}, mean of place {place}"
+            check_mean(name, float(values[place]), rows, held, float(variances[place]), 2 * reach, off)

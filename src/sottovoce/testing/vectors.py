@@ -1,0 +1,112 @@
+"""What a mechanism for vectors must keep beside the rest of the contract: each coordinate by itself is unbiased."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from sottovoce.core.channel import Channel
+from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.domain import Box, Sparse
+from sottovoce.core.exact import law
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.vector import evidence
+from sottovoce.fast.batch import draw
+from sottovoce.fast.words import WordStream
+from sottovoce.testing.codes import codes_of, require
+from sottovoce.testing.means import CLAMPED, HELD, OFF, is_clamped
+from sottovoce.testing.sparse import check_drawn_sparse, check_small_sparse
+from sottovoce.testing.statistics import check_mean, reports_for_mean
+
+MOST_WORDS = 1 << 27  # that drawing reports may take
+
+
+def box_of(channel: Channel) -> Box:
+    """The vectors that a channel takes whose coordinates all have the same grid."""
+    grid = channel.roundings[0]
+    return Box(grid.low, grid.high, channel.dimensions or 0)
+
+
+def check_small_vector(mechanism: Mechanism) -> None:
+    """Each coordinate is chosen equally often; what is read of it has the mean of the answer, and the moments that the
+    closed form says, over the enumerated law."""
+    if isinstance(mechanism.domain, Sparse):
+        check_small_sparse(mechanism)
+        return
+    channel, dimensions = mechanism.channel, mechanism.channel.dimensions or 0
+    if channel.part_scales() is None:
+        return  # a stand-in of a table, whose own moments are checked at full size
+    reads = _readings(channel)
+    grid = channel.roundings[0]
+    for code in codes_of(channel):
+        chosen = [Fraction(0)] * dimensions
+        first, second = [Fraction(0)] * dimensions, [Fraction(0)] * dimensions
+        for (words, report), probability in law(channel, code).items():
+            for coordinate, part in channel.parts_of(report, words):
+                chosen[coordinate] += probability
+                first[coordinate] += probability * reads[part]
+                second[coordinate] += probability * reads[part] ** 2
+        for coordinate, number in enumerate(code):
+            share = Fraction(channel.chosen, dimensions)
+            require(chosen[coordinate] == share, "A coordinate is chosen more often than others.")
+            expected = _moments(channel, number)
+            require((first[coordinate] / share, second[coordinate] / share) == expected, "Moments are not the law's.")
+            point = (number - Fraction(grid.low)) / grid.step
+            require(clamped(channel) or expected[0] == point, f"The mean of coordinate {coordinate} is biased.")
+            predicted = mechanism.variance([float(each) for each in code], 1, target="sample")[coordinate]
+            exact = float(grid.step**2 * (expected[1] - expected[0] ** 2) / share)
+            require(abs(predicted - exact) <= 1e-9 * exact, "The predicted variance is not that of the law.")
+
+
+def check_drawn_vector(mechanism: Mechanism, seed: int, reports: int) -> None:
+    """At full size: the closed form is unbiased on the grid, and drawn reports have its mean in every coordinate."""
+    if isinstance(mechanism.domain, Sparse):
+        check_drawn_sparse(mechanism, seed, reports)
+        return
+    channel, reads = mechanism.channel, _readings(mechanism.channel)
+    grid = channel.roundings[0]
+    for point in (0, grid.steps // 2, grid.steps):
+        bias = abs(channel.part_moments(point)[0] - point)
+        require(bias <= (CLAMPED * grid.steps if clamped(channel) else 0), f"A coordinate is biased at {point}.")
+    place = int(HELD * (grid.steps << PLACES))
+    first, second = _moments(channel, grid.number(place))
+    variance, reach = float(second - first**2), float(max(reads) - min(reads))
+    dimensions = channel.dimensions or 1
+    needed = max(reports, reports_for_mean(variance, reach, OFF * grid.steps)) * dimensions // channel.chosen
+    rows = min(needed, MOST_WORDS // (channel.words + 2))
+    codes = np.full((rows, dimensions), place, np.uint64)
+    tally = mechanism.tally(draw(mechanism, codes, WordStream.seeded(mechanism.words, seed)))
+    found = evidence(mechanism, tally.n, tally.cells)
+    counts = tally.cells.reshape(dimensions, -1).sum(axis=1)
+    for coordinate in dict.fromkeys((0, dimensions // 2, dimensions - 1)):
+        count = int(counts[coordinate])
+        mean = (float(found.values()[coordinate]) - float(found.limits[0][coordinate])) / _step(mechanism, coordinate)
+        if rows == needed:
+            name = f"{mechanism.name}, mean of coordinate {coordinate}"
+            check_mean(name, mean, count, float(first), variance, reach, OFF * grid.steps)
+
+
+def _step(mechanism: Mechanism, coordinate: int) -> float:
+    return float(mechanism.channel.roundings[coordinate].step)
+
+
+def _moments(channel: Channel, number: Fraction) -> tuple[Fraction, Fraction]:
+    """Those of the two grid points beside a number, mixed as rounding mixes them."""
+    grid = channel.roundings[0]
+    point, rest = divmod(grid.position(number), 1 << PLACES)
+    up = Fraction(rest, 1 << PLACES)
+    low, high = channel.part_moments(point), channel.part_moments(min(point + 1, grid.steps))
+    return (1 - up) * low[0] + up * high[0], (1 - up) * low[1] + up * high[1]
+
+
+def _readings(channel: Channel) -> list[Fraction]:
+    scales = channel.part_scales()
+    require(scales is not None, "The reports of a coordinate are not read as numbers.")
+    return list(readings(scales or (), channel.part_outputs or 0))
+
+
+def clamped(channel: Channel) -> bool:
+    """Whether the noise of a coordinate is cut off somewhere far out."""
+    return is_clamped(getattr(channel, "inner", channel))
