@@ -16,7 +16,7 @@ import json
 from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
-from math import ceil, floor, isqrt
+from math import ceil, comb, floor, isqrt
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +145,43 @@ def local_hash(channel: dict[str, Any], code: int, words: Words, report_id: tupl
     return subset(channel["inner"], upper_half * channel["map"]["g"] // 2**32, words)
 
 
+def half_space(channel: dict[str, Any], code: list[Fraction], words: Words) -> int:
+    """Signs of a vector: each number is rounded to an end of its range, then fair coins say which ends are exchanged.
+
+    Inside, a draw of coins counts only if it is not tied, and is turned round where it exchanges most of the ends. An
+    even number of coordinates owns eight draws, of which the first that counts is taken; more come from the overflow.
+    """
+    ranges = [
+        (Fraction(run["grid"]["low"]), Fraction(run["grid"]["high"]))
+        for run in channel["grids"]
+        for _ in range(run["count"])
+    ]
+    places = [round((number - low) / (high - low) * 2**32) for number, (low, high) in zip(code, ranges, strict=True)]
+    upper = [flip(words, 2**21 * place) for place in places]
+    inside = flip(words, channel["inside"])
+    d = len(ranges)
+    draws = [flips(words, d, UNIT // 2) for _ in range(draws_of_signs(d))]
+    while inside and sum(draws[0]) * 2 == d:
+        draws = draws[1:] or [flips(Words([words.extra() for _ in range(ceil(d / 64))]), d, UNIT // 2)]
+    exchanged = draws[0]
+    if inside and sum(exchanged) * 2 > d:
+        exchanged = [not one for one in exchanged]
+    return sum(2**place for place in range(d) if upper[place] != exchanged[place])
+
+
+def draws_of_signs(d: int) -> int:
+    return 1 if d % 2 else 8
+
+
+def coordinates(channel: dict[str, Any]) -> int:
+    return sum(run["count"] for run in channel["grids"])
+
+
 def span(channel: dict[str, Any]) -> int:
     """How many words an answer owns, read or not."""
+    if channel["node"] == "half-space":
+        d = coordinates(channel)
+        return d + 1 + draws_of_signs(d) * ceil(d / 64)
     if channel["node"] == "public":
         return span(channel["inner"])
     if channel["node"] == "subset":
@@ -165,13 +200,15 @@ def width(channel: dict[str, Any]) -> int:
         largest = channel["sets"]["order"] * channel["sets"]["groups"] - 1
     elif channel["node"] == "subset" and channel["w"] == 1:
         largest = channel["k"] - 1
+    elif channel["node"] == "half-space":
+        largest = 2 ** coordinates(channel) - 1
     else:
         largest = 2 ** channel["k"] - 1
     return max(1, ceil(largest.bit_length() / 8))
 
 
 def payload(
-    channel: dict[str, Any], code: int, report_id: tuple[int, int], words: Iterable[int], overflow: Iterable[int] = ()
+    channel: dict[str, Any], code: Any, report_id: tuple[int, int], words: Iterable[int], overflow: Iterable[int] = ()
 ) -> bytes:
     """What a device sends beside the id."""
     private = Words(words, overflow)
@@ -179,11 +216,12 @@ def payload(
     if channel["node"] == "public":
         report = local_hash(channel, code, private, report_id)
     else:
-        report = {"subset": subset, "bits": bits, "block": block}[channel["node"]](channel, code, private)
+        nodes = {"subset": subset, "bits": bits, "block": block, "half-space": half_space}
+        report = nodes[channel["node"]](channel, code, private)
     return report.to_bytes(width(channel), "little")
 
 
-def message(channel: dict[str, Any], code: int, words: Iterable[int], overflow: Iterable[int] = ()) -> bytes:
+def message(channel: dict[str, Any], code: Any, words: Iterable[int], overflow: Iterable[int] = ()) -> bytes:
     """The whole message: the first two words are the id."""
     a, b, *private = words
     return a.to_bytes(8, "little") + b.to_bytes(8, "little") + payload(channel, code, (a, b), private, overflow)
@@ -237,6 +275,25 @@ def mechanism_of(name: str, domain: dict[str, Any], k: int, epsilon: str) -> dic
     }
 
 
+def linf_of(low: str, high: str, d: int, epsilon: str) -> dict[str, Any]:
+    """The full specification of duchi-linf: e**epsilon - 1 times C of the weight inside, C vectors being on a side."""
+    e = Fraction(Context(prec=100).exp(Decimal(epsilon)))
+    side = sum(comb(d, agreeing) for agreeing in range(d + 1) if 2 * agreeing > d)
+    grid = {"node": "rounding", "low": low, "high": high, "steps": 1}
+    inside = floor(UNIT * (e - 1) * side / ((e - 1) * side + 2**d))
+    channel = {"node": "half-space", "grids": [{"count": d, "grid": grid}], "inside": inside}
+    return {
+        "name": LINF,
+        "version": 1,
+        "epsilon": epsilon,
+        "domain": {"kind": "box", "low": low, "high": high, "dimensions": d},
+        "channel": channel,
+        "statistic": "parts",
+        "codec": {"version": 1, "bytes": width(channel)},
+        "guarantee": "pure",
+    }
+
+
 def fingerprint(spec: dict[str, Any]) -> str:
     """SHA-256 of the specification with its keys sorted, in UTF-8, without spaces."""
     text = json.dumps(spec, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -246,6 +303,7 @@ def fingerprint(spec: dict[str, Any]) -> str:
 # --- vectors ---------------------------------------------------------------------------------------------
 
 NAMES = ("grr", "subset", "sue", "oue", "olh", "hadamard")
+LINF = "duchi-linf"
 BIRDS = {"kind": "categories", "values": ["lark", "owl", "neither", "été"]}
 
 
@@ -259,7 +317,7 @@ def little_endian(words: Iterable[int]) -> str:
     return b"".join(word.to_bytes(8, "little") for word in words).hex()
 
 
-def vector(spec: dict[str, Any], value: object, code: int, words: list[int], overflow: list[int]) -> dict[str, Any]:
+def vector(spec: dict[str, Any], value: object, code: Any, words: list[int], overflow: list[int]) -> dict[str, Any]:
     return {
         "spec": spec,
         "fingerprint": fingerprint(spec),
@@ -296,6 +354,25 @@ def vectors() -> Iterator[dict[str, Any]]:
         tails = shake(f"sottovoce golden 1|{name}|tails", span(spec["channel"]) - len(rows))
         words = [*shake(f"sottovoce golden 1|{name}|undecided", 2), *rows, *tails]
         yield vector(spec, 7, 7, words, shake(f"sottovoce golden 1|{name}|overflow", 100))
+    yield from linf_vectors()
+
+
+def linf_vectors() -> Iterator[dict[str, Any]]:
+    """Vectors of numbers, odd and even, in one word and in several; then signs that are tied all too often."""
+    sizes = ((1, "1"), (2, "0.5"), (3, "2"), (6, "4"), (64, "1"), (65, "8"), (130, "0.1"))
+    for turn, (d, epsilon) in enumerate(sizes):
+        low, high = (("-1", "1"), ("0", "0.7"))[turn % 2]
+        spec = linf_of(low, high, d, epsilon)
+        words = shake(f"sottovoce golden 1|{LINF}|{d}|{epsilon}", 2 + span(spec["channel"]))
+        tenths = [word % (1 + int(10 * (Fraction(high) - Fraction(low)))) for word in words[2 : 2 + d]]
+        code = [Fraction(low) + Fraction(tenth, 10) for tenth in tenths]
+        yield vector(spec, [float(number) for number in code], code, words, [])
+    spec = linf_of("-1", "1", 128, "1")
+    tied = [0x0F0F0F0F0F0F0F0F, 0x3333333333333333]
+    words = [*shake(f"sottovoce golden 1|{LINF}|tied", 2 + 128), 0, *tied * 8]
+    overflow = [*tied, *shake(f"sottovoce golden 1|{LINF}|overflow", 20)]
+    code = [Fraction(place - 64, 64) for place in range(128)]
+    yield vector(spec, [float(number) for number in code], code, words, overflow)
 
 
 ABOUT = (

@@ -12,15 +12,16 @@ import pytest
 from sottovoce.client import Client
 from sottovoce.core import channel as nodes
 from sottovoce.core import codec
-from sottovoce.core.channel import Bits, HadamardSets, Subset
+from sottovoce.core.channel import Bits, HadamardSets, HalfSpace, Subset
 from sottovoce.core.channel import public as public_module
 from sottovoce.core.channel import subset as subset_module
 from sottovoce.core.coins import Coins, TapeCoins
-from sottovoce.core.domain import Integers
+from sottovoce.core.domain import Box, Integers
 from sottovoce.core.errors import SpecError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import mechanism, names
+from sottovoce.mechanisms.vector import linf
 from tests import reference
 
 SIZES = [2, 3, 4, 5, 8, 9, 16, 33, 63, 64, 65, 100, 128, 129, 255, 256, 257, 300]
@@ -50,8 +51,8 @@ def test_the_reference_does_not_know_the_package() -> None:
 
 def test_the_file_is_what_the_reference_writes() -> None:
     assert reference.FILE.read_text(encoding="utf-8") == reference.text()
-    assert {one["spec"]["name"] for one in VECTORS} == set(reference.NAMES) <= set(names())
-    assert len(VECTORS) == 60
+    assert {one["spec"]["name"] for one in VECTORS} == {*reference.NAMES, reference.LINF} <= set(names())
+    assert len(VECTORS) == 68
 
 
 @pytest.mark.parametrize("index", range(len(VECTORS)), ids=place)
@@ -76,6 +77,14 @@ def test_builders_choose_the_documented_channel(name: str, epsilon: str) -> None
         spec = reference.mechanism_of(name, {"kind": "integers", "low": 0, "high": k - 1}, k, epsilon)
         assert built.spec() == spec and built.fingerprint == reference.fingerprint(spec)
         assert built.channel.words == reference.span(spec["channel"])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("d", [1, 2, 7, 64, 65, 300])
+def test_signs_of_vectors_have_the_documented_channel(d: int, epsilon: str) -> None:
+    built = linf.build(Box(-1, 1, d), epsilon=epsilon)
+    assert built.spec() == reference.linf_of("-1", "1", d, epsilon)
+    assert built.channel.words == reference.span(built.channel.spec())
 
 
 def compare(one: Mechanism, code: int, words: list[int], overflow: list[int]) -> None:
@@ -146,6 +155,8 @@ MUTANTS: list[tuple[Any, str, Any, str]] = [
     (public_module, "hash_value", lambda a, b, v, g, bits: ((b * v + a) % 2**64 >> 32) * g >> 32, "olh"),
     (Subset, "payload_bits", property(lambda self: 16), "grr"),
     (Bits, "mask", lambda self, code: 1 << self.k - 1 - code, "oue"),
+    (HalfSpace, "_untied", lambda self, signs: True, reference.LINF),
+    (HalfSpace, "_signs", lambda self, coins: coins.flips(self.dimensions, UNIT // 2) ^ 1, reference.LINF),
 ]
 
 

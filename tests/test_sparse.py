@@ -1,4 +1,4 @@
-"""Sparse vectors: exact laws, exact privacy with the private choice of a slot, unbiased means, batches as one by one."""
+"""Sparse vectors: exact laws, exact privacy with a private choice of the slot, unbiased means, batches."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from sottovoce.fast.kernels import Draws, empty_reports, sampler
 from sottovoce.fast.numbers import batch_codes, scalar_code
 from sottovoce.fast.slots import slot_rows
 from sottovoce.fast.words import WordStream
+from sottovoce.mechanisms.vector import linf
 from sottovoce.mechanisms.vector.sparse import best_rows, best_signs, rows, square
 from sottovoce.testing import check_mechanism
 from sottovoce.testing.codes import codes_of
@@ -57,6 +58,12 @@ def small_channels() -> dict[str, Channel]:
 
 
 SMALL = small_channels()
+
+
+def some(*kinds: str) -> list[Any]:
+    """Small channels of these kinds; those with most outcomes are slow."""
+    chosen = [name for name in SMALL if name.split()[0] in kinds]
+    return [pytest.param(name, marks=[] if name.split()[1] == "2" else pytest.mark.slow) for name in chosen]
 
 
 # --- the domain --------------------------------------------------------------------------------------------------
@@ -100,7 +107,7 @@ def test_a_domain_has_sensible_numbers(arguments: tuple[Any, ...]) -> None:
 
 
 # --- the law -----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", some("signs", "rows", "subset"))
 def test_enumerated_law_and_ratio_are_the_closed_forms(name: str) -> None:
     channel = SMALL[name]
     laws = {}
@@ -161,7 +168,7 @@ def reference_signs(channel: Signs, code: Any) -> dict[int, Fraction]:
     return {report: share for report, share in total.items() if share}
 
 
-@pytest.mark.parametrize("name", [name for name in SMALL if name.startswith("signs")])
+@pytest.mark.parametrize("name", some("signs"))
 def test_signs_are_what_they_say(name: str) -> None:
     channel = SMALL[name]
     assert isinstance(channel, Signs)
@@ -214,9 +221,13 @@ def test_signed_rows_are_halves_of_one_group(size: int, groups: int) -> None:
 
 
 # --- privacy -----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("epsilon", ["0.5", "1", "4"])
-@pytest.mark.parametrize("oracle", ["signs", "hadamard", "grr", None])
-@pytest.mark.parametrize(("size", "most"), [(2, 1), (3, 1), (2, 2), (3, 2)])
+AUDITS = [
+    pytest.param(*case, marks=[] if case[3] == "1" and case[2] is not None else pytest.mark.slow)
+    for case in product((2, 3), (1, 2), ("signs", "hadamard", "grr", None), ("0.5", "1", "4"))
+]
+
+
+@pytest.mark.parametrize(("size", "most", "oracle", "epsilon"), AUDITS)
 def test_the_audit_enumerates_small_mechanisms(size: int, most: int, oracle: str | None, epsilon: str) -> None:
     mechanism = sv.mechanism("sparse", vectors(size, most), epsilon=epsilon, oracle=oracle)
     certificate = sv.audit(mechanism)
@@ -236,8 +247,9 @@ def test_the_private_slot_is_worth_budget(most: int) -> None:
     assert same.ratio() == channel.ratio()
     naive = Then(Place(domain), signed_rows(6, 6, E1))
     assert square(naive) >= square(channel)
-    if most == 3:
-        assert float(square(naive) / square(channel)) == pytest.approx(6.64, abs=0.01)
+    share = (exp(1) - 1) / 12
+    gain = (1 + share) ** 2 * most**2 / (1 + most * share) ** 2  # nearly most**2 where 2 d is large beside most (e - 1)
+    assert float(square(naive) / square(channel)) == pytest.approx(gain, rel=1e-9)
 
 
 class OnePercent(Signs):
@@ -284,7 +296,7 @@ def test_one_percent_is_noticed() -> None:
 
 
 # --- estimates ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", [name for name in SMALL if not name.startswith("subset")])
+@pytest.mark.parametrize("name", some("signs", "rows"))
 def test_every_place_is_unbiased_with_the_predicted_variance(name: str) -> None:
     channel = SMALL[name]
     slots = slots_of(channel)
@@ -325,11 +337,11 @@ def simulated(mechanism: Mechanism, answers: Any, seed: int) -> tuple[Any, Any]:
     ("oracle", "most", "epsilon"), [("signs", 1, 1), ("signs", 3, 1), ("hadamard", 2, 2), ("grr", 3, 4)]
 )
 def test_intervals_cover(oracle: str, most: int, epsilon: int) -> None:
-    """n = 10**4, 20 places, 250 runs: 5000 intervals; the rate of 95 % is known to 0.31 % (places nearly independent).
+    """n = 10**4, 20 places, 160 runs: 3200 intervals; the rate of 95 % is known to 0.4 % (places nearly independent).
 
     Members are drawn anew in each run for the population, and are the same in all runs for the sample.
     """
-    size, n, runs = 20, 10_000, 250
+    size, n, runs = 20, 10_000, 160
     mechanism = sv.mechanism("sparse", sv.Sparse(size, most), epsilon=epsilon, oracle=oracle)
     rng = np.random.default_rng(5)
 
@@ -365,8 +377,8 @@ def test_intervals_cover(oracle: str, most: int, epsilon: int) -> None:
 
 def test_an_estimate_says_what_it_is_about() -> None:
     mechanism = sv.mechanism("sparse", sv.Sparse(50, 2, 3), epsilon=2)
-    answers = [{7: 3, 9: -3}] * 20_000
-    estimate, values = simulated(mechanism, answers, 3)
+    answers = [{7: 3, 9: -3}]
+    estimate, values = simulated(mechanism, np.tile(np.eye(50)[7] * 3 - np.eye(50)[9] * 3, (20_000, 1)), 3)
     errors = np.sqrt(mechanism.variance(answers[0], 20_000))
     assert np.abs(values - np.eye(50)[7] * 3 + np.eye(50)[9] * 3).max() < 5 * errors.max()  # 50 places: 3e-5
     assert estimate.std_errors == pytest.approx(errors, rel=0.05)
@@ -378,7 +390,7 @@ def test_an_estimate_says_what_it_is_about() -> None:
     assert estimate.to_frame().shape == (50, 5)
     with pytest.raises(sv.ParameterError, match="range"):
         estimate.project("simplex")
-    few, _ = simulated(mechanism, answers[:20], 3)
+    few, _ = simulated(mechanism, answers * 20, 3)
     with pytest.warns(UserWarning, match="Bernstein"):
         few.ci()
 
@@ -390,8 +402,8 @@ def test_a_single_report_has_an_estimate() -> None:
 
 
 # --- which oracle ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "2", "4", "6", "10"])
-@pytest.mark.parametrize(("size", "most"), [(2, 1), (9, 1), (9, 3), (30, 7), (64, 2), (40, 40)])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "4", "10"])
+@pytest.mark.parametrize(("size", "most"), [(2, 1), (9, 3), (30, 7), (24, 24)])
 def test_no_number_of_groups_is_better(size: int, most: int, epsilon: str) -> None:
     domain, ratio = sv.Sparse(size, most), odds(Decimal(epsilon))
     least = min(square(rows(domain, groups, ratio)) for groups in range(1, size + 1))
@@ -415,7 +427,7 @@ def test_signs_grow_with_the_number_of_entries_and_rows_with_its_square() -> Non
 
 def test_total_squared_error_against_other_ways() -> None:
     """d = 100, one entry, epsilon 1: total n E|error|**2 of reports of the vector of zeros."""
-    zero = dict.fromkeys(range(0), 0)
+    zero: dict[int, int] = {}
     one = sv.Sparse(100, 1)
     total = {
         name: float(sv.mechanism(name, one, epsilon=1, **options).variance(zero).sum())
@@ -428,8 +440,11 @@ def test_total_squared_error_against_other_ways() -> None:
     assert [len(report) - 16 for report in reports] == [13, 1]
     two = {name: float(sv.mechanism(name, one, epsilon=3).variance(zero).sum()) for name in total}
     assert two["one-sparse"] / two["sparse"] == pytest.approx(2.9, abs=0.1)
-    dense = sv.mechanism("duchi-linf", sv.Box(-1, 1, 100), epsilon=1)
-    assert float(dense.variance([0.0] * 100).sum()) / total["sparse"] == pytest.approx(158, rel=0.02)
+    dense = linf.build(sv.Box(-1, 1, 100), epsilon=1)
+    half = 2**99 - comb(100, 50) // 2  # erratum 6: ties are no agreement
+    b = (exp(1) * half + 2**100 - half) / ((exp(1) - 1) * comb(99, 50))
+    assert float(dense.variance([0.0] * 100).sum()) == pytest.approx(100 * b**2, rel=1e-9)
+    assert 100 * b**2 / published == pytest.approx(146.5, abs=0.1)
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -494,14 +509,14 @@ def some_rows(channel: Channel, count: int, seed: int) -> np.ndarray[Any, Any]:
     return slot_rows(slots, codes)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(channel=sparse_channels(), data=st.data())
 def test_batches_equal_the_scalar_sampler(channel: Channel, data: Any) -> None:
     slots = slots_of(channel)
     assert slots is not None
     outcomes = 4 * slots.dimensions
     short = data.draw(st.sampled_from([FINE, SHORT] if outcomes <= 1 << SHORT else [FINE]))
-    codes = some_rows(channel, 60, data.draw(st.integers(0, 99)))
+    codes = some_rows(channel, 40, data.draw(st.integers(0, 99)))
     stream = WordStream.seeded(Bare(channel).words, data.draw(st.integers(0, 99)))
     batch = draw(Bare(channel), codes, stream, threads=2, chunk_bytes=8 * stream.words * 17, bits=short)  # type: ignore[arg-type]
     for place, report in enumerate(batch.payload):
@@ -586,8 +601,8 @@ def test_bad_rows_are_refused_with_their_number_and_the_first() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("oracle", ["signs", "hadamard"])
 def test_ten_thousand_dimensions(oracle: str) -> None:
-    """All hold 1 at place 9999 and half of them -0.5 at place 5000; the largest of 10**4 errors is below 6 deviations."""
-    size, n = 10_000, 40_000
+    """All hold 1 at place 9999 and half of them -0.5 at place 5000; all 10**4 errors are below 6 deviations."""
+    size, n = 10_000, 20_000
     mechanism = sv.mechanism("sparse", sv.Sparse(size, 2), epsilon=2, oracle=oracle)
     answers = [{9999: 1.0}, {9999: 1.0, 5000: -0.5}] * (n // 2)
     estimate, values = simulated(mechanism, answers, 1)

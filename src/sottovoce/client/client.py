@@ -17,8 +17,9 @@ from sottovoce.core.params import reject
 class Client:
     """Checks the guarantee once, then randomizes answers on the device.
 
-    The epsilon is computed from the channel, not believed. A mechanism whose guarantee is not pure is refused
-    unless it is named in `accept`; one whose epsilon exceeds `limit` is refused always.
+    The epsilon is computed from the channel, not believed, and so is the delta of an approximate guarantee. A mechanism
+    whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes any delta,
+    "approximate(0.000001)" this one only. One whose epsilon exceeds `limit` is refused always.
     """
 
     mechanism: Mechanism
@@ -33,7 +34,7 @@ class Client:
             isinstance(self.limit, bool) or not isinstance(self.limit, (int, float, Decimal))
         ):
             raise reject("limit", "a client", "a number", self.limit)
-        if found.guarantee not in ("pure", *self.accept):
+        if not {found.guarantee, found.guarantee.partition("(")[0]} & {"pure", *self.accept}:
             raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {found.guarantee}.")
         if self.limit is not None and not found.epsilon <= self.limit:  # a limit that is no number refuses
             raise PrivacyError(

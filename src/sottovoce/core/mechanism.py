@@ -27,7 +27,7 @@ from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
-from sottovoce.core.rational import float_up, loss, within
+from sottovoce.core.rational import float_up, loss, odds, within
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
 MAX_CELLS = 1 << 24
@@ -63,8 +63,11 @@ class Mechanism:
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
         if type(self.version) is not int or self.version != 1:
             raise SpecError(f"This package knows version 1 of a mechanism. Got {self.version!r:.20}.")
-        if self.guarantee not in GUARANTEES:
-            raise SpecError(f"A guarantee is one of {', '.join(GUARANTEES)}. Got {self.guarantee!r}.")
+        if self.guarantee not in GUARANTEES and self.delta is None:
+            raise SpecError(
+                f"A guarantee is one of {', '.join(GUARANTEES)}, or approximate with its delta, such as"
+                f" 'approximate(0.000001)'. Got {self.guarantee!r:.80}."
+            )
         if self.statistic not in STATISTICS:
             raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r}.")
         check_fits(self.domain, self.channel)
@@ -91,7 +94,24 @@ class Mechanism:
                 f"This {self.name} channel has epsilon {self.epsilon:.6g}, more than the {self.claimed} it claims."
             )
 
+        if self.delta is not None and not self.channel.delta(odds(self.claimed)) <= Fraction(self.delta):
+            found = float(self.channel.delta(odds(self.claimed)))
+            raise PrivacyError(
+                f"This {self.name} channel has delta {found:.6g} at epsilon {self.claimed}, more than the {self.delta} it"
+                " claims."
+            )
+
     # --- privacy -----------------------------------------------------------------------------------
+    @property
+    def delta(self) -> Decimal | None:
+        """The delta of a guarantee "approximate(delta)", as claimed; None for all others."""
+        kind, bracket, rest = self.guarantee.partition("(") if isinstance(self.guarantee, str) else ("", "", "")
+        digits = rest.removesuffix(")")
+        if kind != "approximate" or not bracket or digits == rest or not digits.startswith("0."):
+            return None
+        plain = digits.isascii() and digits[2:].isdecimal() and digits[-1] != "0"  # one text for each number
+        return Decimal(digits) if plain else None
+
     @cached_property
     def ratio(self) -> Fraction:
         """The worst-case likelihood ratio of one report, exactly."""
@@ -99,7 +119,9 @@ class Mechanism:
 
     @cached_property
     def epsilon(self) -> float:
-        """The privacy loss of one report: ln(ratio), rounded up."""
+        """The privacy loss of one report: ln(ratio), rounded up; with a delta, the epsilon that it belongs to."""
+        if self.delta is not None:
+            return float_up(self.claimed)
         return float_up(loss(self.ratio))
 
     @cached_property

@@ -47,6 +47,7 @@ GROUPS = {
     "group-designed": "design.group:build",
 }
 VECTORS = {
+    "duchi-linf": "mechanisms.vector.linf:build",
     "sampled": "design.sampled:build",
     "split-n": "design.sampled:split_n",
     "split-epsilon": "design.sampled:split_epsilon",

@@ -31,8 +31,11 @@ _PERIODS = np.arange(-3, 4)
 _WAVES = 5  # of a Fourier series where periods are shorter: the next has a height of e**-79
 _STEP = 1e-4  # of differences, in deviations: their error is its square
 _SLIM = 1e-300
-_CLIMBS = 40  # grids at most, on the way to the top
-_FINEST = 1e-5  # deviations, to which the top is found
+_GRID = np.linspace(-1, 1, 9)
+_GRIDS = 20  # at most, on the way to the top
+_NARROW = 0.1  # deviations, from which on the likelihood is taken for a parabola
+_SCORINGS = 12  # steps at most, to the very top
+_FINEST = 1e-4  # deviations, to which it is found
 _AROUND = 6.0  # deviations, in which a law that does not change is left out
 _SAME = 1e-9
 
@@ -139,14 +142,20 @@ class Likelihood:
 
     def information(self, mean: float, deviation: float) -> Floats:
         """Fisher's information about the mean and the logarithm of the deviation, from these numbers of reports."""
-        total = np.zeros((2, 2))
+        return self._slopes(mean, deviation)[1]
+
+    def _slopes(self, mean: float, deviation: float) -> tuple[Floats, Floats]:
+        """The slope of the logarithm of the likelihood in both directions, and its expected curvature."""
+        slope, curved = np.zeros(2), np.zeros((2, 2))
         means = mean + deviation * _STEP * np.array([0, 1, -1, 0, 0])
         deviations = deviation * np.exp(_STEP * np.array([0, 0, 0, 1, -1]))
         for mechanism, cells in self.parts:
             rows = law(mechanism, means, deviations)
-            slopes = np.stack([(rows[1] - rows[2]) / (2 * _STEP * deviation), (rows[3] - rows[4]) / (2 * _STEP)])
-            total += float(cells.sum()) * (slopes / np.maximum(rows[0], _SLIM)) @ slopes.T
-        return total
+            rises = np.stack([(rows[1] - rows[2]) / (2 * _STEP * deviation), (rows[3] - rows[4]) / (2 * _STEP)])
+            shares = rises / np.maximum(rows[0], _SLIM)
+            slope += shares @ cells
+            curved += float(cells.sum()) * shares @ rises.T
+        return slope, curved
 
     def variance(self, mean: float, deviation: float) -> Floats:
         """The covariance of the estimates of mean and log deviation; a known deviation has none."""
@@ -158,20 +167,38 @@ class Likelihood:
         return np.asarray(np.linalg.inv(found))
 
     def climb(self, mean: float, deviation: float, limits: tuple[float, float]) -> tuple[float, float]:
-        """The top near a start: a grid around the best so far, which gets finer where the best is inside of it."""
-        wide = 1.0  # of the grid, in deviations
-        steps = np.linspace(-1, 1, 9)
-        near = self._near(mean, deviation)
-        for _ in range(_CLIMBS):
-            means = mean + deviation * wide * steps
-            ways = np.exp(0.5 * wide * steps) if self.known is None else np.ones(1)
-            spreads = np.clip(deviation * ways, *limits)
+        """The top near a start: the best of a grid, which gets finer where it is inside; then steps of Fisher's scoring.
+
+        A step that does not lead higher is halved, so that the end is never below the best of the grid.
+        """
+        near, wide = self._near(mean, deviation), 1.0
+        for _ in range(_GRIDS):
+            means = mean + deviation * wide * _GRID
+            spreads = np.clip(deviation * (np.exp(wide * _GRID / 2) if self.known is None else np.ones(1)), *limits)
             heights = near.log(means[:, None], spreads[None, :])
             best = np.unravel_index(int(np.argmax(heights)), heights.shape)
             mean, deviation = float(means[best[0]]), float(spreads[best[1]])
-            if best[0] not in (0, len(steps) - 1):
+            if best[0] not in (0, len(_GRID) - 1):
                 wide /= 3
-            if wide < _FINEST:
+            if wide < _NARROW:
+                break
+        return near._scored(mean, deviation, limits)
+
+    def _scored(self, mean: float, deviation: float, limits: tuple[float, float]) -> tuple[float, float]:
+        height = float(self.log(mean, deviation))
+        for _ in range(_SCORINGS):
+            slope, curved = self._slopes(mean, deviation)
+            step = slope[:1] / curved[0, 0] if self.known is not None else np.linalg.lstsq(curved, slope, rcond=None)[0]
+            lengths = 0.5 ** np.arange(6)
+            means = mean + step[0] * lengths
+            spreads = np.clip(deviation * np.exp(step[1:].sum() * lengths), *limits)
+            heights = self.log(means, spreads)
+            best = int(np.argmax(heights))
+            if not heights[best] > height:
+                break
+            moved = abs(float(means[best]) - mean) + abs(float(spreads[best]) - deviation)
+            mean, deviation, height = float(means[best]), float(spreads[best]), float(heights[best])
+            if moved < _FINEST * deviation:
                 break
         return mean, deviation
 

@@ -16,7 +16,6 @@ from sottovoce.core.channel import Channel, Rounding, Subset, Then
 from sottovoce.core.domain.plain import Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.estimate import check_tally
 from sottovoce.estimate.mean import Mean, evidence
 from sottovoce.estimate.variance import Noise, Part, Spread
 from sottovoce.tally.tally import Tally
@@ -118,17 +117,18 @@ def readings(mechanism: Mechanism) -> Readings:
 
 def from_outputs(tally: Tally) -> tuple[Mean, Spread]:
     """What one tally of outputs says of the mean, and of the variance."""
-    mechanism = check_tally(tally.mechanism, tally).mechanism
+    mechanism = tally.mechanism
     read, mean = readings(mechanism), evidence(mechanism, tally.cells)
     poor = bool(mean.normal_is_poor()[0])
     number, square = _part(read.number, tally, mean.ends, poor), _part(read.square, tally, _ends(mean, read), poor)
-    noise = (_mean(row, tally) for row in (read.number_noise, read.square_noise, read.covariance_noise))
     product = _mean(tuple(map(_times, read.number, read.square)), tally)
     covariance = (product - number.mean * square.mean) * tally.n / (tally.n - 1)
-    spread = Spread(
-        number, square, read.centre, mean.ends, covariance=covariance, noise=Noise(*(float(part) for part in noise))
-    )
-    return mean, spread
+
+    def noise() -> Noise:
+        rows = (read.number_noise, read.square_noise, read.covariance_noise)
+        return Noise(*(float(_mean(row, tally)) for row in rows))
+
+    return mean, Spread(number, square, read.centre, mean.ends, covariance=covariance, noise=noise)
 
 
 def _mean(row: Row, tally: Tally) -> Fraction:

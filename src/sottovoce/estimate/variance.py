@@ -15,7 +15,7 @@ n / (n - 1) would spoil that. Both can be negative.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
@@ -123,7 +123,7 @@ class Spread(Evidence):
     ends: tuple[float, float]  # of the domain
     learned: bool = False  # the centre is the estimated mean
     covariance: Fraction | None = None  # of the two readings of one participant; None: different participants
-    noise: Noise | None = None
+    noise: Callable[[], Noise] | None = None  # asked for intervals about the sample only
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -166,7 +166,7 @@ class Spread(Evidence):
         # Of a sample, all that is saved is the variance of (x - mean)**2 over n. Two separate parts of the
         # participants do not show it, so for them the interval for the population serves both.
         if target == "sample" and self.noise is not None:
-            found = min(found, max(0.0, straight(*self.noise, *crowd)))
+            found = min(found, max(0.0, straight(*self.noise(), *crowd)))
         return np.array([found + self._curve])
 
     # --- intervals ---------------------------------------------------------------------------------
@@ -249,7 +249,8 @@ class Deviation(Evidence):
     def variances(self, target: str) -> Floats:
         """By the delta method; where the variance is less than its own error, at that error."""
         errors = self.spread.variances(target)
-        return np.asarray(errors / (4 * np.maximum(self.spread.values(), np.sqrt(errors))))
+        at = np.maximum(self.spread.values(), np.sqrt(errors))
+        return np.asarray(np.divide(errors, 4 * at, out=np.zeros_like(errors), where=at > 0))
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         return Bounds(*(np.sqrt(np.maximum(end, 0)) for end in self.spread.interval(level, method, target)))
@@ -289,8 +290,8 @@ def from_arms(number: Tally, square: Tally, *, learned: bool = False) -> Spread:
     view = square.mechanism.domain
     if not isinstance(view, Square):
         raise ParameterError(f"The second tally of a variance is of squares, not of a domain of kind {view.kind}.")
-    for tally in (number, square):
-        check_tally(tally.mechanism, tally)
+    if not number.n or not square.n:
+        raise ParameterError("A variance takes at least two reports of the number and two of its square.")
     first, second = (evidence(tally.mechanism, tally.cells) for tally in (number, square))
     return Spread(Part.of(first), Part.of(second), Fraction(view.centre), first.ends, learned)
 
@@ -315,7 +316,10 @@ def from_joint(tally: Tally) -> tuple[Mean, Spread]:
     number, square = Part.of(first), Part.of(second)
     centre = Fraction(view.centre) if isinstance(view, Powers) else Fraction(0)
     covariance = _covariance(both, table, number, square)
-    noise = Noise(first.noise, second.noise)
+
+    def noise() -> Noise:
+        return Noise(first.noise, second.noise)
+
     return first, Spread(number, square, centre, first.ends, covariance=covariance, noise=noise)
 
 

@@ -129,8 +129,7 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
         spreads = np.where(counts > 1, inner * counts / (counts - 1), np.ptp(reads) ** 2 / 4)
     known = _profile(channel)
     noises = np.fmin(_noise(channel, second), spreads)
-    steps = np.array([float(grid.step) for grid in grids])
-    lows = _lows(grids, parts)
+    lows, steps = _ranges(grids, parts)
     return Coordinates(
         n,
         counts,
@@ -152,10 +151,14 @@ def _home(mechanism: Mechanism) -> str | None:
     return "estimate.sphere" if mechanism.statistic == "sums" else None
 
 
-def _lows(grids: Sequence[Rounding], parts: Sequence[Domain]) -> Floats:
-    """The least answer of each coordinate: its least code, and what makes a code the answer itself."""
-    origins = [part.numbers.origin if part.numbers is not None else Fraction(0) for part in parts]
-    return np.array([float(Fraction(grid.low) + origin) for grid, origin in zip(grids, origins, strict=True)])
+def _ranges(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats, Floats]:
+    """The least answer of each coordinate, and the step of its grid; most coordinates are alike."""
+    known: dict[tuple[Rounding, Domain], tuple[float, float]] = {}
+    for grid, part in set(zip(grids, parts, strict=True)):
+        origin = part.numbers.origin if part.numbers is not None else Fraction(0)
+        known[grid, part] = float(Fraction(grid.low) + origin), float(grid.step)
+    lows, steps = zip(*(known[pair] for pair in zip(grids, parts, strict=True)), strict=True)
+    return np.array(lows), np.array(steps)
 
 
 @lru_cache(maxsize=16)
@@ -207,12 +210,17 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     channel, parts = mechanism.channel, mechanism.domain.coordinates or ()
     reports = n * channel.chosen / len(parts)
     known, grids = _profile(channel), channel.roundings
-    steps, lows = np.array([float(grid.step) for grid in grids]), _lows(grids, parts)
+    lows, steps = _ranges(grids, parts)
     beliefs = [truth] * len(parts) if isinstance(truth, Prior) else truth
     if isinstance(beliefs, (list, tuple)) and len(beliefs) == len(parts) and isinstance(beliefs[0], Prior):
         missed = 1 / reports if target == "population" else 1 / reports - 1 / n
-        noise = [_average(known, *each) for each in zip(beliefs, lows, steps, strict=True)]
-        return np.array(noise) / reports + np.array([belief.variance for belief in beliefs]) * missed
+        alike = {}  # most coordinates have the same range and the same belief
+        for belief, low, step in zip(beliefs, lows.tolist(), steps.tolist(), strict=True):
+            key = id(belief), low, step
+            if key not in alike:
+                alike[key] = _average(known, belief, low, step) / reports + belief.variance * missed
+        keys = zip(map(id, beliefs), lows.tolist(), steps.tolist(), strict=True)
+        return np.array([alike[key] for key in keys])
     held = np.asarray(truth, float)
     if held.shape != (len(parts),):
         raise reject("truth", "variance", f"a vector of {len(parts)} numbers, or priors", truth)

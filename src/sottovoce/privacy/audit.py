@@ -21,7 +21,7 @@ from typing import Any
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Contrast, Rates
-from sottovoce.core.channel.base import Words
+from sottovoce.core.channel.base import Words, excess
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.domain import Domain
@@ -30,12 +30,13 @@ from sottovoce.core.exact import law_of, public_words, worst_ratio
 from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
-from sottovoce.core.rational import float_up, loss, within
+from sottovoce.core.rational import float_up, loss, odds, within
 from sottovoce.core.specs import canonical
 from sottovoce.privacy.follow import Codes, MessageCoins, NoCoins
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
 PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where it reads public words
+DELTA_RUNS = 1 << 16  # to enumerate all of an instance with a delta
 MAX_IDS = 1 << 10
 SPOT_RUNS = 1 << 10  # of the sampler, for one code of a large instance
 SPOT_WORDS = 16  # of a sampler that may have so few outcomes
@@ -53,11 +54,13 @@ LENGTH = "The length of a report depends on the coins."
 UNREADABLE = "A message is not what the codec of the specification writes."
 WRONG_ID = "The id of a message is not the two words that were drawn for it."
 WRONG_RATIO = "The closed form of the ratio is not that of the enumerated messages."
+WRONG_DELTA = "The closed form of the delta is not that of the enumerated messages."
 WRONG_LAW = "The closed form of the likelihood is not that of the enumerated messages."
 WRONG_MEMO = "The closed form of the ratio for ever is not that of the enumerated memo."
 WRONG_SUPPORT = "Messages do not support codes as often as the closed form says."
 NOT_REPEATABLE = "The same coins give different messages: something else than the coins is at work."
 BETWEEN = "A number between two grid points is not reported like a mixture of its neighbours."
+IDEALISED = "idealised: closed-form density ratio, not exact"
 UNPROVEN = "There is no small instance on which the closed form could be proven."
 
 MessageLaw = dict[bytes, Fraction]
@@ -69,7 +72,7 @@ class Certificate:
 
     `ratio` is the exact worst-case likelihood ratio (None: infinite, or not to be found out) and `epsilon` its
     logarithm, rounded up. `how` says how it was computed; `problems` lists everything that is wrong, so `ok` is
-    their absence.
+    their absence. Of an approximate guarantee `delta` is the exact delta at the claimed epsilon, instead of a ratio.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Certificate:
     ratio: Fraction | None
     how: str
     problems: tuple[str, ...] = ()
+    delta: Fraction | None = None
 
     @property
     def ok(self) -> bool:
@@ -87,15 +91,20 @@ class Certificate:
     @property
     def exact(self) -> bool:
         """Whether the ratio is an exact rational number rather than a bound or an estimate."""
-        return self.ratio is not None
+        return (self.ratio is not None and self.how != IDEALISED) or self.delta is not None
 
     @property
     def epsilon(self) -> float:
+        if self.delta is not None:
+            return float_up(self.claimed)
         return float("inf") if self.ratio is None else float_up(loss(self.ratio))
 
     def __str__(self) -> str:
         verdict = "holds" if self.ok else "FAILS: " + " ".join(self.problems)
-        return f"{self.name}: epsilon {self.epsilon:.9g} of {self.claimed} claimed, {self.how}; {verdict}"
+        found = f"epsilon {self.epsilon:.9g} of {self.claimed} claimed"
+        if self.delta is not None:
+            found = f"epsilon {self.claimed} with delta {float(self.delta):.9g}"
+        return f"{self.name}: {found}, {self.how}; {verdict}"
 
 
 def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
@@ -114,16 +123,22 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         name, claimed, channel = subject.kind, check_epsilon("audit", epsilon), subject
         fingerprint = hashlib.sha256(canonical(subject.spec())).hexdigest()
         problems = []
-    ratio, how = None, "not to be followed"
+    ratio, delta, how = None, None, "not to be followed"
+    approximate = subject.delta if isinstance(subject, Mechanism) else None
     try:
         device = _device(subject, channel, claimed)
-        ratio, how = _examined(device, problems)
+        if approximate is None:
+            ratio, how = _examined(device, problems)
+        else:
+            delta, how = _delta(device, problems)
         problems += _seeded_problems(device)
     except Exception as error:  # a sampler is anybody's code; one that fails is not certified, whatever the error
         problems.append(f"The sampler cannot be followed: {type(error).__name__}: {error}")
     if ratio is not None and not within(ratio, claimed):
-        problems.append(f"The exact epsilon is {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
-    return Certificate(name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)))
+        problems.append(f"The {'exact ' if channel.exact else ''}epsilon is {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
+    if delta is not None and approximate is not None and not delta <= Fraction(approximate):
+        problems.append(f"The exact delta is {float(delta):.9g}, more than the {approximate} claimed.")
+    return Certificate(name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)), delta)
 
 
 def closed_ratio(channel: Channel) -> Fraction | None:
@@ -184,6 +199,8 @@ def _send(device: Mechanism, code: Any, coins: Coins) -> bytes:
 def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, str]:
     """The ratio and how it was found; what is wrong is added to the problems as it is seen."""
     channel = device.channel
+    if not channel.exact:
+        return closed_ratio(channel), IDEALISED
     try:
         return _compared(device, WHOLE_RUNS, problems), "enumerated"
     except TooLargeError:
@@ -207,6 +224,27 @@ def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, 
         problems.append(INFINITE)
     proof = f"{instances} enumerated instances" if instances else f"{spots} enumerated codes"
     return ratio, f"closed form, proven on {proof}" if instances or spots else "closed form, not proven"
+
+
+def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
+    """The delta of the enumerated messages at the claimed epsilon; e**epsilon is rounded down, so the delta is not."""
+    channel, allowed = device.channel, odds(device.claimed)
+    ids, laws = [SOME_ID], []
+    if channel.publics or channel.stages:
+        raise TooLargeError("Only channels without public words and memos are followed for their delta.")
+    for code in channel.codes():
+        law, _ = _message_law(device, code, ids, DELTA_RUNS // channel.inputs)
+        problems += _law_problems(channel, code, law, ids)
+        laws.append(law)
+    problems += _between_problems(device, ids, DELTA_RUNS)
+    if len({len(message) for law in laws for message in law}) > 1:
+        problems.append(LENGTH)
+    messages = sorted(set().union(*laws))
+    rows = [[law.get(message, Fraction(0)) for message in messages] for law in laws]
+    found = max(excess(one, other, allowed) for one in rows for other in rows)
+    if channel.delta(allowed) != found:
+        problems.append(WRONG_DELTA)
+    return found, "delta enumerated"
 
 
 def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | None:

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 STEPS = 400
 # So many more participants are taken to have been asked, with answers spread evenly: what nobody of the first round
 # held may still be held by some of the others, and must not be the costly end of the design.
-CAUTION = 20
+CAUTION = 15
 PLACES = 6  # of a share: the same design on machines whose sums differ in the last bits
 # A design looks better under the belief it was made for than under the truth; by how much, in reports of round one.
 OPTIMISM = 8

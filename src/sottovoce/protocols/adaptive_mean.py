@@ -13,7 +13,7 @@ from sottovoce.core.params import check_decimal, check_integer, reject
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.design.designed import MAX_INPUTS, check_budget, count_inputs
-from sottovoce.estimate.sequential import adaptive, two_rounds
+from sottovoce.estimate.sequential import AdaptiveEstimate, adaptive, two_rounds
 from sottovoce.protocols.adaptive_belief import Decision, believed, decide
 from sottovoce.tally.tally import Tally
 
@@ -25,7 +25,7 @@ LEAST_EPSILON = Decimal("0.6")
 LEAST_PARTICIPANTS = 1000
 # Round one has this many times the square root of all participants, more for epsilon below 1. What it costs grows
 # with its size, what a wrong belief costs falls with it; the sum is flat about its least.
-FIRST_ROUND = 8
+FIRST_ROUND = 6
 MOST_FIRST = 4  # one in so many is asked first, at most
 MOST_GRR = 25  # where round one is the noisier randomized response
 COARSE, FINE_FROM, FINE = 8, Decimal(3), 16  # its levels
@@ -92,7 +92,8 @@ class AdaptiveMean(Protocol):
         if self.one_round_because is not None:
             return self.participants
         if self.split is not None:
-            return int(round(self.split * self.participants))
+            asked: int = round(self.split * self.participants)
+            return asked
         wanted = FIRST_ROUND * math.sqrt(self.participants) / min(1.0, float(self.epsilon))
         return min(round(wanted), self.participants // (MOST_FIRST if self.first == "designed" else MOST_GRR))
 
@@ -131,12 +132,12 @@ class AdaptiveMean(Protocol):
             return Round((Arm("second", found.mechanism),))
         ((second_tally,),) = later
         second = found.mechanism.estimate(second_tally)
+        return {"mean": self.together(first_tally, second_tally, found), "first": first, "second": second}
+
+    def together(self, first: Tally, second: Tally, found: Decision) -> AdaptiveEstimate:
+        """The mean of both rounds: of one tally where the question was the same, else weighted by inverse variance."""
         if found.mechanism == first.mechanism:
-            mean = first.mechanism.estimate(first_tally + second_tally)  # the same question, so one tally
+            mean = first.mechanism.estimate(first + second)
         else:
-            mean = two_rounds(first, second, found.variances)
-        return {
-            "mean": adaptive(mean, adapted=found.adapted, decision=found.reason),
-            "first": first,
-            "second": second,
-        }
+            mean = two_rounds(first.mechanism.estimate(first), found.mechanism.estimate(second), found.variances)
+        return adaptive(mean, adapted=found.adapted, decision=found.reason)

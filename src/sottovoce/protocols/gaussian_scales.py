@@ -21,9 +21,12 @@ Floats = NDArray[np.float64]
 BASE = 4  # digits of a scale; each cell is two cells of the next finer scale
 MOST_SCALES = 120
 _KEPT = 24  # places that are followed at each scale
+_STARTS = 3
+_HOPELESS = 30.0  # below the best, in the logarithm of the likelihood: nothing near can be higher
 _EXACT = Context(prec=200)
 
 
+@lru_cache(maxsize=64)
 def scale_arms(domain: Interval, finest: Decimal, epsilon: Decimal) -> tuple[Mechanism, ...]:
     """Digits in cells of `finest` and of twice, four times, ... its width, until one period spans the domain."""
     reach = _EXACT.subtract(domain.high, domain.low)
@@ -81,10 +84,10 @@ def _located(
     # The second best may be on another hill: several starts, far enough apart.
     starts: list[int] = []
     for spot in np.argsort(-heights).tolist():
-        if all(abs(places[spot] - places[other]) > spreads[spot] for other in starts):
-            starts.append(spot)
-        if len(starts) == 3:
+        if heights[spot] < heights.max() - _HOPELESS or len(starts) == _STARTS:
             break
+        if all(abs(places[spot] - places[other]) > 2 * spreads[spot] for other in starts):
+            starts.append(spot)
     tops = [likelihood.climb(float(places[spot]), float(spreads[spot]), limits) for spot in starts]
     return max(tops, key=lambda top: float(likelihood.log(*top)))
 

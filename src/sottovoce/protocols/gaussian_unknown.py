@@ -30,9 +30,9 @@ def check_deviations(owner: str, least: object, most: object) -> tuple[Decimal, 
 
 
 def guesses(least: Decimal, most: Decimal) -> list[float]:
-    """Deviations between two limits, both included, each about half as large again as the one before."""
+    """Deviations between two limits, both included, each about twice as large as the one before."""
     low, high = float(least), float(most)
-    count = max(1, math.ceil(2 * math.log2(high / low)))
+    count = max(1, math.ceil(math.log2(high / low)))
     return [low * (high / low) ** (i / count) for i in range(count + 1)]
 
 
@@ -89,21 +89,15 @@ class UVGausstimate(Protocol):
         quota = first_quota(scales, float(self.sigma_min), self.participants, float(self.failure), WASTE)
         return Round(tuple(Arm(f"scale {j}", scale) for j, scale in enumerate(scales)), quota=quota)
 
-    def second(self, history: History) -> Mechanism:
-        """The question of the second round: the answer itself, clamped to where the crowd is."""
-        scales = self._scales()
-        likelihood = Likelihood.of(zip(scales, history[0], strict=True))
-        centre, deviation = locate(likelihood, scales, self.domain, guesses(self.sigma_min, self.sigma_max))
-        return build(self.method, clamped(self.domain, centre, deviation, self.reach), epsilon=self.epsilon)
-
     def advance(self, history: History) -> Round | Estimates:
-        number, scales = self.second(history), self._scales()
+        scales, limits = self._scales(), (float(self.sigma_min), float(self.sigma_max))
+        first = Likelihood.of(zip(scales, history[0], strict=True))
+        rough = locate(first, scales, self.domain, guesses(self.sigma_min, self.sigma_max))
+        number = build(self.method, clamped(self.domain, *rough, self.reach), epsilon=self.epsilon)
         if len(history) == 1:
             return Round((Arm("number", number),))
-        tallies = (*history[0], *history[1])
-        likelihood = Likelihood.of(zip((*scales, number), tallies, strict=True))
-        top = locate(likelihood, scales, self.domain, guesses(self.sigma_min, self.sigma_max))
-        return fitted(number, likelihood, top, self.domain, (float(self.sigma_min), float(self.sigma_max)))
+        likelihood = Likelihood.of(zip((*scales, number), (*history[0], *history[1]), strict=True))
+        return fitted(number, likelihood, likelihood.climb(*rough, limits), self.domain, limits)
 
 
 @dataclass(frozen=True, slots=True)

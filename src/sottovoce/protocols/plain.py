@@ -17,6 +17,7 @@ from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 from sottovoce.estimate.prior import Prior
 
 PROTOCOLS = {
+    "AdaptiveMean": "protocols.adaptive_mean:AdaptiveMean",
     "Ask": "protocols.ask:Ask",
     "AskEach": "protocols.ask:AskEach",
     "PersonalMean": "protocols.personal:PersonalMean",

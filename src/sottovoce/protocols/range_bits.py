@@ -15,7 +15,7 @@ from sottovoce.core.domain import Above, Integers, Interval
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
-SURE = 3.3  # standard errors by which a share must stand out among a hundred of them
+SURE = 4.5  # standard errors by which a share must stand out: hundreds of averages are looked at
 RATIO = 4.0  # of neighbouring thresholds on a geometric scale
 _DIGITS = 12  # to which places on a range are told apart
 
@@ -45,6 +45,16 @@ class Bits:
         order = sorted(found)
         numbers = np.array([found[threshold] for threshold in order], float).reshape(-1, 2)
         return cls(np.array(order, float), numbers[:, 0], numbers[:, 1], float(rates.own), float(rates.other))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bits) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        columns = (self.thresholds, self.asked, self.yes)
+        return self.own, self.other, *(column.tobytes() for column in columns)
 
     @property
     def shares(self) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from math import ceil, sqrt
 from typing import Any
 
@@ -23,9 +24,10 @@ from sottovoce.protocols.range_found import found
 from sottovoce.protocols.range_tails import Tail, best_distances
 from sottovoce.tally.tally import Tally
 
-FIRST, LATER = 32, 32  # thresholds of the first round, and of a later one
-FINE = 5  # thresholds inside a range that tell the scale of what lies there
-COARSEST = 0.4  # of a range that lies between two of them
+FIRST, LATER = 32, 24  # thresholds of the first round, and of a later one
+FINE = 4  # thresholds between the quartiles that tell the scale of a distribution
+COARSEST = 0.25  # of the distance of the quartiles, between two thresholds
+SHARP = 0.02  # of the best range: if half of all answers lie so close together, their distances do not matter
 PARTS = 10  # of the search: one for each look, and what is left for the tails
 LEVELS = (0.3, 0.2, 0.13, 0.08, 0.05, 0.03)  # shares beyond, where tails are asked about
 FAR = 2  # thresholds beyond all of those, on either side
@@ -141,23 +143,22 @@ class RangeSearch(Protocol):
 
     # --- where -------------------------------------------------------------------------------------------------
     def _closer(self, bits: Bits) -> list[Decimal]:
-        """Thresholds for a closer look, or none if those there are show the shape of what lies in the best range."""
-        low, high = self._best(bits)
+        """Thresholds for a closer look at the middle half, or none if its shape is known or it is all in one place."""
+        first, last = bits.crossing(0.75), bits.crossing(0.25)
         ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
-        between = ends[(ends > low) & (ends < high)]
-        cells = np.diff([low, *between, high])
-        if len(between) >= FINE and cells.max() <= COARSEST * (high - low):
+        cells = np.diff(ends[first : last + 2])
+        if last - first >= FINE and cells.max() <= COARSEST * cells.sum():
             return []
-        # From the thresholds around it on, as a coarse look misses by about a cell.
-        first, last = int(np.searchsorted(ends, low)) - 1, int(np.searchsorted(ends, high, side="right"))
-        low, high = float(ends[max(0, first)]), float(ends[min(len(ends) - 1, last)])
-        if high - low <= NARROW * max(abs(low), abs(high)):
+        # One cell more on either side, as a crossing is known to about a cell.
+        low, high = float(ends[max(0, first - 1)]), float(ends[min(len(ends) - 1, last + 2)])
+        left, right = self._best(bits)
+        if high - low <= max(NARROW * max(abs(low), abs(high)), SHARP * (right - left)):
             return []
         known = set(bits.thresholds.tolist())
         new = [place for place in spread(self.domain, low, high, LATER) if float(place) not in known]
         return new if len(new) > 1 else []
 
-    def _sides(self, bits: Bits) -> tuple[float, Tail | None, Tail | None]:
+    def sides(self, bits: Bits) -> tuple[float, Tail | None, Tail | None]:
         """The centre, and what is known of either side of it."""
         place = bits.crossing(0.5)
         ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
@@ -167,7 +168,7 @@ class RangeSearch(Protocol):
         return centre, Tail(below, low) if low > 0 else None, Tail(above, high) if high > 0 else None
 
     def _tail_thresholds(self, bits: Bits) -> list[Decimal]:
-        centre, *sides = self._sides(bits)
+        centre, *sides = self.sides(bits)
         places: list[Decimal] = []
         for tail, sign in zip(sides, (-1, 1), strict=True):
             if tail is None:
@@ -179,9 +180,8 @@ class RangeSearch(Protocol):
         return inside(self.domain, places)
 
     def _best(self, bits: Bits) -> tuple[float, float]:
-        centre, below, above = self._sides(bits)
-        left, right = best_distances(below, above, self._noise)
-        return centre - left, centre + right
+        """The range with the least expected error."""
+        return _best(self, bits)
 
     def chosen(self, bits: Bits) -> tuple[Decimal, Decimal]:
         """The range with the least expected error, in few digits, rounded outward."""
@@ -198,7 +198,7 @@ class RangeSearch(Protocol):
         return low, high
 
     @property
-    def _noise(self) -> float:
+    def noise(self) -> float:
         """The standard error that noise brings to the mean of the last round, in units of the width."""
         unit = Interval(0, 1)
         one = build(self.method, unit, epsilon=self.epsilon).average_variance(expected_answers(unit))
@@ -223,3 +223,11 @@ class RangeSearch(Protocol):
             (f"share at {end}", build("rr", share, epsilon=self.epsilon)),
             (f"beyond {end}", build("bernoulli", rest, epsilon=self.epsilon)),
         ]
+
+
+@lru_cache(maxsize=64)
+def _best(search: RangeSearch, bits: Bits) -> tuple[float, float]:
+    """Kept, since a protocol goes through its whole history again with every round."""
+    centre, below, above = search.sides(bits)
+    left, right = best_distances(below, above, search.noise)
+    return centre - left, centre + right

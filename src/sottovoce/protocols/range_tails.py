@@ -25,7 +25,7 @@ SCALES = 48
 SHARES = np.array([0.5, 0.3, 0.1, 0.03])  # beyond the centre; less than a half where many hold the same number
 OF_A_HALF = 0.85  # how likely it is that nobody does, before anything is known
 PLACES = 120
-NEGLIGIBLE = 1e-7  # weight of a law
+NEGLIGIBLE = 1e-5  # weight of a law
 
 
 class Tail:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from sottovoce.core.channel import Each
@@ -98,6 +99,9 @@ class Variance(Protocol):
 
     # --- rounds ------------------------------------------------------------------------------------
     def start(self) -> Round:
+        return _first_of(self)
+
+    def _start(self) -> Round:
         if self.method == "same-reports":
             return Round((Arm("number", self._of_levels()),))
         if self.method == "split-eps":
@@ -139,7 +143,7 @@ class Variance(Protocol):
         """The centre of the squares in methods of one round."""
         if self.centre is not None:
             return self.centre
-        return short(self.believed.mean, self._length / 100)
+        return short(self.believed.mean, self._length / 100, self._length)
 
     def learned(self, tally: Tally) -> Decimal:
         """The centre after the first round: its mean, rounded to a hundredth of its error or finer.
@@ -151,7 +155,7 @@ class Variance(Protocol):
         found = evidence(_enough(tally).mechanism, tally.cells)
         (mean,), (low, high) = found.values(), found.ends
         reach = high - low
-        return short(min(max(mean, low - reach), high + reach), math.sqrt(found.spread / found.n) / 100)
+        return short(min(max(mean, low - reach), high + reach), math.sqrt(found.spread / found.n) / 100, reach)
 
     @property
     def believed(self) -> Prior:
@@ -200,7 +204,7 @@ class Variance(Protocol):
             return expected(number, self._of_square(self.about, self.epsilon), known).moved(off)
         # The first round finds the mean wherever it is; what changes is the range of the squares about it.
         step, mean, ends = off * known.variance**0.5, known.mean, (float(self.domain.low), float(self.domain.high))
-        centres = {short(min(max(mean + move, ends[0]), ends[1]), self._length / 10**6) for move in (-step, step)}
+        centres = {short(min(max(mean + move, ends[0]), ends[1]), 0, self._length) for move in (-step, step)}
         squares = (self._of_square(centre, self.epsilon) for centre in centres)
         each = [expected(number, square, known, learned=True) for square in squares]
         return each[0]._replace(square=sum(one.square for one in each) / len(each))
@@ -226,6 +230,12 @@ class Variance(Protocol):
     @property
     def _length(self) -> float:
         return float(self.domain.high) - float(self.domain.low)
+
+
+@lru_cache(maxsize=32)
+def _first_of(protocol: Variance) -> Round:
+    """The first round, which a collector asks for again and again; shares and channels take a while to find."""
+    return protocol._start()
 
 
 def _enough(tally: Tally) -> Tally:

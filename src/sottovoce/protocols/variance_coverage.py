@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 EPSILON = 1
+MECHANISM = "n-output"
 KINDS = (("normal", "population"), ("normal", "sample"), ("hoeffding", "population"), ("hoeffding", "sample"))
 SIZES = (10_000, 100_000)
 RUNS = 2_000
@@ -62,9 +63,11 @@ class VarianceCoverage:
 
 
 def protocol(method: str, n: int, *, epsilon: Any = EPSILON) -> Variance:
-    """What is measured: each method as it is by default."""
-    domain = Integers(0, 4) if method == "same-reports" else Interval(-1, 1)
-    return Variance(domain, epsilon, method=method, first=n // SEQUENTIAL if method == "sequential" else None)
+    """What is measured: each method with the share that it chooses."""
+    if method == "same-reports":
+        return Variance(Integers(0, 4), epsilon, method=method)
+    first = n // SEQUENTIAL if method == "sequential" else None
+    return Variance(Interval(-1, 1), epsilon, method=method, mechanism=MECHANISM, first=first)
 
 
 def draw(asked: Variance, answers: Sequence[Any], held: Ints, rng: np.random.Generator) -> Estimates:
@@ -172,11 +175,11 @@ def markdown(rows: Sequence[VarianceCoverage]) -> str:
         "",
         "## Variances",
         "",
-        f"Protocols for a variance on [-1, 1] (`same-reports`: whole numbers from 0 to 4), epsilon {EPSILON:g}, answers"
-        f" at five points; {runs:,} simulated protocols each, so that the standard error of a coverage near 95 is"
-        f" {100 * math.sqrt(0.05 * 0.95 / runs):.2f}. One in {SEQUENTIAL} is asked in the first round of `sequential`."
-        " Percentages; columns are method and target. The normal interval is promised to cover 93 to 97 % of populations"
-        " and at least 93 % of samples; hoeffding 95 % at every n.",
+        f"Protocols for a variance on [-1, 1] through {MECHANISM} (`same-reports`: whole numbers from 0 to 4), epsilon"
+        f" {EPSILON:g}, answers at five points; {runs:,} simulated protocols each, so that the standard error of a"
+        f" coverage near 95 is {100 * math.sqrt(0.05 * 0.95 / runs):.2f}. One in {SEQUENTIAL} is asked in the first"
+        " round of `sequential`. Percentages; columns are method and target. The normal interval is promised to cover"
+        " 93 to 97 % of populations and at least 93 % of samples; hoeffding 95 % at every n.",
         "",
         "| protocol | n | answers | " + " | ".join(f"{m}, {t}" for m, t in KINDS) + " |",
         "|---" * (3 + len(KINDS)) + "|",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sottovoce.core.domain import Domain, Integers, Interval, Square
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import MAX_DIGITS
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.moments import variances_at
 from sottovoce.estimate.prior import CELLS, Prior, expected_answers
@@ -25,6 +24,8 @@ Floats = NDArray[np.float64]
 OFF = 0.5  # standard deviations by which the mean may be off what is believed, when shares are chosen
 PEOPLE = (0.1, 0.9)  # share of the participants who tell the number itself
 FEWEST = 30  # of a first round
+DIGITS = 12  # of a centre, within the range
+_EXACT = Context(prec=100, rounding=ROUND_HALF_EVEN)
 BUDGETS = [Decimal(part) / 20 for part in range(2, 19)]  # shares of a budget that are tried
 
 
@@ -55,6 +56,7 @@ class Expected(NamedTuple):
         return error_variance(self.number, self.square, covariance, self.distance, participants)
 
 
+@lru_cache(maxsize=32)
 def belief(domain: Integers | Interval, prior: Prior | None) -> Prior:
     """What is believed of the answers; of whole numbers, on whole numbers."""
     if prior is None:
@@ -76,11 +78,11 @@ def _squares(values: Floats, view: Square, centre: float) -> Floats:
     return np.clip((values - centre) ** 2, float(view.image.low), float(view.image.high))
 
 
-def short(number: float, step: float) -> Decimal:
-    """A number rounded to a power of ten that is not above a step."""
-    power = math.floor(math.log10(step)) if step > 0 else -MAX_DIGITS // 4
-    place = Decimal(1).scaleb(max(power, -MAX_DIGITS // 4))
-    return Decimal(repr(float(number))).quantize(place, ROUND_HALF_EVEN) if power < 15 else Decimal(round(number))
+def short(number: float, step: float, length: float) -> Decimal:
+    """A number of a range of this length, rounded to a power of ten that is not above a step, but not to dust."""
+    finest = math.floor(math.log10(length)) - DIGITS
+    power = max(finest, math.floor(math.log10(step))) if step > 0 else finest
+    return Decimal(repr(float(number))).quantize(Decimal(1).scaleb(power), context=_EXACT)
 
 
 def built(name: str, domain: Domain, epsilon: Decimal, prior: Prior | None) -> Mechanism:

@@ -14,6 +14,7 @@ from sottovoce.core.channel.place import slots_of
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.domain.sparse import Code
 from sottovoce.fast.slots import slot_rows
+from sottovoce.testing.balls import ball_batch
 
 _GOLDEN = 0x9E3779B97F4A7C15  # strides by this fraction of a range come near to every number
 _FINE = 16  # steps of a grid whose points are all tried
@@ -59,6 +60,8 @@ def _middles(channel: Channel) -> list[tuple[int, Rounding]]:
 
 def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
     """Codes as a batch holds them: indices in turn, or positions all over the range, its two ends among them."""
+    if not channel.exact:
+        return ball_batch(channel, seed, count)
     if isinstance(channel, Keyed):
         parts = (batch_of_codes(part, seed, count).astype(np.uint64) for part in (channel.key, channel.inner))
         return np.column_stack(list(parts))

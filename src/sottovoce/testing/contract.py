@@ -35,6 +35,7 @@ from sottovoce.tally.stream import to_arrow
 from sottovoce.tally.tally import Tally
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
 from sottovoce.testing.groups import check_drawn_groups, check_small_groups, group_cells
+from sottovoce.testing.idealised import check_drawn_ball
 from sottovoce.testing.means import check_drawn_mean, check_small_mean, check_whole_mean
 from sottovoce.testing.statistics import check_rate
 from sottovoce.testing.vectors import box_of, check_drawn_vector, check_small_vector
@@ -49,7 +50,7 @@ def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_00
     """Everything a mechanism must keep."""
     check_privacy(mechanism)
     instances = list(small_instances(mechanism))
-    require(bool(instances), "There is no small instance whose law could be enumerated.")
+    require(bool(instances) or not mechanism.channel.exact, "There is no small instance whose law could be enumerated.")
     for small in instances:
         check_law(small)
         SMALL.get(mechanism.question, check_estimator)(small)
@@ -62,6 +63,8 @@ def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_00
         check_drawn_mean(mechanism, seed, reports)
     elif mechanism.question == "group":
         check_drawn_groups(mechanism, seed, reports)
+    elif not mechanism.channel.exact:
+        check_drawn_ball(mechanism, seed, reports)
     elif mechanism.question == "vector":
         check_drawn_vector(mechanism, seed, reports)
     else:
@@ -74,7 +77,7 @@ def small_instances(mechanism: Mechanism) -> Iterator[Mechanism]:
     whole = mechanism.channel
     channels = list(whole.miniatures())
     few = whole.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE)
-    if few and not whole.publics:
+    if few and not whole.publics and whole.exact:
         channels.append(whole)
     for channel in channels:
         counted = {"outputs": channel.outputs, "seeds": channel.seeds}.get(mechanism.statistic)

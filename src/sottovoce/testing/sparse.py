@@ -47,7 +47,7 @@ def check_small_sparse(mechanism: Mechanism) -> None:
     for code in codes_of(channel):
         held = {place: slots.grid.number(slots.position(number)) for place, number in code}
         first, second = [Fraction(0)] * slots.dimensions, [Fraction(0)] * slots.dimensions
-        for (_, report), probability in law(channel, code).items():  # type: ignore[arg-type]
+        for (_, report), probability in law(channel, code).items():
             signs = [sign_of(channel, report, place) for place in range(slots.dimensions)]
             shipped = evidence(mechanism, 1, cells_of(mechanism, report)).values()
             wrong = np.abs(shipped - float(scale) * np.array(signs)).max()

@@ -186,6 +186,17 @@ class Channel(ABC):
     def ratio(self) -> Fraction:
         """The largest likelihood ratio between two codes, over all reports."""
 
+    def delta(self, odds: Fraction) -> Fraction:
+        """By how much the probability of a set of reports can exceed `odds` times that of another code, at most.
+
+        It is the delta that belongs to epsilon = ln(odds), where the ratio is larger or infinite.
+        """
+        if self.outputs is None or self.publics or self.outputs * self.inputs > MAX_SUMMED:
+            raise TooLargeError(f"A {self.kind} channel has no closed form for its delta, and is too large to go through.")
+        reports = [report for report in range(self.outputs) if self.contains(report)]
+        rows = [[self.likelihood(report, code) for report in reports] for code in self.codes()]
+        return max(excess(one, other, odds) for one in rows for other in rows)
+
     @abstractmethod
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         """The probability of a report given the code and the public words."""
@@ -291,6 +302,11 @@ class Channel(ABC):
     def spec(self) -> Spec:
         """The node in plain data."""
         return {"node": self.kind, **self.fields()}
+
+
+def excess(one: Sequence[Fraction], other: Sequence[Fraction], odds: Fraction) -> Fraction:
+    """By how much the likelihoods of one code exceed `odds` times those of another, added up where they do."""
+    return sum((p - odds * q for p, q in zip(one, other, strict=True) if p > odds * q), Fraction(0))
 
 
 def readings(scales: tuple[Scale, ...], outputs: int) -> Iterator[Fraction]:

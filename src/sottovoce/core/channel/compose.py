@@ -180,6 +180,10 @@ class Then(_Composed):
         known = self.first.ratio_before(self.second) if isinstance(self.first, Place) else None
         return self._ratio_by_entry() if known is None else known
 
+    def delta(self, odds: Fraction) -> Fraction:
+        """After a rounding that of the second: between grid points laws are mixed, and mixing makes no delta larger."""
+        return self.second.delta(odds) if isinstance(self.first, Rounding) else Channel.delta(self, odds)
+
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
         return self.second.extremes() if isinstance(self.first, Rounding) else Channel.extremes(self)
 

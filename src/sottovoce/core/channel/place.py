@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, product
-from math import comb
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Contrast, Words
@@ -50,7 +49,11 @@ class Slots(Channel):
     @property
     def inputs(self) -> int:
         """The vectors whose numbers are zero or at an end: the law of every other one is a mixture of theirs."""
-        return sum(comb(self.dimensions, held) << held for held in range(self.most + 1))
+        total = filled = 1
+        for held in range(self.most):  # one entry more: another place, either sign, whatever the order
+            filled = 2 * filled * (self.dimensions - held) // (held + 1)
+            total += filled
+        return total
 
     def codes(self) -> Iterator[Code]:
         """The same vectors; nothing is listed before it is asked for."""

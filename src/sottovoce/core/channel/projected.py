@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
-from sottovoce.core.channel.sphere import MAX_DIMENSIONS, TOP, Cap, Reading, facts
+from sottovoce.core.channel.sphere import MAX_DIMENSIONS, TOP, Cap, Reading, axis_ends, facts
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.hashing import WORD
@@ -20,6 +20,8 @@ from sottovoce.core.specs import Spec, integer, take
 GOLDEN = 0x9E3779B97F4A7C15
 MIXERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of SplitMix64
 _MASK = (1 << WORD) - 1
+ROUNDS = (1, 2, 4)  # bits of the signs before each transform; the next one is for the sum
+LEAST = 64  # coordinates, filled up, from which on a vector is projected
 FINE = 128  # steps of a decoded coordinate in one standard deviation: rounding adds one part in 100,000 to the variance
 MIDDLE = 2048  # the summand of zero
 LAST = 2 * MIDDLE - 1  # 16 standard deviations: nothing that a device draws is cut off, and no report weighs more
@@ -29,12 +31,13 @@ LAST = 2 * MIDDLE - 1  # 16 standard deviations: nothing that a device draws is 
 class Projected(Channel):
     """The report of `inner`, a cap on the unit sphere of k dimensions, on a projection that the public words choose.
 
-    The vector, filled up with zeros to D = 2**r coordinates, gets random signs, a Walsh-Hadamard transform, signs, a
-    transform and signs again; coordinates that agree modulo k are added up, and the sum is given the length of the
-    vector. The way back is the transposed map; a tally adds up what it gives, rounded without bias by public words.
+    The vector, filled up with zeros to D = 2**r coordinates, gets random signs and a Walsh-Hadamard transform, three
+    times, and signs again; coordinates that agree modulo k are added up, and the sum is given the length of the vector.
+    The way back is the transposed map; a tally adds up what it gives, rounded without bias by public words.
 
     For a rotation that is uniform among all rotations the mean would be exactly proportional to the answer. Here it is
-    so up to a relative bias of about 1 / (4 D), which is measured in the tests.
+    so up to a relative bias that falls like 1/D; tests measure less than 0.3 % for the least D, 64, at worst. Where
+    k = D nothing is projected, and there is no bias.
     """
 
     kind: ClassVar[str] = "projected"
@@ -45,10 +48,10 @@ class Projected(Channel):
         object.__setattr__(self, "size", check_integer("size", self.kind, self.size, 2, MAX_DIMENSIONS))
         if not isinstance(self.inner, Cap) or self.inner.law != "sphere":
             raise ParameterError("A projected channel randomizes by a cap on the sphere.")
-        if self.inner.size & (self.inner.size - 1) or self.inner.size > self.padded:
+        if self.inner.size not in projections(self.size):
+            allowed = ", ".join(map(str, projections(self.size)))
             raise ParameterError(
-                f"The dimensions after a projection of {self.size} are a power of two up to {self.padded}."
-                f" Got {self.inner.size}."
+                f"A vector of {self.size} dimensions is projected to {allowed} dimensions. Got {self.inner.size}."
             )
 
     @property
@@ -58,15 +61,16 @@ class Projected(Channel):
     @property
     def padded(self) -> int:
         """The power of two that holds all coordinates."""
-        return 1 << (self.size - 1).bit_length()
+        return padded(self.size)
 
     # --- the sampler -------------------------------------------------------------------------------
     @property
     def inputs(self) -> int:
-        return self.inner.inputs
+        return 2 * self.size
 
     def codes(self) -> Iterable[Any]:
-        return self.inner.codes()
+        """Both ends of each axis, as those of a cap."""
+        return axis_ends(self.size)
 
     @property
     def takes_every_code(self) -> bool:
@@ -88,7 +92,7 @@ class Projected(Channel):
         signs, _ = public_draws(public, self.padded)
         values = [*code, *([0.0] * (self.padded - self.size))]
         folded, length = [0.0] * self.inner.size, math.sqrt(sum(number * number for number in code))
-        for sign in (1, 2):
+        for sign in ROUNDS:
             turn(values, signs, sign)
             walsh(values)
         fold(values, signs, length, folded)
@@ -111,10 +115,9 @@ class Projected(Channel):
         signs, dithers = public_draws(public, self.padded)
         values, found = [0.0] * self.padded, [0] * self.size
         unfold(levels, signs, values)
-        walsh(values)
-        turn(values, signs, 2)
-        walsh(values)
-        turn(values, signs, 1)
+        for sign in reversed(ROUNDS):
+            walsh(values)
+            turn(values, signs, sign)
         round_off(values, dithers, unfolded_scale(self), found)
         return [*found, *(number**2 for number in found)]
 
@@ -126,7 +129,7 @@ class Projected(Channel):
         scale = known.mean * length
         lost = (2 * known.reach / TOP) ** 2 / 6
         along = known.square * k / full
-        across = (1 - along) / (full - 1) if full > 1 else 0.0
+        across = (1 - along) / (full - 1)
         step = 1 / (FINE * math.sqrt(full))
         more = lost * k / full + step**2 / 6
         return Reading(MIDDLE, step / scale, (along + more) / scale**2, (across + more) / scale**2)
@@ -155,6 +158,17 @@ class Projected(Channel):
         return cls(integer(size, cls.kind, "size"), channel_from_spec(inner))  # type: ignore[arg-type]
 
 
+def padded(size: int) -> int:
+    """The least power of two that is not below a number of dimensions."""
+    return 1 << (size - 1).bit_length()
+
+
+def projections(size: int) -> list[int]:
+    """To how many dimensions a vector may be projected: to fewer than all only where the rotation is good enough."""
+    full = padded(size)
+    return [1 << power for power in range(3, full.bit_length())] if full >= LEAST else [full]
+
+
 def log_root(size: int) -> float:
     """ln of the mean length of a standard normal vector, without the term that all sizes share."""
     return math.lgamma((size + 1) / 2) - math.lgamma(size / 2)
@@ -162,19 +176,19 @@ def log_root(size: int) -> float:
 
 @lru_cache(maxsize=64)
 def unfolded_scale(channel: Projected) -> float:
-    """What makes a decoded sum of centred levels a number of steps: two transforms and the folds are undone."""
+    """What makes a decoded sum of centred levels a number of steps: three transforms and the folds are undone."""
     full, k = channel.padded, channel.inner.size
     width = facts(channel.inner).reach / TOP  # centred levels are odd numbers, twice as far apart
-    return width / (full * math.sqrt(full / k)) * FINE * math.sqrt(full)
+    return width * FINE / (full * math.sqrt(full / k))  # the roots of D in the transforms and in a step cancel
 
 
 def public_draws(public: Words, count: int) -> tuple[list[int], list[float]]:
-    """For each coordinate three public signs, as bits, and a public number in (0, 1).
+    """For each coordinate four public signs, as bits, and a public number in (0, 1).
 
     They are read from one word each: SplitMix64 from the first public word, stirred once more with the second.
     """
     words = [_mixed(_mixed(public[0] + place * GOLDEN & _MASK) ^ public[1]) for place in range(1, count + 1)]
-    return [word & 7 for word in words], [((word >> 12) + 0.5) / (1 << 52) for word in words]
+    return [word & 15 for word in words], [((word >> 12) + 0.5) / (1 << 52) for word in words]
 
 
 def _mixed(word: int) -> int:
@@ -203,10 +217,10 @@ def turn(values: Any, signs: Any, sign: int) -> None:
 
 
 def fold(values: Any, signs: Any, length: float, folded: Any) -> None:
-    """Add up values whose places agree modulo k, with the third of their signs, and give the sums a length."""
+    """Add up values whose places agree modulo k, with the last of their signs, and give the sums a length."""
     k, square = len(folded), 0.0
     for i in range(len(values)):
-        folded[i % k] += -values[i] if signs[i] & 4 else values[i]
+        folded[i % k] += -values[i] if signs[i] & 8 else values[i]
     for i in range(k):
         square += folded[i] * folded[i]
     scale = length / math.sqrt(square) if square > 0 else 0.0
@@ -219,7 +233,7 @@ def unfold(levels: Any, signs: Any, values: Any) -> None:
     k = len(levels)
     for i in range(len(values)):
         centred = 2.0 * levels[i % k] - 255.0
-        values[i] = -centred if signs[i] & 4 else centred
+        values[i] = -centred if signs[i] & 8 else centred
 
 
 def round_off(values: Any, dithers: Any, scale: float, found: Any) -> None:

@@ -7,7 +7,7 @@ digits: mechanisms of this node are `idealised` and have no exact certificate.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -101,10 +101,11 @@ class Cap(Channel):
     # --- the sampler -------------------------------------------------------------------------------
     @property
     def inputs(self) -> int:
-        return 1 << 53  # a continuum; the number is never gone through
+        return 2 * self.size
 
     def codes(self) -> Iterable[Any]:
-        raise TypeError("The codes of a cap channel are all vectors of a ball; they cannot be listed.")
+        """Both ends of each axis: some of the continuum of vectors, which no list holds."""
+        return axis_ends(self.size)
 
     @property
     def takes_every_code(self) -> bool:
@@ -175,6 +176,13 @@ class Cap(Channel):
         size, law, threshold, keep = take(fields, cls.kind, ("size", "law", "threshold", "keep"))
         number = check_decimal("threshold", cls.kind, text(threshold, cls.kind, "threshold"))
         return cls(integer(size, cls.kind, "size"), text(law, cls.kind, "law"), number, integer(keep, cls.kind, "keep"))
+
+
+def axis_ends(size: int) -> Iterator[tuple[float, ...]]:
+    """The unit vectors along each axis, and their opposites."""
+    for place in range(size):
+        for end in (1.0, -1.0):
+            yield tuple(end if each == place else 0.0 for each in range(size))
 
 
 def shares(size: int, law: str, threshold: float) -> tuple[float, float]:
@@ -255,4 +263,4 @@ def draw_levels(
         along = along * across
     for i in range(size):
         coordinate = min(max(along * pole[i] + across * numbers[3 + i], -reach), reach)
-        levels[i] = int(math.floor((coordinate + reach) * (255 / (2 * reach)) + dithers[3 + i]))
+        levels[i] = math.floor((coordinate + reach) * (255 / (2 * reach)) + dithers[3 + i])

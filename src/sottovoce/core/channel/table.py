@@ -69,6 +69,10 @@ class Table(Channel):
                 worst = max(worst, Fraction(high, low))
         return worst
 
+    def delta(self, odds: Fraction) -> Fraction:
+        """Over all pairs of rows, in whole numbers; once for each table, as it takes a moment where there are many."""
+        return _delta(self.rows, odds)
+
     def reaches_every_output(self) -> bool:
         """Whether each output is the sure report of some code."""
         return all(UNIT in column for column in zip(*self.rows, strict=True))
@@ -112,6 +116,18 @@ class Table(Channel):
         if not isinstance(rows, list):
             raise SpecError(f"The rows of a table are a list. Got {rows!r:.80}.")
         return cls(integers(row, cls.kind, "rows") for row in rows)
+
+
+@lru_cache(maxsize=32)
+def _delta(rows: tuple[tuple[int, ...], ...], odds: Fraction) -> Fraction:
+    """The largest sum of what one row has above `odds` times another, where it has more."""
+    up, down = odds.numerator, odds.denominator
+    scaled = [[(y, down * weight) for y, weight in enumerate(row) if weight] for row in rows]
+    worst = 0
+    for other in rows:
+        allowed = [up * weight for weight in other]
+        worst = max(worst, *(sum(more - allowed[y] for y, more in row if more > allowed[y]) for row in scaled))
+    return Fraction(worst, down * UNIT)
 
 
 @lru_cache(maxsize=32)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
@@ -54,7 +55,7 @@ class Sparse(Domain):
 
     def encode(self, value: object) -> Code:
         pairs = _pairs(value)
-        places, side = self.places, self.side
+        places, side = _parts(self)
         try:
             read = [(places.encode(place), side.encode(number)) for place, number in pairs or ()]
         except DomainError:
@@ -103,6 +104,12 @@ class Sparse(Domain):
         dimensions, most, bound = take(spec, cls.kind, ("dimensions", "most", "bound"))
         sizes = integer(dimensions, cls.kind, "dimensions"), integer(most, cls.kind, "most")
         return cls(*sizes, bound=text(bound, cls.kind, "bound"))
+
+
+@lru_cache(maxsize=64)
+def _parts(domain: Sparse) -> tuple[Integers, Interval]:
+    """Places and numbers, made once for many answers."""
+    return domain.places, domain.side
 
 
 def _pairs(value: object) -> Sequence[tuple[Any, Any]] | None:

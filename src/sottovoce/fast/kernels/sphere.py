@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Cap, Projected, cap_law
 from sottovoce.core.channel import projected as projected_node
 from sottovoce.core.channel import sphere as sphere_node
-from sottovoce.core.channel.projected import GOLDEN, MIXERS, unfolded_scale
+from sottovoce.core.channel.projected import GOLDEN, MIXERS, ROUNDS, unfolded_scale
 from sottovoce.core.channel.sphere import facts
 from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
@@ -29,7 +29,6 @@ _unfold, _round_off = _compiled(projected_node.unfold), _compiled(projected_node
 
 _GOLDEN = np.uint64(GOLDEN)
 _FIRST, _SECOND = (np.uint64(mixer) for mixer in MIXERS)
-_ONE = np.uint64(1)
 
 
 @njit(nogil=True, cache=True)
@@ -65,7 +64,7 @@ def _public_draws(first, second, signs, dithers):
     for i in range(signs.shape[0]):
         place += _GOLDEN
         word = _mixed(_mixed(place) ^ second)
-        signs[i] = np.int64(word & np.uint64(7))
+        signs[i] = np.int64(word & np.uint64(15))
         dithers[i] = (np.float64(word >> np.uint64(12)) + 0.5) / 4503599627370496.0
 
 
@@ -83,10 +82,9 @@ def _project(codes, public, padded, out):
         square = 0.0
         for j in range(size):
             square += codes[i, j] * codes[i, j]
-        _turn(values, signs, 1)
-        _walsh(values)
-        _turn(values, signs, 2)
-        _walsh(values)
+        for sign in ROUNDS:
+            _turn(values, signs, sign)
+            _walsh(values)
         _fold(values, signs, math.sqrt(square), out[i])
 
 
@@ -109,10 +107,9 @@ def _add_unfolded(levels, public, k, padded, scale, cells):
     for i in range(levels.shape[0]):
         _public_draws(public[i, 0], public[i, 1], signs, dithers)
         _unfold(levels[i, :k], signs, values)
-        _walsh(values)
-        _turn(values, signs, 2)
-        _walsh(values)
-        _turn(values, signs, 1)
+        for sign in ROUNDS[::-1]:
+            _walsh(values)
+            _turn(values, signs, sign)
         _round_off(values, dithers, scale, found)
         for j in range(size):
             cells[j] += found[j]

@@ -23,8 +23,8 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     Estimator: the mean of B t_j with B = (e**epsilon C + 2**d - C) / ((e**epsilon - 1) binom(d-1, floor(d/2))), scaled
         back to the range.
     Cost: d bits, O(d) time; variance B**2 - x_j**2 for each coordinate, where B grows like sqrt(d).
-    Reference: Duchi, Jordan, Wainwright, "Minimax optimal procedures for locally private estimation", JASA 2018,
-        Section 4.2.3 (the l_inf ball).
+    Reference: Duchi, Jordan, Wainwright, "Minimax optimal procedures for locally private estimation", JASA 2018
+        (the l_inf ball).
     """
     budget = check_epsilon("duchi-linf", epsilon)
     if not isinstance(domain, Box):
