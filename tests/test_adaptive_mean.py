@@ -19,9 +19,11 @@ from sottovoce.protocols.adaptive_mean import LEAST_EPSILON
 from sottovoce.protocols.coverage_adaptive import (
     KINDS,
     RANGE,
+    Crowds,
     Run,
     bias,
     coverages,
+    drawn,
     error,
     first_rounds,
     hostile,
@@ -199,7 +201,7 @@ def test_the_mean_of_the_participants_also_has_the_chance_of_who_was_asked_first
     mechanism = sv.mechanism("nprr", sv.Integers(0, 8), epsilon=20, k=8)
     rng = np.random.default_rng(seed)
     away, predicted = [], []
-    for _ in range(400):
+    for run in range(300):
         asked = rng.permutation(np.repeat([0, 8], 500))
         parts = [
             mechanism.estimate(sv.Tally(mechanism, len(part), np.bincount(part, minlength=9)))
@@ -207,10 +209,22 @@ def test_the_mean_of_the_participants_also_has_the_chance_of_who_was_asked_first
         ]
         found = two_rounds(parts[0], parts[1], (0.25, 1.0))
         away.append(found.value - 4)
-        predicted.append(found.evidence.variances("sample")[0])
-    # The variance of 400 normal numbers is known to 7 %; five times that is exceeded with probability below 1e-6.
-    assert np.var(away) == pytest.approx(np.mean(predicted), rel=0.36)
+        if run < 10:
+            predicted.append(found.evidence.variances("sample")[0])
+    # The variance of 300 normal numbers is known to 8 %; five times that is exceeded with probability below 1e-6.
+    assert np.var(away) == pytest.approx(np.mean(predicted), rel=0.41)
     assert np.mean(predicted) < found.evidence.variances("population")[0]
+
+
+def test_a_small_first_round_is_no_reason_to_warn(seed: int) -> None:
+    """Its variance may be hardly known, but it weighs little; where it weighs much, a warning says so."""
+    mechanism = sv.mechanism("bernoulli", RANGE, epsilon=1)
+    few, many = (mechanism.estimate(sv.Tally(mechanism, n, np.array([n - 5, 5]))) for n in (10, 5000))
+    rare = mechanism.estimate(sv.Tally(mechanism, 5000, np.array([2500, 2500])))
+    assert few.evidence.warning() and many.evidence.warning() and not rare.evidence.warning()
+    assert two_rounds(few, rare, (1.0, 1.0)).evidence.warning() is None
+    said = two_rounds(few, rare, (0.001, 1.0)).evidence.warning()
+    assert said is not None and "10 reports" in said and "Hoeffding interval holds" in said
 
 
 def test_the_hoeffding_interval_is_the_wider_one_for_both_targets(seed: int) -> None:
@@ -307,6 +321,16 @@ def test_it_is_never_worse_than_one_round_by_more_than_five_percent(epsilon: int
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_the_published_first_round_keeps_to_five_percent_too(epsilon: int, seed: int) -> None:
+    """Randomized response is noisier than one round, so few are asked through it; nothing is gained here."""
+    protocol = sv.AdaptiveMean(RANGE, epsilon, 10_000, first="grr")
+    (run,) = first_rounds(protocol, LAWS["uniform"], 1, np.random.default_rng(seed))
+    found = run.weight**2 * run.first + (1 - run.weight) ** 2 * run.second
+    assert 1.01 < found / one_round_error(protocol, LAWS["uniform"]) < 1.05
+
+
+@pytest.mark.slow
 def test_the_weights_hardly_bias_the_mean(seed: int) -> None:
     """Skewed answers, where the first weight could move with the first mean."""
     protocol = sv.AdaptiveMean(RANGE, 4, 10_000, inputs=17)
@@ -315,16 +339,36 @@ def test_the_weights_hardly_bias_the_mean(seed: int) -> None:
     assert abs(off) + 3 * uncertain < 0.05 * math.sqrt(square)
 
 
+@pytest.mark.parametrize("law", ["exponential", "uniform"])
+def test_measured_intervals_are_the_shipped_ones(law: str, seed: int) -> None:
+    """One by one, where the protocol adapted and where it fell back."""
+    protocol = sv.AdaptiveMean(RANGE, 4, 2000, inputs=17)
+    rng = np.random.default_rng(seed)
+    mechanism = protocol.one_round()
+    first = sv.Tally(mechanism, protocol.asked_first, drawn(mechanism, LAWS[law], protocol.asked_first, 1, rng)[0])
+    found, later = protocol.decision(first), 2000 - protocol.asked_first
+    assert found.adapted == (law == "exponential")
+    cells = drawn(found.mechanism, LAWS[law], later, 3, rng)
+    measured = Crowds(first, found, cells, later).intervals()
+    for place, row in enumerate(cells):
+        mean = protocol.together(first, sv.Tally(found.mechanism, later, row), found)
+        for (method, target), (middle, half) in measured.items():
+            low, high = mean.ci(method=method, target=target)
+            exact = 1e-9 if (method, target) != ("normal", "sample") else 1e-3  # the bound on the noise is a table
+            expected = (middle[place] - half[place], middle[place] + half[place])
+            assert expected == pytest.approx((low[0], high[0]), abs=exact * half[place])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("law", "epsilon"), [("exponential", 4), ("Beta(0.5, 0.5)", 2)])
 def test_intervals_cover(law: str, epsilon: int, seed: int) -> None:
-    """600 runs: a true coverage of 95 % leaves [90, 99] % with probability below 1e-6."""
+    """Each of 20 first rounds has 100 second ones, and hardly any part of the error: coverage is known to about 1 %."""
     protocol = sv.AdaptiveMean(RANGE, epsilon, 10_000, inputs=17)
-    hits, adapted = coverages(protocol, LAWS[law], firsts=30, seconds=20, rng=np.random.default_rng(seed))
+    hits, adapted = coverages(protocol, LAWS[law], firsts=20, seconds=100, rng=np.random.default_rng(seed))
     found = dict(zip(KINDS, hits.mean(axis=0), strict=True))
-    assert adapted == (law == "exponential")
-    assert 0.9 <= found["normal", "population"] <= 0.99
-    assert found["normal", "sample"] >= 0.9
+    assert adapted == 1 if law == "exponential" else adapted < 0.5
+    assert 0.92 <= found["normal", "population"] <= 0.98
+    assert found["normal", "sample"] >= 0.92
     assert min(found["hoeffding", target] for target in ("population", "sample")) >= 0.95
 
 

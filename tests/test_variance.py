@@ -19,12 +19,10 @@ from scipy import stats
 
 import sottovoce as sv
 from sottovoce.core.channel import Each, Rounding, Table, Then
-from sottovoce.core.domain import Powers
 from sottovoce.core.rational import UNIT
 from sottovoce.estimate.mean import hoeffding
 from sottovoce.estimate.same_reports import readings, unbiased
-from sottovoce.estimate.variance import Spread, error_variance, from_arms, from_joint, variance_error
-from sottovoce.fast.numbers import batch_codes, encode_numbers
+from sottovoce.estimate.variance import Part, Spread, error_variance, from_arms, from_joint, variance_error
 from sottovoce.protocols.history import current, load, save
 from sottovoce.protocols.simulate import play_round
 from sottovoce.protocols.variance import METHODS, Variance
@@ -237,114 +235,6 @@ def test_noise_of_both_readings_is_that_of_the_law(mechanism: str) -> None:
         assert mean(read.square_noise) == mean([value**2 for value in read.square]) - (answer - 6) ** 4
 
 
-# --- squares of many numbers ----------------------------------------------------------------------------------------
-SQUARES = [
-    (sv.Square(UNIT_RANGE, "0.5"), 1),
-    (sv.Square(sv.Interval(-3, "7.7"), "1.234567"), 1024),
-    (sv.Square(sv.Interval(100, 101), "100.4"), 65_536),
-    (sv.Square(sv.Interval(0, 10**6), "333333.25"), 32),
-    (sv.Square(sv.Interval("-0.001", "0.002"), 5), 1024),
-    (sv.Square(sv.Interval(-(10**30), 10**30), 0), 7),
-]
-
-
-@pytest.mark.parametrize(("view", "steps"), SQUARES, ids=lambda value: str(value)[:30])
-def test_a_batch_of_squares_is_read_as_the_scalar_sampler_does(view: sv.Square, steps: int) -> None:
-    rng = np.random.default_rng(1)
-    rounding = Rounding(view.image.low, view.image.high, steps)
-    low, high = float(view.of.low), float(view.of.high)
-    plain = np.append(rng.uniform(low, high, 500), [low, high])
-    coarse = np.clip(plain.round(2), low, high)
-    whole = np.clip(np.rint(plain), math.ceil(low), math.floor(high))
-    for values in (plain, coarse, plain.tolist(), whole):
-        expected = [rounding.position(view.encode(value)) for value in np.asarray(values).tolist()]
-        assert encode_numbers(view, rounding, values).tolist() == expected
-    if high < 1 << 40:
-        integers = whole.astype(np.int64)
-        assert encode_numbers(view, rounding, integers).tolist() == encode_numbers(view, rounding, whole).tolist()
-    with pytest.raises(sv.DomainError, match="1 of 2 answers lie outside the domain, the first at position 1"):
-        encode_numbers(view, rounding, np.array([low, np.nextafter(high, np.inf)]))
-    mixed = [view.of.low, Fraction(view.of.high)]
-    assert encode_numbers(view, rounding, mixed).tolist() == [rounding.position(view.encode(value)) for value in mixed]
-    assert encode_numbers(view, rounding, iter(mixed)).tolist() == encode_numbers(view, rounding, mixed).tolist()
-
-
-@pytest.mark.parametrize("domain", [sv.Integers(-3, 9), sv.Integers(0, 10**6)])
-def test_squares_of_whole_numbers(domain: sv.Integers) -> None:
-    view = sv.Square(domain, "2.5")
-    rounding = Rounding(view.image.low, view.image.high, 33)
-    values = np.random.default_rng(2).integers(domain.low, domain.high, 300, endpoint=True)
-    expected = [rounding.position((Fraction(value) - Fraction(5, 2)) ** 2) for value in values.tolist()]
-    assert encode_numbers(view, rounding, values).tolist() == expected
-    assert encode_numbers(view, rounding, values.tolist()).tolist() == expected
-    with pytest.raises(sv.DomainError, match="1 of 2"):
-        encode_numbers(view, rounding, [domain.low, domain.high + 1])
-
-
-def test_the_square_of_a_distance_need_not_hold_its_centre() -> None:
-    assert sv.Square(sv.Interval(1, 3), 5).image == sv.Interval(4, 16)
-    assert sv.Square(sv.Integers(1, 3), "1.5").image == sv.Interval(0, "2.25")
-    assert sv.Square(sv.Integers(1, 3), 2).encode(3) == 1
-    restored = sv.Mechanism.from_spec(sv.mechanism("hybrid", sv.Square(sv.Integers(1, 3), 2), epsilon=1).spec())
-    assert restored.domain == sv.Square(sv.Integers(1, 3), 2)
-
-
-# --- joint cells ----------------------------------------------------------------------------------------------------
-def both_of(domain: Any = UNIT_RANGE, mechanism: str = "nprr", epsilon: Any = 6) -> sv.Mechanism:
-    return Variance(domain, epsilon, method="split-eps", mechanism=mechanism, share="0.5").start().arms[0].mechanism
-
-
-def test_joint_cells_count_each_combination() -> None:
-    both = both_of()
-    assert isinstance(both.channel, Each) and both.cells == math.prod(part.outputs for part in both.channel.channels)
-    values = np.random.default_rng(3).uniform(0, 1, 400)
-    reports = both.privatize(values, seed=5)
-    cells = np.zeros(both.cells, np.int64)
-    for report in reports:
-        first, second = both.channel.parts(report)
-        cells[first * both.channel.channels[1].outputs + second] += 1
-    tally = both.tally(reports)
-    assert np.array_equal(tally.cells, cells)
-    assert tally == both.tally(reports, threads=1) == both.tally(reports[:100]) + both.tally(reports[100:])
-    assert sv.Tally.from_bytes(tally.to_bytes()) == tally
-    messages = [both.randomize(value) for value in (0, 0.5, Fraction(1, 3))]
-    assert both.tally(messages).n == 3 and both.tally([]).n == 0
-    assert batch_codes(both, []).shape == (0, 2)
-    assert np.array_equal(batch_codes(both, iter(values.tolist())), batch_codes(both, values))
-    for wrong in (1.5, -0.1, "1", None, True):
-        with pytest.raises(sv.DomainError):
-            both.randomize(wrong)
-        with pytest.raises(sv.DomainError):
-            both.privatize([0.5, wrong])
-
-
-def test_a_joint_mechanism_spends_its_budget_and_estimates_a_variance() -> None:
-    both = both_of(epsilon=2, mechanism="bernoulli")
-    assert 1.999999 < both.epsilon <= 2 and sv.audit(both).ok
-    assert sv.Mechanism.from_spec(both.spec()) == both
-    values = np.repeat([0.0, 1.0], 5000)
-    found = both.estimate(both.tally(both.privatize(values, seed=1)))
-    assert abs(found.value - 0.25) < 6 * found.std_errors[0] and found.n == 10_000
-
-
-def test_joint_cells_are_refused_where_they_do_not_fit() -> None:
-    both = both_of()
-    number = both.channel.channels[0]
-    with pytest.raises(sv.SpecError, match="side by side"):
-        sv.Mechanism("x", UNIT_RANGE, number, Decimal(6), "joint")
-    fine = sv.mechanism("piecewise", UNIT_RANGE, epsilon=1).channel
-    view = Powers(UNIT_RANGE, "0.5")
-    wide = sv.mechanism("piecewise", view.square, epsilon=1).channel
-    with pytest.raises(sv.SpecError, match=r"at most 2\*\*20"):
-        sv.Mechanism("x", view, Each((fine, wide)), Decimal(2), "joint")
-    with pytest.raises(sv.MismatchError):
-        sv.Mechanism("x", Powers(UNIT_RANGE, 0), both.channel, Decimal(6), "joint")
-    record = sv.Record({"a": UNIT_RANGE, "b": sv.Interval(0, "0.25")})
-    other = sv.Mechanism("x", record, both.channel, Decimal(6), "joint")
-    with pytest.raises(sv.ParameterError, match="not those of a number and its square"):
-        other.estimate(other.tally(other.privatize([{"a": 1, "b": 0}] * 5, seed=1)))
-
-
 # --- protocols ------------------------------------------------------------------------------------------------------
 def asked_by(method: str, **options: Any) -> Variance:
     first = 4000 if method == "sequential" else None
@@ -518,6 +408,32 @@ def test_the_hoeffding_interval_lies_within_the_bound_of_proposition_2(centre: s
         bound = variance_error(*radii(spread, 0.95), max(float(centre), 1 - float(centre)), 5000) * 4999 / 5000
         plug_in = float(spread.square.mean - (spread.number.mean - spread.centre) ** 2)
         assert plug_in - bound - 1e-12 <= low[0] <= high[0] <= plug_in + bound + 1e-12
+
+
+def test_the_hoeffding_interval_shares_the_error_probability_between_both_means() -> None:
+    """By hand: at level 0.9 each mean is missed with 0.05, on two sides: reach * sqrt(log(2 / 0.05) / (2 n))."""
+    number = Part(800, Fraction(3, 10), Fraction(1), 1.5, (-1.0, 1.0), False)
+    square = Part(200, Fraction(4, 10), Fraction(1), 1.2, (0.0, 1.0), False)
+    away, off = 1.5 * math.sqrt(math.log(40) / 1600), 1.2 * math.sqrt(math.log(40) / 400)
+    low, high = Spread(number, square, Fraction(0), (-1.0, 1.0)).interval(0.9, "hoeffding", "population")
+    assert low[0] == pytest.approx(0.4 - off - (0.3 + away) ** 2)
+    assert high[0] == pytest.approx(0.4 + off - (0.3 - away) ** 2)
+    sample = Spread(number, square, Fraction(0), (-1.0, 1.0)).interval(0.9, "hoeffding", "sample")
+    assert sample.high[0] == pytest.approx(high[0] * 1000 / 999)
+    inside = Spread(number, square, Fraction(3, 10), (-1.0, 1.0)).interval(0.9, "hoeffding", "population")
+    assert inside.high[0] == pytest.approx(0.4 + off), "the mean may be at the centre"
+
+
+@pytest.mark.parametrize("farthest", [1.0, 0.5, 7.0])
+def test_the_bound_of_proposition_2_is_reached_and_never_passed(farthest: float) -> None:
+    """Over all means and all errors that are allowed, the largest error of the plug-in is the bound."""
+    mean_error, square_error, n = 0.03 * farthest, 0.02, 50
+    means = np.linspace(-farthest, farthest, 41)[:, None, None]
+    off, more = np.linspace(-mean_error, mean_error, 21)[:, None], np.linspace(-square_error, square_error, 21)
+    errors = n / (n - 1) * np.abs(more - (means + off) ** 2 + means**2)
+    assert errors.max() == pytest.approx(variance_error(mean_error, square_error, farthest, n), rel=1e-12)
+    with pytest.raises(sv.ParameterError, match="'n' parameter of variance_error"):
+        variance_error(0.1, 0.1, 1.0, 1)
 
 
 def plug_in_errors(epsilon: Any, runs: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,8 +13,8 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Above", "Ball", "Bins", "Box", "Categories", "Clamp", "Digit", "Domain", "Integers", "Interval", "Level", "Pair",
-            "Prefix", "Powers", "Record", "Select", "Sparse", "Square",
+            "Above", "Ball", "Bins", "Box", "Categories", "Clamp", "Digit", "Domain", "Integers", "Interval", "Level",
+            "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square",
         )
     },
     **{
@@ -41,7 +41,14 @@ _NAMES = {
     "AskEach": "protocols.ask:AskEach",
     "PersonalMean": "protocols.personal:PersonalMean",
     "Variance": "protocols.variance:Variance",
+    "RangeSearch": "protocols.range_search:RangeSearch",
     "Refine": "protocols.refine:Refine",
+    "KVGausstimate": "protocols.gaussian:KVGausstimate",
+    "OneRoundKVGausstimate": "protocols.gaussian:OneRoundKVGausstimate",
+    "UVGausstimate": "protocols.gaussian_unknown:UVGausstimate",
+    "OneRoundUVGausstimate": "protocols.gaussian_unknown:OneRoundUVGausstimate",
+    "KnownVar": "protocols.gaussian_delta:KnownVar",
+    "UnkVar": "protocols.gaussian_delta:UnkVar",
     "PoorIntervalWarning": "estimate.estimate:PoorIntervalWarning",
     "SeededCoins": "core.coins:SeededCoins",
     "simulate": "protocols.simulate:simulate",

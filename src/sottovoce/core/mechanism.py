@@ -97,8 +97,8 @@ class Mechanism:
         if self.delta is not None and not self.channel.delta(odds(self.claimed)) <= Fraction(self.delta):
             found = float(self.channel.delta(odds(self.claimed)))
             raise PrivacyError(
-                f"This {self.name} channel has delta {found:.6g} at epsilon {self.claimed}, more than the {self.delta} it"
-                " claims."
+                f"This {self.name} channel has delta {found:.6g} at epsilon {self.claimed}, more than the {self.delta}"
+                " it claims."
             )
 
     # --- privacy -----------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def check_fits(domain: Domain, channel: Channel) -> None:
     if isinstance(domain, Sparse):
         check_vectors(domain, channel)
         return
-    if isinstance(domain, Ball) and channel.sums is not None and channel.dimensions == domain.dimensions:
+    if isinstance(domain, Ball) and not channel.exact and channel.dimensions == domain.dimensions:
         return
     if channel.part_outputs is not None:
         _check_coordinates(domain, channel)

@@ -26,7 +26,7 @@ CROWDS = {
     "a third holds -0.5": (1 / 3, -0.5),
     "all hold 1": (1.0, 1.0),
 }
-CASES = (("signs", 1), ("signs", 5), ("hadamard", 1), ("hadamard", 3), ("grr", 3))
+CASES = (("signs", 1), ("signs", 5), ("hints", 3), ("hadamard", 1), ("hadamard", 3), ("grr", 3))
 METHODS = ("normal", "bernstein", "hoeffding")
 SIZES = (10_000, 100_000)
 RUNS = 20_000

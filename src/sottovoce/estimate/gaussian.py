@@ -86,7 +86,7 @@ class Side(_OfPopulation):
 
     def _mean(self, share: Floats) -> Floats:
         """The mean of a share above; beyond none and all there are the ends of the domain."""
-        return np.clip(self.threshold + self.deviation * ndtri(np.clip(share, 0, 1)), *self.ends)
+        return np.asarray(np.clip(self.threshold + self.deviation * ndtri(np.clip(share, 0, 1)), *self.ends))
 
     def values(self) -> Floats:
         return self._mean(self.share.values())

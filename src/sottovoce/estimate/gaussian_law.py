@@ -167,9 +167,9 @@ class Likelihood:
         return np.asarray(np.linalg.inv(found))
 
     def climb(self, mean: float, deviation: float, limits: tuple[float, float]) -> tuple[float, float]:
-        """The top near a start: the best of a grid, which gets finer where it is inside; then steps of Fisher's scoring.
+        """The top near a start: the best of a grid, which gets finer where it is inside; then Fisher's scoring.
 
-        A step that does not lead higher is halved, so that the end is never below the best of the grid.
+        A step of it that does not lead higher is halved, so that the end is never below the best of the grid.
         """
         near, wide = self._near(mean, deviation), 1.0
         for _ in range(_GRIDS):

@@ -14,6 +14,7 @@ from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.mean import Mean, hoeffding
 
 Floats = NDArray[np.float64]
+MUCH = 0.25  # of the variance of a mean: one round's part, which must then be well known
 
 
 class Sequential(Combined):
@@ -57,6 +58,24 @@ class Sequential(Combined):
             half += abs(self._excess) * self.n / second.n * hoeffding(high - low, first.n, each)
         return Bounds(self.values() - half, self.values() + half)
 
+    def _poor(self) -> list[Mean]:
+        """Rounds that hardly know their own variance and make much of that of the mean."""
+        each = self.weights**2 * self._variances("population")
+        much = each > MUCH * each.sum()
+        return [part for part, makes in zip(self.parts, much, strict=True) if makes and part.normal_is_poor()[0]]
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.array([bool(self._poor())])
+
+    def warning(self) -> str | None:
+        poor = self._poor()
+        if not poor:
+            return None
+        return (
+            f"The normal interval is poor for these rounds: {poor[0].n} reports are too few to know their own variance."
+            " The Hoeffding interval holds."
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdaptiveEstimate(Estimate):
@@ -86,11 +105,16 @@ def adaptive(found: Estimate, *, adapted: bool, decision: str) -> AdaptiveEstima
     )
 
 
+def weights_of(participants: tuple[int, int], variances: tuple[float, float]) -> tuple[float, float]:
+    """Inverse variances of two means, as shares."""
+    first, second = (n / variance for n, variance in zip(participants, variances, strict=True))
+    return first / (first + second), second / (first + second)
+
+
 def two_rounds(first: Estimate, second: Estimate, variances: tuple[float, float]) -> Estimate:
     """Both rounds, weighted by participants over the variance of one report that was predicted for each."""
     parts = tuple(one.evidence for one in (first, second) if isinstance(one.evidence, Mean))
-    precision = np.array([first.n / variances[0], second.n / variances[1]])
-    found = Sequential(parts, precision / precision.sum())
+    found = Sequential(parts, np.array(weights_of((first.n, second.n), variances)))
     errors = np.array([math.sqrt(float(found.variances("population")[0]))])
     cells = np.concatenate([first.cells, second.cells])
     return Estimate(second.mechanism, found.n, found.values(), errors, found, cells)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Block, Signs
+from sottovoce.core.channel import Block, Hints, Place, Signs
 from sottovoce.core.channel.signs import score
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.sparse import Code, Sparse
@@ -102,6 +102,8 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Places:
     known = score(channel)
     if isinstance(channel, Signs):
         plus, minus = cells, n - cells
+    elif isinstance(channel, Hints):
+        plus, minus = cells[: domain.dimensions], cells[domain.dimensions :]
     else:
         plus, hits = hadamard_counts(_plain_rows(channel), cells)
         minus = hits - plus
@@ -133,6 +135,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     groups = np.arange(domain.dimensions) % known.groups
     members = np.bincount(groups, minlength=known.groups)
     first, square = np.zeros(domain.dimensions), np.zeros(domain.dimensions)
+    padded = isinstance(getattr(mechanism.channel, "first", None), Place)  # an empty slot becomes some place
     shares = np.zeros(known.groups)  # of slots that turn out in each group
     for code in crowd:
         held, taken = len(code), np.zeros(known.groups)
@@ -140,8 +143,8 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
             first[place] += float(number)
             square[place] += float(number) ** 2
             taken[groups[place]] += 1
-        free = (members - taken) * (domain.most - held) / max(1, domain.dimensions - held)
-        shares += (taken + free) / domain.most
+        free = (members - taken) * (domain.most - held) / max(1, domain.dimensions - held) if padded else 0
+        shares += known.entries * (taken + free) / domain.most
     size = len(crowd)
     hit = float(known.hit_other) + float(known.hit_own - known.hit_other) * shares[groups] / size
     less = (first / size) ** 2 if target == "population" else square / size

@@ -95,8 +95,8 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
         raise reject("truth", "variance", f"a vector of {dimensions} numbers", truth)
     code = np.array(mechanism.domain.encode(held))
     length = float(np.linalg.norm(code))
-    cosines = code / length if length else np.eye(1, len(code))[0]
-    each = reading.across + (reading.along - reading.across) * cosines**2 - code**2
+    squares = (code / length) ** 2 if length else _of_zero(mechanism)
+    each = reading.across + (reading.along - reading.across) * squares - code**2
     return np.asarray(each * radius**2 / n)
 
 
@@ -114,6 +114,14 @@ def total_variance(mechanism: Mechanism) -> float:
 def coordinate_variance(mechanism: Mechanism) -> float:
     """The same, as a mean over the coordinates: what a planner compares."""
     return total_variance(mechanism) / (mechanism.channel.dimensions or 1)
+
+
+def _of_zero(mechanism: Mechanism) -> Floats:
+    """Squared cosines of the axis to which a zero vector is moved: the first one, before it is turned at random."""
+    channel = mechanism.channel
+    if isinstance(channel, Projected):
+        return np.full(channel.size, 1 / channel.padded)
+    return np.eye(1, channel.dimensions)[0]
 
 
 def _reading(mechanism: Mechanism) -> Reading:

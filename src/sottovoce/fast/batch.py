@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Each, Keyed, Mix, Some, Subset, Table
+from sottovoce.core.channel import Channel, Each, Hints, Keyed, Mix, Some, Subset, Table
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels import Draws, empty_reports, index_type, lanes, last_node, sampler
 from sottovoce.fast.kernels.each import unpacked
+from sottovoce.fast.kernels.hints import wrong_hints
 from sottovoce.fast.kernels.keyed import side_by_side
 from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
 from sottovoce.fast.kernels.public import copy_public, refused_ids
@@ -180,6 +181,8 @@ def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
     wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
     if isinstance(node, Subset):
         wrong |= popcounts(payload) != node.w
+    if isinstance(node, Hints):
+        wrong |= wrong_hints(node, payload)
     if isinstance(node, Some):
         node = Each((node.inner,) * node.count)
     if isinstance(node, (Each, Keyed)):

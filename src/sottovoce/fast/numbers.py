@@ -160,7 +160,7 @@ def scalar_code(channel: Channel, code: Any) -> Any:
         return slot_code(slots.grid, code)
     if isinstance(channel, Each):
         return tuple(scalar_code(part, own) for part, own in zip(channel.channels, code, strict=True))
-    if channel.sums is not None and code.dtype == np.float64:
+    if not channel.exact:
         return tuple(code.tolist())
     if channel.part_outputs is not None:
         return tuple(grid.number(int(own)) for grid, own in zip(channel.roundings, code, strict=True))

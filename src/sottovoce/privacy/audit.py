@@ -135,7 +135,8 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     except Exception as error:  # a sampler is anybody's code; one that fails is not certified, whatever the error
         problems.append(f"The sampler cannot be followed: {type(error).__name__}: {error}")
     if ratio is not None and not within(ratio, claimed):
-        problems.append(f"The {'exact ' if channel.exact else ''}epsilon is {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
+        kind = "exact epsilon" if channel.exact else "epsilon"
+        problems.append(f"The {kind} is {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
     if delta is not None and approximate is not None and not delta <= Fraction(approximate):
         problems.append(f"The exact delta is {float(delta):.9g}, more than the {approximate} claimed.")
     return Certificate(name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)), delta)

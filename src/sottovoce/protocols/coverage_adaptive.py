@@ -7,7 +7,6 @@ needs no second round; only coverage draws some, several for each first round.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,9 +16,13 @@ from numpy.typing import NDArray
 
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
+from sottovoce.estimate.coverage_mean import Judge
+from sottovoce.estimate.evidence import deviate
+from sottovoce.estimate.mean import hoeffding
+from sottovoce.estimate.moments import profile
 from sottovoce.estimate.prior import Prior
-from sottovoce.protocols.adaptive_belief import spread
+from sottovoce.estimate.sequential import weights_of
+from sottovoce.protocols.adaptive_belief import Decision, spread
 from sottovoce.protocols.adaptive_mean import AdaptiveMean
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.laws import law_row
@@ -31,7 +34,7 @@ Ints = NDArray[np.int64]
 RANGE = Interval(-1, 1)
 EPSILONS = ("1", "2", "4")
 PARTICIPANTS = (10_000, 100_000)
-FIRST_ROUNDS, SECOND_ROUNDS = 40, 20
+FIRST_ROUNDS, SECOND_ROUNDS = 25, 200
 SEED = 20_250_605
 
 
@@ -119,8 +122,7 @@ def first_rounds(protocol: AdaptiveMean, law: Prior, runs: int, rng: np.random.G
         if found.mechanism == mechanism:
             weight = asked / n
         else:
-            precision = asked / found.variances[0], (n - asked) / found.variances[1]
-            weight = precision[0] / sum(precision)
+            weight, _ = weights_of((asked, n - asked), found.variances)
         yield Run(found.adapted, away, weight, before, spread(found.mechanism, law) / (n - asked))
 
 
@@ -130,7 +132,9 @@ def one_round_error(protocol: AdaptiveMean, law: Prior) -> float:
 
 
 # --- coverage ----------------------------------------------------------------------------------------
-KINDS = tuple((method, target) for method in ("normal", "hoeffding") for target in ("population", "sample"))
+TARGETS = ("population", "sample")
+KINDS = tuple((method, target) for method in ("normal", "hoeffding") for target in TARGETS)
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,22 +152,62 @@ class AdaptiveCoverage:
     runs: int
 
 
-def crowd(mechanism: Mechanism, shares: Floats, n: int, rng: np.random.Generator) -> tuple[Tally, float]:
-    """Reports of n participants who hold points of the grid, and the mean of their answers."""
-    held = rng.multinomial(n, shares)
-    cells = simulate_cells(mechanism, held, runs=1, seed=int(rng.integers(1 << 62)))[0]
-    return Tally(mechanism, n, cells), float(held @ np.linspace(-1, 1, len(shares)) / n)
+@dataclass(frozen=True, eq=False)
+class Crowds:
+    """Many second rounds after one first: means and variances as the estimates have them, for all at once.
+
+    A test compares the intervals with the shipped ones.
+    """
+
+    first: Tally
+    found: Decision
+    second: Ints  # cells, one row for each second round
+    n: int  # of a second round
+
+    def _read(self, mechanism: Mechanism, cells: Ints, n: int) -> tuple[Floats, Floats, Floats]:
+        """The mean, the variance of a reading, and the bound on its noise, in each row."""
+        judge = Judge(mechanism, 0.0, n)
+        mean, square = (cells @ judge.numbers**power / n for power in (1, 2))
+        spread_of = np.maximum(square - mean**2, 0) * n / (n - 1)
+        return mean, spread_of, np.minimum(judge.noise(mean, square), spread_of)
+
+    def intervals(self, level: float = 0.95) -> dict[tuple[str, str], tuple[Floats, Floats]]:
+        """The middle and half the width of each kind of interval, in each row."""
+        asked, n = self.first.n, self.first.n + self.n
+        if self.found.mechanism == self.first.mechanism:
+            mean, spread_of, noise = self._read(self.found.mechanism, self.first.cells + self.second, n)
+            reach = _reach(self.found.mechanism)
+            exact = {target: np.full_like(mean, hoeffding(reach, n, level)) for target in TARGETS}
+            variances = {"population": spread_of / n, "sample": noise / n}
+        else:
+            before = self._read(self.first.mechanism, self.first.cells[None, :], asked)
+            after = self._read(self.found.mechanism, self.second, self.n)
+            weights = weights_of((asked, self.n), self.found.variances)
+            mean = weights[0] * before[0] + weights[1] * after[0]
+            sums = [weights[0] ** 2 * before[k] / asked + weights[1] ** 2 * after[k] / self.n for k in (1, 2)]
+            least = (profile(m.channel).variances.min() for m in (self.first.mechanism, self.found.mechanism))
+            answers = np.clip(np.minimum(before[1] - next(least), after[1] - next(least)), 0, 1)
+            excess = weights[0] - asked / n
+            variances = {
+                "population": sums[0],
+                "sample": sums[1] + excess**2 * answers * (1 / asked + 1 / self.n),
+            }
+            exact = {target: np.full_like(mean, self._hoeffding(weights, excess, level, target)) for target in TARGETS}
+        normal = {target: deviate(level) * np.sqrt(variances[target]) for target in TARGETS}
+        halves = {"normal": normal, "hoeffding": exact}
+        return {(method, target): (mean, halves[method][target]) for method, target in KINDS}
+
+    def _hoeffding(self, weights: tuple[float, float], excess: float, level: float, target: str) -> float:
+        each = 1 - (1 - level) / (2 if target == "population" else 3)
+        rounds = ((self.first.mechanism, self.first.n), (self.found.mechanism, self.n))
+        half = sum(w * hoeffding(_reach(m), n, each) for w, (m, n) in zip(weights, rounds, strict=True))
+        if target == "sample":
+            half += abs(excess) * (1 + self.first.n / self.n) * hoeffding(2, self.first.n, each)
+        return half
 
 
-def covered(mean: Estimate, population: float, sample: float) -> list[bool]:
-    """For each kind of interval, whether it holds its truth."""
-    inside = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorIntervalWarning)
-        for method, target in KINDS:
-            low, high = mean.ci(0.95, method=method, target=target)
-            inside.append(bool(low[0] <= (population if target == "population" else sample) <= high[0]))
-    return inside
+def _reach(mechanism: Mechanism) -> float:
+    return Judge(mechanism, 0.0, 2).known.reach
 
 
 def coverages(
@@ -171,22 +215,30 @@ def coverages(
 ) -> tuple[Floats, float]:
     """For each first round the share of second rounds that cover, by kind; and how often the protocol adapted.
 
-    Answers are the points of the design's grid, with the probabilities that rounding gives them; so the crowd's own
-    mean is known. The second rounds of one first round differ in nearly all that makes the error.
+    Answers are the points of the design's grid, with the probabilities that rounding gives them. For the population
+    each second round has a crowd of its own; for the sample one crowd answers in all of them.
     """
     mechanism = protocol.start().arms[0].mechanism
     shares = law.rounded(-1, 1, mechanism.channel.inputs - 1)
     shares, n, asked = shares / shares.sum(), protocol.participants, protocol.asked_first
+    later, places = n - asked, np.linspace(-1, 1, len(shares))
     hits, adapted = np.zeros((firsts, len(KINDS))), 0
     for place in range(firsts):
-        first, before = crowd(mechanism, shares, asked, rng)
+        held = rng.multinomial(asked, shares), rng.multinomial(later, shares)
+        seeds = rng.integers(1 << 62, size=2).tolist()
+        first = Tally(mechanism, asked, simulate_cells(mechanism, held[0], runs=1, seed=seeds[0])[0])
         found = protocol.decision(first)
         adapted += found.adapted
-        for _ in range(seconds):
-            second, after = crowd(found.mechanism, shares, n - asked, rng)
-            sample = (asked * before + (n - asked) * after) / n
-            hits[place] += covered(protocol.together(first, second, found), law.mean, sample)
-    return hits / seconds, adapted / firsts
+        drawn_for = {
+            "population": drawn(found.mechanism, law, later, seconds, rng),
+            "sample": simulate_cells(found.mechanism, held[1], runs=seconds, seed=seeds[1]),
+        }
+        truths = {"population": law.mean, "sample": float((held[0] + held[1]) @ places / n)}
+        each = {target: Crowds(first, found, cells, later).intervals() for target, cells in drawn_for.items()}
+        for kind, (method, target) in enumerate(KINDS):
+            middle, half = each[target][method, target]
+            hits[place, kind] = np.mean(np.abs(middle - truths[target]) <= half + _ROUNDING)
+    return hits, adapted / firsts
 
 
 def table(

@@ -41,6 +41,7 @@ def check_positive(name: str, owner: str, value: object, most: Decimal | None = 
     return number
 
 
+@lru_cache(maxsize=64)
 def first_quota(
     scales: tuple[Mechanism, ...], deviation: float, participants: int, failure: float, waste: float = 1.0
 ) -> int:

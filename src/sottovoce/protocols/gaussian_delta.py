@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -76,8 +77,8 @@ class KnownVar(Protocol):
         bins = math.ceil((self.domain.high - self.domain.low) / self.sigma) + 1
         if bins > MOST_BINS:
             raise ParameterError(
-                f"The histogram of KnownVar would have {bins} bins of one deviation, more than {MOST_BINS}: KVGausstimate"
-                " asks for digits instead."
+                f"The histogram of KnownVar would have {bins} bins of one deviation, more than {MOST_BINS}:"
+                " KVGausstimate asks for digits instead."
             )
 
     def histogram(self) -> Mechanism:
@@ -116,6 +117,20 @@ def _shape(places: Floats) -> Floats:
     return np.asarray(np.diff(ndtr(edges - places[:, None]), axis=1))
 
 
+@lru_cache(maxsize=256)  # a search is gone through again from its start in every round
+def _side(domain: Interval, threshold: Decimal, epsilon: Decimal) -> Mechanism:
+    return build("rr", Above(domain, threshold), epsilon=epsilon)
+
+
+def _rates(side: Mechanism) -> tuple[float, float]:
+    """How often a report says "above" of those above, and of those below."""
+    rates = side.channel.rates()
+    if not isinstance(rates, Rates):
+        raise TypeError("Randomized response has rates.")
+    return float(rates.own), float(rates.other)
+
+
+@lru_cache(maxsize=64)
 def _noisy(domain: Domain, epsilon: Decimal, delta: Decimal) -> Mechanism:
     return gaussian(domain, epsilon=epsilon, delta=delta)
 
@@ -167,17 +182,12 @@ class UnkVar(Protocol):
         lengths = float(self.domain.high - self.domain.low) / float(self.sigma_min)
         halvings = max(1, math.ceil(math.log2(lengths)))
         orders = max(1, math.ceil(math.log2(2 * math.log2(float(self.sigma_max / self.sigma_min)) + 1)))
-        rates = self._asked(Decimal(0) if self.domain.low <= 0 <= self.domain.high else self.domain.low).channel.rates()
-        if not isinstance(rates, Rates):
-            raise TypeError("Randomized response has rates.")
-        told = float(rates.own - rates.other)
+        own, other = _rates(_side(self.domain, self.domain.low, self.epsilon))
+        told = own - other
         # By Hoeffding: nearly all against half, in every round; and an order of magnitude against its half.
         median = math.ceil(2 * math.log(halvings / float(self.failure)) / told**2)
         spread = math.ceil(math.log(20 * orders) / (2 * (_APART * told) ** 2))
         return (halvings, median), (orders, spread)
-
-    def _asked(self, threshold: Decimal) -> Mechanism:
-        return build("rr", Above(self.domain, threshold), epsilon=self.epsilon)
 
     def _searches(self, history: History) -> tuple[list[Mechanism], Mechanism | None, tuple[float, float]]:
         """The questions so far, the next one (None where both searches are over), and where they have led to."""
@@ -189,12 +199,13 @@ class UnkVar(Protocol):
             middle, spread = (low + high) / 2, math.sqrt(least * most)
             spot = middle if turn < halvings else middle + spread
             step = max(high - low, float(self.sigma_min)) / 100 if turn < halvings else spread / 100
-            question = self._asked(clipped(short_decimal(spot, step), self.domain))
+            question = _side(self.domain, clipped(short_decimal(spot, step), self.domain), self.epsilon)
             if turn == len(history):
                 return asked, question, (middle, spread)
             (tally,) = history[turn]
             asked.append(question)
-            share = float(question.estimate(tally).values[1])
+            own, other = _rates(question)
+            share = (tally.cells[1] / tally.n - other) / (own - other)
             if turn < halvings:
                 low, high = (middle, high) if share > 0.5 else (low, middle)
             else:

@@ -22,7 +22,7 @@ BASE = 4  # digits of a scale; each cell is two cells of the next finer scale
 MOST_SCALES = 120
 _KEPT = 24  # places that are followed at each scale
 _STARTS = 3
-_HOPELESS = 30.0  # below the best, in the logarithm of the likelihood: nothing near can be higher
+_MOVED = 48
 _EXACT = Context(prec=200)
 
 
@@ -79,12 +79,16 @@ def _located(
         raise ParameterError("The place of Gaussian answers is looked for in digits; there are no reports of any.")
     spots = [(place, spread) for spread in deviations for place in _followed(digits, domain, spread)]
     places, spreads = (np.array(side) for side in zip(*spots, strict=True))
+    # With very many reports a place half a step from the top may be far below it: the best are moved a little.
+    best = np.argsort(-likelihood.log(places, spreads), kind="stable")[:_MOVED]
+    places = (places[best, None] + spreads[best, None] * np.array([0.0, -0.17, 0.17])).ravel()
+    spreads = np.repeat(spreads[best], 3)
     heights = likelihood.log(places, spreads)
     limits = (min(deviations), max(deviations))
     # The second best may be on another hill: several starts, far enough apart.
     starts: list[int] = []
     for spot in np.argsort(-heights).tolist():
-        if heights[spot] < heights.max() - _HOPELESS or len(starts) == _STARTS:
+        if len(starts) == _STARTS:
             break
         if all(abs(places[spot] - places[other]) > 2 * spreads[spot] for other in starts):
             starts.append(spot)
@@ -133,4 +137,3 @@ def short_decimal(number: float, step: float) -> Decimal:
 def clipped(number: Decimal, domain: Interval) -> Decimal:
     """The nearest number of the domain."""
     return min(max(number, domain.low), domain.high)
-

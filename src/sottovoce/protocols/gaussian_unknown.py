@@ -105,7 +105,7 @@ class OneRoundUVGausstimate(Protocol):
     """The mean of Gaussian answers whose deviation is unknown, between two limits, in one round.
 
     Some participants are asked for digits at every scale; the others, for each guess of the deviation from `sigma_min`
-    to `sigma_max` in steps of two, where they lie within the cells of a grid that fits the guess, which needs no centre.
+    to `sigma_max` in steps of two, where they lie within the cells of a grid that fits the guess: no centre is needed.
     The arms near the true deviation are those that tell; that costs as many times the participants as there are
     guesses, in the published bound as well as here.
 

@@ -21,6 +21,7 @@ PROTOCOLS = {
     "Ask": "protocols.ask:Ask",
     "AskEach": "protocols.ask:AskEach",
     "PersonalMean": "protocols.personal:PersonalMean",
+    "RangeSearch": "protocols.range_search:RangeSearch",
     "Refine": "protocols.refine:Refine",
 }
 

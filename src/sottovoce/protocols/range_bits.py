@@ -17,7 +17,6 @@ from sottovoce.tally.tally import Tally
 Floats = NDArray[np.float64]
 SURE = 4.5  # standard errors by which a share must stand out: hundreds of averages are looked at
 RATIO = 4.0  # of neighbouring thresholds on a geometric scale
-_DIGITS = 12  # to which places on a range are told apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,10 +127,13 @@ def _falling(outer: float, inner: float, count: int) -> Floats:
 def inside(
     domain: Integers | Interval, places: Iterable[Decimal], low: float = -inf, high: float = inf
 ) -> list[Decimal]:
-    """Different thresholds strictly inside the domain and a stretch; whole ones for whole numbers."""
-    whole = isinstance(domain, Integers)
-    found = {place.to_integral_value() if whole else place for place in places}
-    return sorted(place for place in found if domain.low < place < domain.high and low < float(place) < high)
+    """Different thresholds that split the domain, inside a stretch; whole ones for whole numbers."""
+    if isinstance(domain, Integers):
+        found = {place.to_integral_value() for place in places}
+        split = [place for place in found if domain.low < place <= domain.high]
+    else:
+        split = [place for place in set(places) if domain.low < place < domain.high]
+    return sorted(place for place in split if low < float(place) <= high)
 
 
 def short(number: float, step: float, *, toward: str = "nearest") -> Decimal:

@@ -28,11 +28,15 @@ FIRST, LATER = 32, 24  # thresholds of the first round, and of a later one
 FINE = 4  # thresholds between the quartiles that tell the scale of a distribution
 COARSEST = 0.25  # of the distance of the quartiles, between two thresholds
 SHARP = 0.02  # of the best range: if half of all answers lie so close together, their distances do not matter
-PARTS = 10  # of the search: one for each look, and what is left for the tails
+PARTS = 12  # of the search: one for each look, and what is left for the tails
 LEVELS = (0.3, 0.2, 0.13, 0.08, 0.05, 0.03)  # shares beyond, where tails are asked about
 FAR = 2  # thresholds beyond all of those, on either side
+NEAR_WEIGHT = 3  # of a threshold inside them, where one beyond weighs 1: it only has to show what nobody expects
 LEAST_WORTH = 200  # participants times (p - q)**2, below which nothing is found
 WEIGHTS = 1000  # of the arms of the last round, together
+OF_SHARES = 0.3  # of those asked about what lies beyond: whether they do; all others by how much
+FEW = 20  # participants who are expected in each arm about what lies beyond
+MOST = 0.1  # of all who are left, in such an arm if there are few
 CLOSE = 0.01  # of the width: a range that ends so near the end of the domain ends there
 NARROW = 1e-9  # of the magnitude of the numbers: no need to look closer
 _OWNER = "a range search"
@@ -45,8 +49,8 @@ class RangeSearch(Protocol):
     First a few rounds of one bit each: are you at or above this threshold? Each round has a couple of dozen thresholds
     as arms, chosen by what was answered before; all answers are used together. They first find the middle half of the
     distribution, at any magnitude, then ask how its tails fall. The range [low, high] is the one with the least
-    expected squared error of the mean: the bias of clamping, extrapolated from the tails, and the noise, which grows
-    with the width. In the last round everyone who is left answers with their number, clamped to that range, through
+    expected error of the mean: the bias of clamping, extrapolated from the tails, and the noise, which grows with the
+    width. In the last round everyone who is left answers with their number, clamped to that range, through
     `method`; a small share `tails` of them is asked instead about what lies beyond it, so that the bias of clamping is
     an estimate of its own. Everyone answers once.
 
@@ -72,53 +76,53 @@ class RangeSearch(Protocol):
         budget = check_epsilon(_OWNER, self.epsilon)
         if self.method not in names("mean"):
             raise reject("method", _OWNER, f"one of {', '.join(names('mean'))}", self.method)
-        check_integer("participants", _OWNER, self.participants, 1, 1 << 53)
+        participants = check_integer("participants", _OWNER, self.participants, 1, 1 << 53)
         tails = check_decimal("tails", _OWNER, self.tails)
         if not 0 < tails <= Decimal("0.5"):
             raise reject("tails", _OWNER, "a share in (0, 0.5]", self.tails)
         search = self.search if self.search is None else check_decimal("search", _OWNER, self.search)
         if search is not None and not 0 < search <= Decimal("0.9"):
             raise reject("search", _OWNER, "a share in (0, 0.9]", self.search)
-        for name, value in (("epsilon", budget), ("tails", tails), ("search", search)):
+        rounds = check_integer("rounds", _OWNER, self.rounds, 2, 12)
+        numbers = {"epsilon": budget, "participants": participants, "search": search, "tails": tails, "rounds": rounds}
+        for name, value in numbers.items():
             object.__setattr__(self, name, value)
-        check_integer("rounds", _OWNER, self.rounds, 2, 12)
         least = ceil(LEAST_WORTH / self._worth)
         if self.participants < least:
             raise ParameterError(
                 f"At epsilon {decimal_text(budget)} a range search needs at least {least} participants. Got"
                 f" {self.participants}: give a range yourself."
             )
+        if not self._first_thresholds():
+            raise reject("domain", _OWNER, "a domain with numbers between its ends", self.domain)
 
     # --- rounds ------------------------------------------------------------------------------------------------
     def start(self) -> Round:
-        low, high = float(self.domain.low), float(self.domain.high)
-        return self._ask(spread(self.domain, low, high, FIRST), self._look)
+        return self._ask(self._first_thresholds(), self._look)
 
     def advance(self, history: History) -> Round | Estimates:
-        rounds = [tallies for tallies in history if not isinstance(tallies[0].mechanism.domain, Clamp)]
-        bits = Bits.of(tally for tallies in rounds for tally in tallies)
-        if len(rounds) < len(history):
-            return found(self.domain, history[-1], sum(tally.n for tallies in rounds for tally in tallies))
-        if len(rounds) < self.rounds and not self._asked_tails(rounds):
-            closer = self._closer(bits) if len(rounds) < self.rounds - 1 else []
+        looks = [tallies for tallies in history if not isinstance(tallies[0].mechanism.domain, Clamp)]
+        if len(looks) < len(history):
+            return found(self.domain, history[-1], sum(tally.n for tallies in looks for tally in tallies))
+        if not self._is_over(looks):
+            bits = _bits(looks)
+            closer = self._closer(bits) if len(looks) < self.rounds - 1 else []
             if closer:
                 return self._ask(closer, self._look)
-            tails = self._tail_thresholds(bits)
-            if tails:
-                return self._ask(tails, self._searchers - self._look * len(rounds))
-        return self._last(*self.chosen(bits))
+            near, far = self._tail_thresholds(bits)
+            if near or far:
+                return self._ask(near, self._searchers - self._look * len(looks), far)
+        return self._last(*self.chosen(_bits(looks)))
 
-    def _asked_tails(self, rounds: Sequence[Sequence[Tally]]) -> bool:
-        """Whether the round about the tails is over: rounds that look closer ask about other thresholds."""
-        if len(rounds) < 2:
-            return False
-        before = Bits.of(tally for tallies in rounds[:-1] for tally in tallies)
-        return len(rounds) == self.rounds or not self._closer(before)
+    def _is_over(self, looks: Sequence[Sequence[Tally]]) -> bool:
+        """Whether the last of these rounds was the one about the tails: no closer look was needed before it."""
+        return len(looks) == self.rounds or (len(looks) > 1 and not self._closer(_bits(looks[:-1])))
 
-    def _ask(self, thresholds: Sequence[Decimal], quota: int) -> Round:
+    def _ask(self, near: Sequence[Decimal], quota: int, far: Sequence[Decimal] = ()) -> Round:
+        weights = dict.fromkeys(far, 1) | dict.fromkeys(near, NEAR_WEIGHT)
         arms = (
-            Arm(f"from {decimal_text(threshold)}", build("rr", Above(self.domain, threshold), epsilon=self.epsilon))
-            for threshold in thresholds
+            Arm(f"from {decimal_text(threshold)}", self._build("rr", Above(self.domain, threshold)), weight)
+            for threshold, weight in sorted(weights.items())
         )
         return Round(tuple(arms), quota=quota)
 
@@ -133,7 +137,7 @@ class RangeSearch(Protocol):
         """How many are asked about thresholds."""
         share = self.search
         if share is None:  # of participants with 20,000 bits' worth a seventh, of fewer ever more
-            share = min(0.4, max(0.08, 0.14 * (20_000 / (self.participants * self._worth)) ** 0.23))
+            share = min(0.4, max(0.08, 0.15 * (20_000 / (self.participants * self._worth)) ** 0.23))
         return max(PARTS, ceil(self.participants * float(share)))
 
     @property
@@ -142,6 +146,9 @@ class RangeSearch(Protocol):
         return self._searchers // PARTS
 
     # --- where -------------------------------------------------------------------------------------------------
+    def _first_thresholds(self) -> list[Decimal]:
+        return spread(self.domain, float(self.domain.low), float(self.domain.high), FIRST)
+
     def _closer(self, bits: Bits) -> list[Decimal]:
         """Thresholds for a closer look at the middle half, or none if its shape is known or it is all in one place."""
         first, last = bits.crossing(0.75), bits.crossing(0.25)
@@ -167,17 +174,20 @@ class RangeSearch(Protocol):
         below, above = bits.side(centre, above=False), bits.side(centre, above=True)
         return centre, Tail(below, low) if low > 0 else None, Tail(above, high) if high > 0 else None
 
-    def _tail_thresholds(self, bits: Bits) -> list[Decimal]:
+    def _tail_thresholds(self, bits: Bits) -> tuple[list[Decimal], list[Decimal]]:
+        """Thresholds where the tails are expected to fall, and some far beyond."""
         centre, *sides = self.sides(bits)
-        places: list[Decimal] = []
+        near: list[Decimal] = []
+        far: list[Decimal] = []
         for tail, sign in zip(sides, (-1, 1), strict=True):
             if tail is None:
                 continue
             distances = [tail.distance(level) for level in LEVELS]
-            far = np.geomspace(max(distances), tail.reach, FAR + 2)[1:-1] if max(distances) < tail.reach else []
-            step = max(min(np.diff([0.0, *distances])), max(distances) / 100)
-            places += [short(centre + sign * float(place), step / 2) for place in (*distances, *far)]
-        return inside(self.domain, places)
+            step = max(float(np.diff([0.0, *distances]).min()), distances[-1] / 1000) / 2
+            beyond = np.geomspace(distances[-1], tail.reach, FAR + 2)[1:-1].tolist()
+            near += [short(centre + sign * place, step) for place in distances]
+            far += [short(centre + sign * place, max(step, place / 50)) for place in beyond]
+        return inside(self.domain, near), inside(self.domain, far)
 
     def _best(self, bits: Bits) -> tuple[float, float]:
         """The range with the least expected error."""
@@ -187,9 +197,7 @@ class RangeSearch(Protocol):
         """The range with the least expected error, in few digits, rounded outward."""
         best = self._best(bits)
         width = best[1] - best[0]
-        low, high = (
-            short(end, width / 50, toward=toward) for end, toward in zip(best, ("down", "up"), strict=True)
-        )
+        low, high = (short(end, width / 50, toward=toward) for end, toward in zip(best, ("down", "up"), strict=True))
         if isinstance(self.domain, Integers):
             low, high = low.to_integral_value("ROUND_FLOOR"), high.to_integral_value("ROUND_CEILING")
         least, most = Decimal(self.domain.low), Decimal(self.domain.high)
@@ -207,22 +215,31 @@ class RangeSearch(Protocol):
 
     # --- the last round ----------------------------------------------------------------------------------------
     def _last(self, low: Decimal, high: Decimal) -> Round:
-        """Clamped numbers, and on each side that is cut the share beyond and what it lacks."""
-        number = build(self.method, Clamp(self.domain, low, high), epsilon=self.epsilon)
-        beyond: list[tuple[str, Mechanism]] = []
-        if low > self.domain.low:
-            beyond += self._cut("low", Above(self.domain, low), Clamp(self.domain, self.domain.low, low))
-        if high < self.domain.high:
-            beyond += self._cut("high", Above(self.domain, high), Clamp(self.domain, high, self.domain.high))
-        each = max(1, round(WEIGHTS * float(self.tails) / len(beyond))) if beyond else 0
-        arms = (Arm(name, mechanism, each) for name, mechanism in beyond)
-        return Round((Arm("number", number, WEIGHTS - each * len(beyond)), *arms))
+        """Clamped numbers, and for each end that cuts the share beyond it and the mean of what lies there."""
+        domain = self.domain
+        beyond = {"low": (Decimal(domain.low), low), "high": (high, Decimal(domain.high))}
+        cut = {name: ends for name, ends in beyond.items() if ends[0] < ends[1]}
+        length = sum(float(end - start) for start, end in cut.values())
+        arms = []
+        for name, (start, end) in cut.items():
+            asked = Above(domain, low if name == "low" else high)
+            arms.append(Arm(f"share at {name}", self._build("rr", asked), self._weight(OF_SHARES / len(cut))))
+            part = (1 - OF_SHARES) * float(end - start) / length
+            arms.append(Arm(f"beyond {name}", self._build("bernoulli", Clamp(domain, start, end)), self._weight(part)))
+        number = self._build(self.method, Clamp(domain, low, high))
+        return Round((Arm("number", number, WEIGHTS - sum(arm.weight for arm in arms)), *arms))
 
-    def _cut(self, end: str, share: Domain, rest: Domain) -> list[tuple[str, Mechanism]]:
-        return [
-            (f"share at {end}", build("rr", share, epsilon=self.epsilon)),
-            (f"beyond {end}", build("bernoulli", rest, epsilon=self.epsilon)),
-        ]
+    def _build(self, name: str, domain: Domain) -> Mechanism:
+        return build(name, domain, epsilon=self.epsilon)
+
+    def _weight(self, part: float) -> int:
+        """That of an arm about what lies beyond, for its part of `tails`: enough for at least a few participants."""
+        few = min(MOST, FEW / max(1, self.participants - self._searchers))
+        return ceil(WEIGHTS * max(float(self.tails) * part, few))
+
+
+def _bits(looks: Sequence[Sequence[Tally]]) -> Bits:
+    return Bits.of(tally for tallies in looks for tally in tallies)
 
 
 @lru_cache(maxsize=64)

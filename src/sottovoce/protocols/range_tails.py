@@ -19,13 +19,16 @@ from sottovoce.protocols.range_bits import Bits
 
 Floats = NDArray[np.float64]
 
-SHAPES = np.exp(np.linspace(log(0.3), log(5.0), 15))  # 1 is an exponential tail, 2 that of a normal law
-SPREAD_OF_SHAPES = 0.3  # of their logarithm, before anything is known
-SCALES = 48
+SHAPES = (0.3, 5.0)  # 1 is an exponential tail, 2 that of a normal law
+SHAPES_TRIED = 12
+HEAVIER, LIGHTER = 0.3, 0.45  # how far the logarithm of a shape may lie from that of 1, before anything is known
+SCALES = 24
+FINER = 2  # times that the laws are laid more closely around the likely ones
+LIKELY = 1e-2  # of the weight of the likeliest
 SHARES = np.array([0.5, 0.3, 0.1, 0.03])  # beyond the centre; less than a half where many hold the same number
 OF_A_HALF = 0.85  # how likely it is that nobody does, before anything is known
-PLACES = 120
-NEGLIGIBLE = 1e-5  # weight of a law
+PLACES = 90
+NEGLIGIBLE = 1e-3  # of the weight of the likeliest law
 
 
 class Tail:
@@ -34,17 +37,18 @@ class Tail:
     def __init__(self, bits: Bits, reach: float) -> None:
         self.bits, self.reach = bits, reach
         nearest = float(bits.thresholds.min()) if len(bits.thresholds) else reach
-        grid = np.meshgrid(SHARES, np.geomspace(nearest / 8, reach * 2, SCALES), SHAPES, indexing="ij")
-        laws = np.stack([axis.ravel() for axis in grid])
-        weights = _posterior(bits, laws)
-        kept = weights > NEGLIGIBLE
-        self._laws, self._weights = laws[:, kept], weights[kept] / weights[kept].sum()
+        scales, shapes = np.geomspace(nearest / 8, reach * 2, SCALES), np.geomspace(*SHAPES, SHAPES_TRIED)
+        laws, weights = _posterior(bits, scales, shapes)
+        for _ in range(FINER):  # answers may tell more than the steps between laws
+            scales, shapes = _around(laws[1], weights, scales), _around(laws[2], weights, shapes)
+            laws, weights = _posterior(bits, scales, shapes)
+        self._laws, self._weights = laws, weights
         # Where to clamp at all: from half the nearest threshold to the end.
         self.places = np.geomspace(min(nearest / 2, reach), reach, PLACES)
 
     def distance(self, share: float) -> float:
         """Where the expected share has fallen to this one, or the end."""
-        expected = _beyond(self.places, self._laws) @ self._weights
+        expected = self._expected
         enough = np.flatnonzero(expected <= share)
         if not len(enough):
             return self.reach
@@ -55,6 +59,11 @@ class Tail:
         steps = np.log(expected[last - 1 : last + 1])
         part = float((log(share) - steps[0]) / (steps[1] - steps[0]))
         return float(self.places[last - 1] ** (1 - part) * self.places[last] ** part)
+
+    @cached_property
+    def _expected(self) -> Floats:
+        """The share that is expected beyond each place."""
+        return np.asarray(_beyond(self.places, self._laws) @ self._weights)
 
     @cached_property
     def _biases(self) -> Floats:
@@ -91,15 +100,25 @@ def best_distances(below: Tail | None, above: Tail | None, noise: float) -> tupl
     return left, right
 
 
-def _posterior(bits: Bits, laws: Floats) -> Floats:
-    """How likely each law is, given the answers."""
+def _around(places: Floats, weights: Floats, tried: Floats) -> Floats:
+    """As many places as were tried, between those around all that is likely."""
+    likely = places[weights > LIKELY * weights.max()]
+    low, high = np.searchsorted(tried, [likely.min(), likely.max()])
+    return np.geomspace(tried[max(0, low - 1)], tried[min(len(tried) - 1, high + 1)], len(tried))
+
+
+def _posterior(bits: Bits, scales: Floats, shapes_tried: Floats) -> tuple[Floats, Floats]:
+    """Laws, and how likely each is given the answers; the others together do not matter."""
+    grid = np.meshgrid(SHARES, scales, shapes_tried, indexing="ij")
+    laws = np.stack([axis.ravel() for axis in grid])
     shares, _, shapes = laws
-    prior = -(np.log(shapes) ** 2) / (2 * SPREAD_OF_SHAPES**2)
+    prior = -((np.log(shapes) / np.where(shapes < 1, HEAVIER, LIGHTER)) ** 2) / 2
     prior = prior + np.where(shares == SHARES[0], log(OF_A_HALF), log((1 - OF_A_HALF) / (len(SHARES) - 1)))
     rate = bits.other + (bits.own - bits.other) * _beyond(bits.thresholds, laws)
     fit = bits.yes @ np.log(rate) + (bits.asked - bits.yes) @ np.log1p(-rate)
     chance = np.exp(prior + fit - (prior + fit).max())
-    return np.asarray(chance / chance.sum())
+    kept = chance > NEGLIGIBLE
+    return laws[:, kept], np.asarray(chance[kept] / chance[kept].sum())
 
 
 def _beyond(distances: Floats, laws: Floats) -> Floats:

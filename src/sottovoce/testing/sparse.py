@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.core.channel import Channel, Signs
+from sottovoce.core.channel import Channel, Hints, Signs
 from sottovoce.core.channel.place import slots_of
 from sottovoce.core.channel.signs import score
 from sottovoce.core.exact import law
@@ -27,6 +27,8 @@ def sign_of(channel: Channel, report: int, place: int) -> int:
     """Whether a report speaks for +1 or -1 at a place, or for neither."""
     if isinstance(channel, Signs):
         return 1 if report >> place & 1 else -1
+    if isinstance(channel, Hints):
+        return (report >> place & 1) - (report >> (channel.width + place) & 1)
     sets: Any = channel.second.sets  # type: ignore[attr-defined]
     return int(sets.member(2 * place, report)) - int(sets.member(2 * place + 1, report))
 

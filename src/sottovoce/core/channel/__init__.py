@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.compose import Chain, Then
     from sottovoce.core.channel.each import Each
     from sottovoce.core.channel.half_space import HalfSpace
+    from sottovoce.core.channel.hints import Hints
     from sottovoce.core.channel.keyed import Keyed
     from sottovoce.core.channel.mix import Mix
     from sottovoce.core.channel.noise import Noise
@@ -34,6 +35,7 @@ _HOMES = {
     "Then": "compose",
     "Each": "each",
     "HalfSpace": "half_space",
+    "Hints": "hints",
     "Keyed": "keyed",
     "Mix": "mix",
     "Noise": "noise",
@@ -63,6 +65,7 @@ __all__ = [
     "HadamardSets",
     "HalfSpace",
     "HashMap",
+    "Hints",
     "Keyed",
     "Mix",
     "Noise",

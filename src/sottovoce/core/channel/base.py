@@ -33,6 +33,7 @@ NODES = {
     "chain": "core.channel.compose:Chain",
     "each": "core.channel.each:Each",
     "half-space": "core.channel.half_space:HalfSpace",
+    "hints": "core.channel.hints:Hints",
     "keyed": "core.channel.keyed:Keyed",
     "mix": "core.channel.mix:Mix",
     "noise": "core.channel.noise:Noise",
@@ -192,7 +193,9 @@ class Channel(ABC):
         It is the delta that belongs to epsilon = ln(odds), where the ratio is larger or infinite.
         """
         if self.outputs is None or self.publics or self.outputs * self.inputs > MAX_SUMMED:
-            raise TooLargeError(f"A {self.kind} channel has no closed form for its delta, and is too large to go through.")
+            raise TooLargeError(
+                f"A {self.kind} channel has no closed form for its delta, and is too large to go through."
+            )
         reports = [report for report in range(self.outputs) if self.contains(report)]
         rows = [[self.likelihood(report, code) for report in reports] for code in self.codes()]
         return max(excess(one, other, odds) for one in rows for other in rows)

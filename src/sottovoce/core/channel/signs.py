@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
 from sottovoce.core.channel.block import Block
+from sottovoce.core.channel.hints import Hints
 from sottovoce.core.channel.place import SignedSets, Slots, slots_of, vectors_from
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.coins import Coins, flips_span
@@ -146,32 +147,37 @@ class Signs(Slots):
 class Score(NamedTuple):
     """How reports are read: for a place +1, -1 or nothing, of which +1 stands for the number `scale`.
 
-    A report hits the place's group with `hit_own` if it is about this group, else with `hit_other`.
+    A report hits the place's group with `hit_own` if it is about this group, else with `hit_other`. It is about
+    `entries` of the answer's entries at once.
     """
 
     scale: Fraction
     hit_own: Fraction
     hit_other: Fraction
     groups: int
+    entries: int
 
     def average_square(self, dimensions: int) -> Fraction:
         """The mean square of what is read, averaged over places, of a crowd that is spread evenly over them."""
         places, larger = divmod(dimensions, self.groups)  # of a group, and how many have one more
         together = larger * (places + 1) ** 2 + (self.groups - larger) * places**2
-        hit = self.hit_other + (self.hit_own - self.hit_other) * Fraction(together, dimensions**2)
+        hit = self.hit_other + (self.hit_own - self.hit_other) * Fraction(self.entries * together, dimensions**2)
         return self.scale**2 * hit
 
 
 def score(channel: Channel) -> Score:
     """How the reports of a channel for sparse vectors are read without bias."""
     if isinstance(channel, Signs):
-        return Score(Fraction(channel.bound) / (2 * channel.keep - 1), Fraction(1), Fraction(1), 1)
+        return Score(Fraction(channel.bound) / (2 * channel.keep - 1), Fraction(1), Fraction(1), 1, channel.most)
+    if isinstance(channel, Hints):
+        numbers = channel.spoken, 2 * units(channel.speak), channel.dimensions, channel.most
+        return Score(Fraction(channel.bound) / channel.slope, *numbers)
     slots, second = slots_of(channel), getattr(channel, "second", None)
     if slots is None or not isinstance(second, Block) or not isinstance(second.sets, SignedSets):
         raise ParameterError(f"The reports of this {channel.kind} channel are not read as sparse vectors.")
     contrast = second.sets.contrast(units(second.inside))
     scale = slots.most * Fraction(slots.bound) / contrast.slope
-    return Score(scale, contrast.hit_own, contrast.hit_other, second.sets.groups)
+    return Score(scale, contrast.hit_own, contrast.hit_other, second.sets.groups, 1)
 
 
 @lru_cache(maxsize=256)

@@ -84,7 +84,7 @@ class Cap(Channel):
         object.__setattr__(self, "threshold", threshold)
         object.__setattr__(self, "keep", check_units("keep", self.kind, self.keep))
         known = facts(self)
-        if known.above < 1e-30 or known.mean <= 0 or self.ratio() <= 1:
+        if known.above < 1e-30 or known.mean <= 0 or self.ratio() <= (1 + SAFETY) ** 2:
             raise ParameterError("The reports of this cap channel say nothing about the answer; raise epsilon.")
 
     @classmethod
@@ -224,9 +224,7 @@ def facts(channel: Cap) -> Facts:
     return Facts(log_norm(size), above, below, mean, square, across, min(1.0, reach) if law == "sphere" else reach)
 
 
-def draw_levels(
-    pole: Any, along: float, numbers: Any, dithers: Any, sphere: bool, reach: float, levels: Any
-) -> None:
+def draw_levels(pole: Any, along: float, numbers: Any, dithers: Any, sphere: bool, reach: float, levels: Any) -> None:
     """Fill in the levels of one report, given its component along the answer: a cosine, or standard deviations.
 
     `pole` holds the answer; it and `numbers` are used up. Nothing but `math` is called, so that the vectorised sampler

@@ -44,15 +44,18 @@ class Ball(Domain):
         numbers = listed(value)
         if numbers is None or len(numbers) != self.dimensions:
             raise self._outside(value)
-        exact = [exact_number(number) for number in numbers]
-        most = 2 * Fraction(self.radius)  # beyond which there may be no float
-        if any(number is None or abs(number) > most for number in exact):
-            raise self._outside(value)
         radius = float(self.radius)
-        code = tuple(float(number) / radius for number in exact if number is not None)
-        if not math.hypot(*code) <= 1 + TOLERANCE:
+        code = tuple([self._float(number) / radius for number in numbers])
+        if not math.hypot(*code) <= 1 + TOLERANCE:  # nor is what is no number
             raise self._outside(value)
         return code
+
+    def _float(self, number: object) -> float:
+        """The nearest float of a number, not a number of anything else; far outside there may be no float."""
+        if type(number) is float:
+            return number
+        exact = exact_number(number)
+        return math.nan if exact is None or abs(exact) > 2 * Fraction(self.radius) else float(exact)
 
     def _outside(self, value: object) -> DomainError:
         most = decimal_text(self.radius)

@@ -19,7 +19,7 @@ Background = Callable[[Draws, int, Reports], None]  # what a position without a 
 
 
 @njit(nogil=True, cache=True)
-def _flip_lanes(words, at, span, k, num, levels, out, redo):
+def flip_lanes(words, at, span, k, num, levels, out, redo):
     """The bit-sliced `flips` of `sottovoce.core.coins` for all lanes of each report.
 
     Seen from the last bit on, a lane is below `num` so far if its bit is smaller, or if it is equal and the lane
@@ -141,7 +141,7 @@ def _lanes_sampler(k: int, q: int) -> Background:
     num, levels, span = np.uint64(q), flip_levels(q), flips_span(k, q)
 
     def draw(draws: Draws, at: int, out: Reports) -> None:
-        _flip_lanes(draws.words, at, span, k, num, levels, out, draws.redo)
+        flip_lanes(draws.words, at, span, k, num, levels, out, draws.redo)
 
     return draw
 

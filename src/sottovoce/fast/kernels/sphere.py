@@ -18,7 +18,6 @@ from sottovoce.core.channel import projected as projected_node
 from sottovoce.core.channel import sphere as sphere_node
 from sottovoce.core.channel.projected import GOLDEN, MIXERS, ROUNDS, unfolded_scale
 from sottovoce.core.channel.sphere import facts
-from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
 
 _compiled = njit(nogil=True, cache=True)
@@ -127,8 +126,7 @@ def _(channel: Cap) -> Sample:
     law = (channel.law == "sphere", channel.size, known.norm, known.above, known.below, known.reach)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
-        if draws.bits != FINE:
-            raise NotImplementedError("Short words are for proofs only, and idealised channels have none.")
+        # Words are read whole, here and in the scalar sampler: there are no proofs with short ones.
         _draw(np.ascontiguousarray(codes), draws.words, at, np.uint64(channel.keep), *law, _bytes(out))
 
     return draw

@@ -1,20 +1,21 @@
-"""Means of long vectors with few entries: signs of all places, or one place and its sign, whichever errs less."""
+"""Means of long vectors with few entries: signs of all places or of some, or of one place, whichever errs less."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import Any
 
-from sottovoce.core.channel import Channel, Place, Signs, Then
+from sottovoce.core.channel import Channel, Hints, Place, Signs, Then
 from sottovoce.core.channel.place import signed_rows
 from sottovoce.core.channel.signs import MAX_SLOTS, score
 from sottovoce.core.domain import Domain, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject
-from sottovoce.core.rational import odds
+from sottovoce.core.rational import floor_unit, odds
 
-ORACLES = ("signs", "hadamard", "grr")
+ORACLES = ("signs", "hints", "hadamard", "grr")
+SHORTER = Fraction(21, 20)  # of the least variance, for a report of a few bytes
 
 
 def build(domain: Domain, *, epsilon: Any, oracle: str | None = None) -> Mechanism:
@@ -22,19 +23,25 @@ def build(domain: Domain, *, epsilon: Any, oracle: str | None = None) -> Mechani
 
     Law: each entry is rounded to a sign. "signs": s slots, of which the entries have one each, agree or not; patterns
         with at least a agreements have weight e**epsilon, all others 1. The report is a sign for each place, that of
-        an entry where its slot agrees, the opposite where not, and fair elsewhere. "hadamard": one of the s slots is
-        chosen; an empty one becomes a place without an entry with a fair sign. Places lie in B groups of Hadamard rows;
-        the report is an output y, with weight R where y agrees with place and sign, 1 elsewhere. "grr" is B = d.
+        an entry where its slot agrees, the opposite where not, and fair elsewhere. "hints": of each place the report
+        says + or -, each with probability q, or nothing; reports that agree with some entry have weight e**epsilon
+        beside that. "hadamard": one of the s slots is chosen; an empty one becomes a place without an entry with a fair
+        sign. Places lie in B groups of Hadamard rows; the report is an output y, with weight R where y agrees with
+        place and sign, 1 elsewhere. "grr" is B = d.
     Privacy: e**epsilon. With t = ceil(d/B) places in a group, min(s, t) of s slots agree with y at most, so
         R = 1 + (e**epsilon - 1) s / min(s, t): the choice of the slot is private, and that is not wasted.
-    Estimator: of the signs t_j, the mean of bound t_j / (2 k - 1), where a slot agrees with probability k; of
-        "hadamard", s bound (R + 2 B - 1) / (R - 1) times the share of reports that speak for +j less those for -j.
+    Estimator: the share of reports that say + of a place less those that say -, times bound / (2 k - 1) for "signs",
+        where a slot agrees with probability k; times bound (1 + m (e**epsilon - 1)) / ((e**epsilon - 1) q
+        (1 - q)**(s - 1)) with m = 1 - (1 - q)**s for "hints"; times s bound (R + 2 B - 1) / (R - 1) for "hadamard".
     Cost: "signs" has d bits and variance near bound**2 s (pi/2) ((e**epsilon + 1) / (e**epsilon - 1))**2 for small
-        epsilon; "hadamard" about log2(2 d) bits and bound**2 s**2 (R + 2 B - 1)**2 / (B (R - 1)**2) on average.
+        epsilon, "hints" 2 d bits and near bound**2 8 s / (e**epsilon - 1) for large; "hadamard" about log2(2 d) bits
+        and bound**2 s**2 (R + 2 B - 1)**2 / (B (R - 1)**2) on average. It is taken up to 5 % above the least.
     Reference: Duchi, Jordan, Wainwright, "Minimax optimal procedures for locally private estimation", JASA 2018, whose
         one-sparse and l_inf mechanisms "signs" contains (s = 1; s = d, a = floor(d/2) + 1); Acharya, Sun, Zhang,
-        "Hadamard response", AISTATS 2019. The rate s in place of s**2 is that of Zhou, Wang, Chan, Fanti, Shi, "Locally
-        differentially private sparse vector aggregation", IEEE S&P 2022.
+        "Hadamard response", AISTATS 2019. A total error of order d s / (n epsilon**2) is the least possible by Wang et
+        al., "Differentially private numerical vector analyses in the local and shuffle model", 2023; see also Zhou,
+        Wang, Chan, Fanti, Shi, "Locally differentially private sparse vector aggregation", IEEE S&P 2022. Both hash to
+        few buckets, which is not done here.
     """
     budget = check_epsilon("sparse", epsilon)
     if not isinstance(domain, Sparse):
@@ -43,25 +50,41 @@ def build(domain: Domain, *, epsilon: Any, oracle: str | None = None) -> Mechani
         )
     if oracle is not None and oracle not in ORACLES:
         raise reject("oracle", "sparse", f"one of {', '.join(ORACLES)}", oracle)
-    if oracle == "signs" and domain.most > MAX_SLOTS:
+    if oracle in ("signs", "hints") and domain.most > MAX_SLOTS:
         raise reject("oracle", "sparse", f"hadamard or grr where vectors have more than {MAX_SLOTS} entries", oracle)
     ratio = odds(budget)
     if oracle == "grr":
         channel: Channel = rows(domain, domain.dimensions, ratio)
     else:
         candidates: list[Channel] = []
-        if oracle != "signs":
-            candidates.append(best_rows(domain, ratio))  # first: where both are as good, the shorter report
-        if oracle != "hadamard" and domain.most <= MAX_SLOTS:
+        if oracle in (None, "hadamard"):
+            candidates.append(best_rows(domain, ratio))
+        if oracle in (None, "signs") and domain.most <= MAX_SLOTS:
             candidates.append(best_signs(domain, ratio))
-        channel = min(candidates, key=square)
-    return Mechanism("sparse", domain, channel, budget, "sums" if isinstance(channel, Signs) else "outputs")
+        if oracle in (None, "hints") and domain.most <= MAX_SLOTS:
+            candidates.append(best_hints(domain, ratio))
+        least = min(map(square, candidates))
+        channel = next(one for one in candidates if square(one) <= SHORTER * least)  # rows come first
+    return Mechanism("sparse", domain, channel, budget, "outputs" if isinstance(channel, Then) else "sums")
 
 
 def best_signs(domain: Sparse, ratio: Fraction) -> Signs:
     """The least number of agreements for which a slot agrees most often."""
     channels = [Signs.of_ratio(domain, least, ratio) for least in range(1, domain.most + 1)]
     return max(channels, key=lambda channel: channel.keep)
+
+
+def best_hints(domain: Sparse, ratio: Fraction) -> Hints:
+    """The best probability of speaking among those of five leading bits; near (s (R - 1))**-1 where that is small."""
+    odd, most = float(ratio) - 1, domain.most
+
+    def noise(speak: Fraction) -> float:
+        rate = float(speak)
+        somewhere = 1 - (1 - rate) ** most
+        return (1 + somewhere * odd) ** 2 / (rate * (1 - rate) ** (2 * most - 2))
+
+    candidates = [Fraction(16 + step, 1 << (power + 5)) for power in range(1, 40) for step in range(16)]
+    return Hints.of_ratio(domain, floor_unit(min(candidates, key=noise)), ratio)
 
 
 def best_rows(domain: Sparse, ratio: Fraction) -> Then:

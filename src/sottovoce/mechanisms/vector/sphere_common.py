@@ -52,6 +52,8 @@ def mean_square(size: int, law: str, threshold: float, epsilon: float) -> float:
     # In the cap the density is e**epsilon times that outside, and the whole of it is one.
     difference = math.expm1(epsilon) / (below + math.exp(epsilon) * above)
     mean, square = lean(size, law, threshold, difference)
+    if mean < 1e-150:  # a cap so rare that it says nothing
+        return math.inf
     return (1.0 if law == "sphere" else square + (size - 1) / size) / mean**2
 
 
