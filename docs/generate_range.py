@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +30,10 @@ ROWS = (
 )
 
 
-def table(folder: Path, runs: int) -> str:
-    """The rows of the page."""
-    lines = [
-        "| answers, in which range | epsilon | range found, median run | searchers | rounds | error | oracle | ratio |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+def table(folder: Path, runs: int) -> Iterator[str]:
+    """The lines of the table."""
+    yield "| answers, in which range | epsilon | range found (median) | searchers | rounds | error | oracle | ratio |"
+    yield "|---|---|---|---|---|---|---|---|"
     for name, (file, column), domain, most in ROWS:
         answers = pq.read_table(folder / file, columns=[column])[column].to_numpy().astype(float)
         answers = answers if most is None else answers[answers <= most]
@@ -46,13 +45,13 @@ def table(folder: Path, runs: int) -> str:
             spread = float(squares.std()) / np.sqrt(runs) / (2 * ratio)
             low, high = (np.median([getattr(run, end) for run in found]) for end in ("low", "high"))
             rounds = sorted({run.rounds + 1 for run in found})
-            lines.append(
+            yield (
                 f"| {name} | {epsilon} | {low:g} to {high:g} | {found[0].searchers / PARTICIPANTS:.1%} |"
                 f" {rounds[0]} to {rounds[-1]} | {ratio * np.sqrt(oracle):.3g} | {np.sqrt(oracle):.3g} |"
                 f" {ratio:.2f} ± {spread:.2f} |"
             )
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    print(table(Path(os.environ["SOTTOVOCE_DATA"]), int(sys.argv[1]) if len(sys.argv) > 1 else 40))
+    for line in table(Path(os.environ["SOTTOVOCE_DATA"]), int(sys.argv[1]) if len(sys.argv) > 1 else 40):
+        print(line, flush=True)

@@ -579,7 +579,8 @@ def test_a_view_says_how_many_codes_it_has() -> None:
         "clamp": None,
         "nested": 3,
     }
-    for name in ("interval", "record", "square", "clamp", "select one"):
+    assert list(DOMAINS["record"].labels()) == [name for name, _ in DOMAINS["record"].fields]
+    for name in ("interval", "square", "clamp", "select one"):
         with pytest.raises(TypeError):
             DOMAINS[name].labels()
     for name, size in sizes.items():

@@ -109,6 +109,8 @@ def test_a_joint_mechanism_spends_its_budget_and_estimates_a_variance() -> None:
     values = np.repeat([0.0, 1.0], 5000)
     found = both.estimate(both.tally(both.privatize(values, seed=1)))
     assert abs(found.value - 0.25) < 6 * found.std_errors[0] and found.n == 10_000
+    with pytest.raises(sv.ParameterError, match="predicted_error"):
+        both.variance(0.5, 10)
 
 
 def sample_covariance(pairs: list[tuple[Fraction, Fraction]]) -> Fraction:

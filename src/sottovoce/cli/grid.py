@@ -7,7 +7,7 @@ from typing import Any
 
 from sottovoce.cli.files import naming, reading
 from sottovoce.cli.show import table
-from sottovoce.core.domain import Domain, Integers, Interval, Pair
+from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
@@ -16,13 +16,17 @@ from sottovoce.privacy.audit import Certificate, audit
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 SIZES = (2, 3, 4, 16, 1024)
 WASTE = 1e-6
+VECTORS = (Box(-1, 1, 3), Box(-1, 1, 32), Sparse(3, 1), Sparse(1000, 3), Ball(1, 3), Ball(1, 128))
 
 # Mechanisms that do not spend their whole budget, and why. Empty: none of the registered ones wastes any.
 EXCEPTIONS: dict[str, str] = {}
 
 
 def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """One row per mechanism, budget and size; for numbers, of which there is a continuum, the size is None."""
+    """One row per mechanism, budget and size.
+
+    Of numbers there is a continuum, so the size is None; vectors have their number of coordinates beside it.
+    """
     for name in names() if chosen is None else chosen:
         builder(name)  # a name that is not registered is refused; it must not pass as nothing to audit
         for domain in _domains(name):
@@ -31,10 +35,11 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
                 certificate = audit(subject)
                 wasted = float(certificate.claimed) - certificate.epsilon
                 row = _row(subject, certificate)
+                most = WASTE * max(1, subject.channel.chosen)  # of each coordinate a report speaks of
                 yield {
                     **row,
-                    "ok": row["ok"] and (wasted <= WASTE or name in EXCEPTIONS),
-                    "exception": EXCEPTIONS.get(name) if wasted > WASTE else None,
+                    "ok": row["ok"] and (wasted <= most or name in EXCEPTIONS),
+                    "exception": EXCEPTIONS.get(name) if wasted > most else None,
                 }
 
 
@@ -44,6 +49,8 @@ def _domains(name: str) -> list[Domain]:
         return [Interval(-1, 1)]
     if ALIASES.get(name, name) in names("group"):
         return [Pair(Integers(0, groups - 1), Interval(-1, 1)) for groups in (2, 8)]
+    if ALIASES.get(name, name) in names("vector"):
+        return [domain for domain in VECTORS if fits(name, domain)]
     return [domain for domain in (Integers(0, size - 1) for size in SIZES) if fits(name, domain)]
 
 
@@ -58,7 +65,7 @@ def _row(subject: Mechanism, certificate: Certificate) -> dict[str, Any]:
     claimed = decimal_text(certificate.claimed)
     return {
         "name": subject.name,
-        "parameters": {"epsilon": claimed, "size": subject.domain.size},
+        "parameters": {"epsilon": claimed, "size": subject.domain.size, "dimensions": subject.channel.dimensions},
         "claimed": claimed,
         "exact": certificate.epsilon,
         "how": certificate.how,
@@ -73,8 +80,9 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
     header = ("name", "size", "claimed", "exact", "how", "ok")
     lines = []
     for row in rows:
-        size, ok = row["parameters"]["size"], "yes" if row["ok"] else "NO"
-        codes = "continuum" if size is None else str(size)
+        size, dimensions = row["parameters"]["size"], row["parameters"]["dimensions"]
+        codes, ok = "continuum" if size is None else str(size), "yes" if row["ok"] else "NO"
+        codes = codes if dimensions is None else f"{dimensions} numbers"
         lines.append((row["name"], codes, row["claimed"], f"{row['exact']:.9g}", row["how"], ok))
     table(header, lines)
     for row in rows:

@@ -53,6 +53,10 @@ VECTORS = {
     "split-epsilon": "design.sampled:split_epsilon",
     "one-sparse": "mechanisms.vector.one_sparse:build",
     "sparse": "mechanisms.vector.sparse:build",
+    "duchi-l2": "mechanisms.vector.duchi_l2:build",
+    "priv-unit": "mechanisms.vector.priv_unit:build",
+    "priv-unit-g": "mechanisms.vector.priv_unit_g:build",
+    "proj-unit": "mechanisms.vector.proj_unit:build",
 }
 BUILDERS = {**FREQUENCIES, **MEANS, **GROUPS, **VECTORS}
 ALIASES = {

@@ -121,7 +121,7 @@ def _of_zero(mechanism: Mechanism) -> Floats:
     channel = mechanism.channel
     if isinstance(channel, Projected):
         return np.full(channel.size, 1 / channel.padded)
-    return np.eye(1, channel.dimensions)[0]
+    return np.asarray(np.eye(1, channel.dimensions)[0])
 
 
 def _reading(mechanism: Mechanism) -> Reading:

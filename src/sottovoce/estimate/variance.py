@@ -360,3 +360,11 @@ def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
     check_tally(mechanism, tally)
     mean, spread = from_joint(tally)
     return moments(mechanism, spread, mean, tally.cells)["variance"]
+
+
+def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
+    """Before anyone has answered the protocol knows more than its mechanism: refused here, with the way to go."""
+    raise ParameterError(
+        f"How well {mechanism.name} tells a variance depends on the whole law of the answers: ask the protocol for"
+        " predicted_error(participants, law)."
+    )
