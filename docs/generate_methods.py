@@ -14,6 +14,7 @@ from sottovoce.core import codec
 from sottovoce.core.registry import ALIASES, builder, fits
 from sottovoce.estimate.frequency import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
+from sottovoce.study.plan_vector import mean_coordinate_variance
 
 PAGE = Path(__file__).with_name("methods.md")
 EPSILON, SIZE = 1, 128
@@ -26,8 +27,9 @@ HEAD = """\
 <!-- Written by docs/generate_methods.py; change the docstring of the builder instead. -->
 
 All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories, the [mean](#means) of
-a number, and [means by group](#means-by-group). [Choose a method](choose-a-method.md) says when to take which. In all
-tables *bytes* are those of a report beside its 16-byte id, and *cells* are integers in a tally.
+a number, [means by group](#means-by-group), and the mean of [vectors](#vectors). [Choose a method](choose-a-method.md)
+says when to take which. In all tables *bytes* are those of a report beside its 16-byte id, and *cells* are integers in
+a tally.
 """
 FREQUENCIES = f"""
 ## Frequencies
@@ -64,6 +66,19 @@ that has the least variance for randomized response of the group.
 
 | name | what it is | 2 groups | 8 groups | bytes | cells |
 |---|---|---|---|---|---|
+"""
+VECTORS = f"""
+## Vectors
+
+The mean of several numbers of each participant. Numbers at epsilon {EPSILON}.
+
+- *d = 8*, *d = 64*: n times the variance of the mean of one coordinate: for answers spread evenly from -1 to 1
+  (`Box`); for vectors of length 1 with all coordinates alike (`Ball`); for a place that nobody holds, where each
+  answer has one number from -1 to 1 (`Sparse`).
+- *bytes* and *cells* are those for d = 64; *exact*: whether the privacy claim is proven in integers, or idealised.
+
+| name | what it is | domain | d = 8 | d = 64 | bytes | cells | exact |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -127,6 +142,19 @@ def group_row(name: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def vector_row(name: str) -> str:
+    cells = [f"`{name}`", plain(slots(name)[""]).rstrip(".")]
+    for dimensions in (8, 64):
+        domains = (sv.Box(-1, 1, dimensions), sv.Ball(1, dimensions), sv.Sparse(dimensions, 1))
+        domain = next(one for one in domains if fits(name, one))
+        m = sv.mechanism(name, domain, epsilon=EPSILON)
+        if dimensions == 8:
+            cells.append(f"`{type(domain).__name__}`")
+        cells.append(f"{mean_coordinate_variance(m, None, 1):.1f}")
+    exact = "yes" if m.guarantee == "pure" else "idealised"
+    return f"| {' | '.join([*cells, str(codec.payload_bytes(m.channel)), str(m.cells), exact])} |\n"
+
+
 def section(name: str) -> str:
     said = slots(name)
     options = [option for option in inspect.signature(builder(name)).parameters if option not in ("domain", "epsilon")]
@@ -141,8 +169,9 @@ def page() -> str:
     oracles, means = sv.names("frequency"), sv.names("mean")
     parts = [HEAD, FREQUENCIES, *map(frequency_row, oracles), *map(section, oracles)]
     parts += [MEANS, *map(mean_row, means), *map(section, means)]
-    groups = sv.names("group")
-    return "".join([*parts, GROUPS, *map(group_row, groups), *map(section, groups)])
+    groups, vectors = sv.names("group"), sv.names("vector")
+    parts += [GROUPS, *map(group_row, groups), *map(section, groups)]
+    return "".join([*parts, VECTORS, *map(vector_row, vectors), *map(section, vectors)])
 
 
 if __name__ == "__main__":

@@ -173,15 +173,15 @@ def test_scales_reach_from_the_finest_to_the_whole_range() -> None:
 
 @pytest.mark.slow
 def test_the_place_is_found_as_often_as_promised() -> None:
-    """Of 400 runs with a failure of 1 % allowed each, more than 15 fail with a probability below 1e-5."""
+    """Of 120 runs with a failure of 1 % allowed each, more than 10 fail with a probability below 1e-6."""
     arms = scale_arms(WIDE, Decimal(1), Decimal(1))
     each, rng, failed = reports_per_scale(arms[0], len(arms), 0.01), np.random.default_rng(8), 0
-    for run in range(400):
+    for run in range(120):
         mean = (0.0, 131_072.0, float(rng.uniform(-4e5, 4e5)))[run % 3]
         parts = tuple(Part(arm, rng.multinomial(each, law(arm, mean, 1.0))) for arm in arms)
         place, _ = locate(Likelihood(parts, known=1.0), arms, WIDE, [1.0])
         failed += abs(place - mean) > 3
-    assert failed <= 15
+    assert failed <= 10
 
 
 # --- noise with a delta ------------------------------------------------------------------------------------------
@@ -394,11 +394,14 @@ EFFICIENCY = {"KV": 0.6, "KV, one round": 0.3, "UV": 0.45, "UV, one round": 0.05
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_intervals_cover_and_errors_are_near_the_best_bit(name: str) -> None:
-    """100 whole runs with drawn tallies: at a coverage of 95 % fewer than 82 hold with a probability below 1e-6."""
+    """40 whole runs with drawn tallies: at a coverage of 95 % fewer than 29 hold with a probability below 1e-6.
+
+    That finds gross errors only; whether coverage is 93 to 97 % is measured by the coverage command, in more runs.
+    """
     protocol, mean, deviation = protocols(10_000)[name]
-    row = measured(protocol, mean, deviation, 10_000, 100, (4,))
-    assert row.coverage >= 0.82
-    assert row.half_width / 1.96 == pytest.approx(row.error, rel=0.45)  # as the median of 100 absolute errors is
+    row = measured(protocol, mean, deviation, 10_000, 40, (4,))
+    assert row.coverage >= 29 / 40
+    assert row.half_width / 1.96 == pytest.approx(row.error, rel=0.7)
     assert row.efficiency > EFFICIENCY[name]
     assert f"| {row.protocol} | 10000 |" in markdown([row])
 

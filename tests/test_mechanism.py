@@ -751,6 +751,8 @@ def test_domains_are_checked_in_one_sentence(name: str) -> None:
         unfit, sentence = (Interval(0, 1), PEOPLE), r"must be a Pair of groups and numbers, such as .*\.$"
     elif name in names("mean"):
         unfit, sentence = (BIRDS, PEOPLE), r"must be a domain of numbers, such as Interval\(0, 10\)\.$"
+    elif name in names("vector"):
+        unfit, sentence = (Interval(0, 1), BIRDS, PEOPLE), r"must be (a Box|a vector|vectors) ?.*\.$"
     else:
         unfit, sentence = (Interval(0, 1), PEOPLE, Integers(0, (1 << 32) - 1)), r"must have .*\. Got .*\.$"
     for domain in unfit:

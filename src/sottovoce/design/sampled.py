@@ -48,7 +48,6 @@ def split_n(domain: Domain, *, epsilon: Any, inner: str = "designed") -> Mechani
     Cost: a report of `inner`; a coordinate has n / d reports.
     Reference: the baseline "split n" of the comparisons of means in several dimensions.
     """
-    _ranges("split-n", domain)
     return _built("split-n", domain, check_epsilon("split-n", epsilon), inner, 1)
 
 
@@ -61,8 +60,8 @@ def split_epsilon(domain: Domain, *, epsilon: Any, inner: str = "designed") -> M
     Cost: d reports of `inner` side by side.
     Reference: the baseline "split epsilon" of the comparisons of means in several dimensions.
     """
-    grids = _ranges("split-epsilon", domain)
-    return _built("split-epsilon", domain, check_epsilon("split-epsilon", epsilon), inner, len(grids))
+    budget = check_epsilon("split-epsilon", epsilon)
+    return _built("split-epsilon", domain, budget, inner, len(_ranges("split-epsilon", domain)))
 
 
 def best_count(budget: Decimal, dimensions: int, inner: str) -> int:
@@ -114,9 +113,8 @@ def _ranges(owner: str, domain: Domain) -> list[Domain]:
 
 
 def _built(name: str, domain: Domain, budget: Decimal, inner: str, count: int) -> Mechanism:
-    one = _one(inner, _share(budget, count)).channel
-    second = _second(inner, one)
     parts = _ranges(name, domain)
+    second = _second(inner, _one(inner, _share(budget, count)).channel)
     if len(parts) * (second.outputs or 0) > MAX_CELLS:
         raise ParameterError(
             f"A tally has at most 2**24 cells; {len(parts)} coordinates with {second.outputs} reports of {inner} each"

@@ -35,8 +35,8 @@ NEAR_WEIGHT = 3  # of a threshold inside them, where one beyond weighs 1: it onl
 LEAST_WORTH = 200  # participants times (p - q)**2, below which nothing is found
 WEIGHTS = 1000  # of the arms of the last round, together
 OF_SHARES = 0.3  # of those asked about what lies beyond: whether they do; all others by how much
-FEW = 20  # participants who are expected in each arm about what lies beyond
-MOST = 0.1  # of all who are left, in such an arm if there are few
+FEW = 40  # participants who are expected in each arm about what lies beyond
+MOST = 0.05  # of all who are left, in such an arm if there are few
 CLOSE = 0.01  # of the width: a range that ends so near the end of the domain ends there
 NARROW = 1e-9  # of the magnitude of the numbers: no need to look closer
 _OWNER = "a range search"
@@ -58,7 +58,7 @@ class RangeSearch(Protocol):
     much higher that is than the mean), "corrected" (the difference: unbiased, and noisy where the domain is wide) and
     "mean": the clamped mean, with an interval for the mean itself.
 
-    `participants` is how many are expected; a share `search` of them is asked about thresholds (None: 8 to 40 %, the
+    `participants` is how many are expected; a share `search` of them is asked about thresholds (None: 15 to 40 %, the
     more the fewer they are), in at most `rounds` rounds.
     """
 
@@ -136,8 +136,8 @@ class RangeSearch(Protocol):
     def _searchers(self) -> int:
         """How many are asked about thresholds."""
         share = self.search
-        if share is None:  # of participants with 20,000 bits' worth a seventh, of fewer ever more
-            share = min(0.4, max(0.08, 0.15 * (20_000 / (self.participants * self._worth)) ** 0.23))
+        if share is None:  # with many bits' worth a seventh, with fewer ever more
+            share = min(0.4, max(0.15, 0.15 * (20_000 / (self.participants * self._worth)) ** 0.23))
         return max(PARTS, ceil(self.participants * float(share)))
 
     @property

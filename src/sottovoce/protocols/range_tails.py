@@ -22,13 +22,14 @@ Floats = NDArray[np.float64]
 SHAPES = (0.3, 5.0)  # 1 is an exponential tail, 2 that of a normal law
 SHAPES_TRIED = 12
 HEAVIER, LIGHTER = 0.3, 0.45  # how far the logarithm of a shape may lie from that of 1, before anything is known
-SCALES = 24
+SCALES_TRIED = 80  # at first, over all magnitudes
+SCALES = 24  # then, around the likely ones
 FINER = 2  # times that the laws are laid more closely around the likely ones
-LIKELY = 1e-2  # of the weight of the likeliest
+LIKELY = 1e-5  # of the weight of the likeliest
 SHARES = np.array([0.5, 0.3, 0.1, 0.03])  # beyond the centre; less than a half where many hold the same number
 OF_A_HALF = 0.85  # how likely it is that nobody does, before anything is known
 PLACES = 90
-NEGLIGIBLE = 1e-3  # of the weight of the likeliest law
+NEGLIGIBLE = 1e-6  # of the weight of the likeliest law
 
 
 class Tail:
@@ -37,10 +38,11 @@ class Tail:
     def __init__(self, bits: Bits, reach: float) -> None:
         self.bits, self.reach = bits, reach
         nearest = float(bits.thresholds.min()) if len(bits.thresholds) else reach
-        scales, shapes = np.geomspace(nearest / 8, reach * 2, SCALES), np.geomspace(*SHAPES, SHAPES_TRIED)
+        scales, shapes = np.geomspace(nearest / 8, reach * 2, SCALES_TRIED), np.geomspace(*SHAPES, SHAPES_TRIED)
         laws, weights = _posterior(bits, scales, shapes)
         for _ in range(FINER):  # answers may tell more than the steps between laws
-            scales, shapes = _around(laws[1], weights, scales), _around(laws[2], weights, shapes)
+            scales = _around(laws[1], weights, scales, SCALES)
+            shapes = _around(laws[2], weights, shapes, SHAPES_TRIED)
             laws, weights = _posterior(bits, scales, shapes)
         self._laws, self._weights = laws, weights
         # Where to clamp at all: from half the nearest threshold to the end.
@@ -84,11 +86,11 @@ class Tail:
     def best(self, other: float, noise: float) -> float:
         """How far to go on this side, if one goes so far on the other.
 
-        The expected logarithm of the squared error is minimised: how many times larger than need be an error is. The
-        expected square itself would be ruled by the few laws with the heaviest tails, however unlikely they are.
+        The expected root of the error is minimised. Its expected square would be ruled by the few laws with the
+        heaviest tails, however unlikely they are, and its expected logarithm does not mind them enough.
         """
         errors = self._biases**2 + (noise * (self.places + other))[:, None] ** 2
-        return float(self.places[int(np.argmin(np.log(errors) @ self._weights))])
+        return float(self.places[int(np.argmin(errors**0.25 @ self._weights))])
 
 
 def best_distances(below: Tail | None, above: Tail | None, noise: float) -> tuple[float, float]:
@@ -100,11 +102,11 @@ def best_distances(below: Tail | None, above: Tail | None, noise: float) -> tupl
     return left, right
 
 
-def _around(places: Floats, weights: Floats, tried: Floats) -> Floats:
-    """As many places as were tried, between those around all that is likely."""
+def _around(places: Floats, weights: Floats, tried: Floats, count: int) -> Floats:
+    """So many places between those that were tried around all that is likely."""
     likely = places[weights > LIKELY * weights.max()]
     low, high = np.searchsorted(tried, [likely.min(), likely.max()])
-    return np.geomspace(tried[max(0, low - 1)], tried[min(len(tried) - 1, high + 1)], len(tried))
+    return np.geomspace(tried[max(0, low - 1)], tried[min(len(tried) - 1, high + 1)], count)
 
 
 def _posterior(bits: Bits, scales: Floats, shapes_tried: Floats) -> tuple[Floats, Floats]:

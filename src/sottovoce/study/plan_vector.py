@@ -19,7 +19,11 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.prior import Prior, expected_answers
 from sottovoce.study.plan import CLOSE, Option, Plan
 
-INNERS = ("designed", "hybrid", "piecewise", "bernoulli")  # of coordinates that are randomized one by one
+# What a method may be built on: coordinates are randomized one by one, entries of a sparse vector by an oracle.
+VARIANTS = {
+    "inner": ("designed", "hybrid", "piecewise", "bernoulli"),
+    "oracle": ("hadamard", "grr", "signs", "hints"),
+}
 
 
 def plan_vector(
@@ -46,7 +50,12 @@ def plan_vector(
         if builder(name) and name not in names("vector"):
             raise reject("methods", "plan_vector", f"names among {', '.join(names('vector'))}", name)
     found = [
-        (math.sqrt(_mean_variance(mechanism, prior, n)), codec.payload_bytes(mechanism.channel), variant, mechanism)
+        (
+            math.sqrt(mean_coordinate_variance(mechanism, prior, n)),
+            codec.payload_bytes(mechanism.channel),
+            variant,
+            mechanism,
+        )
         for variant, mechanism in _built(domain, epsilon, names("vector") if methods is None else methods)
     ]
     if not found:
@@ -70,26 +79,22 @@ def _is_numbers(domain: object) -> bool:
 def _built(domain: Domain, epsilon: Any, methods: Sequence[str]) -> Iterator[tuple[str, Mechanism]]:
     """Every method that takes the domain and has room for the budget, in each of its variants."""
     for name in methods:
-        several = "inner" in inspect.signature(builder(name)).parameters
+        known = inspect.signature(builder(name)).parameters
+        kind = next((kind for kind in VARIANTS if kind in known), None)
         seen = set()
-        for options in [{"inner": inner} for inner in INNERS] if several else [{}]:
+        for variant in VARIANTS.get(kind or "", ("",)):
             try:
-                mechanism = build(name, domain, epsilon=epsilon, **options)
+                mechanism = build(name, domain, epsilon=epsilon, **({kind: variant} if kind else {}))
             except ParameterError:
                 continue
             if mechanism.channel not in seen:  # small budgets make a hybrid of one part only
                 seen.add(mechanism.channel)
-                yield _variant(mechanism, options.get("inner")), mechanism
+                several = f", {mechanism.channel.chosen} at a time" if name == "sampled" else ""
+                yield f"{variant}{several}", mechanism
 
 
-def _variant(mechanism: Mechanism, inner: str | None) -> str:
-    if inner is None:
-        return ""
-    return f"{inner}, {mechanism.channel.chosen} at a time" if mechanism.name == "sampled" else inner
-
-
-def _mean_variance(mechanism: Mechanism, prior: Prior | None, n: int) -> float:
-    """The mean, over the coordinates, of the variance that is expected."""
+def mean_coordinate_variance(mechanism: Mechanism, prior: Prior | None, n: int) -> float:
+    """The mean, over the coordinates, of the variance that is expected; for a record, in units of the ranges."""
     domain = mechanism.domain
     if isinstance(domain, Ball):
         even = np.full(domain.dimensions, float(domain.radius) / math.sqrt(domain.dimensions) * (1 - 1e-12))
