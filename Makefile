@@ -44,8 +44,9 @@ bench: $(STAMP) ## Measure speed on this machine
 bench-peers: $(STAMP) ## Measure the same work in other libraries
 	@scripts/bench-peers.sh
 
-coverage: $(STAMP) ## Recompute the coverage of the intervals into docs/coverage.md
+coverage: $(STAMP) ## Recompute how often intervals cover, into two pages of docs
 	@$(BIN)/python -m sottovoce.estimate.coverage --write docs/coverage.md
+	@$(BIN)/python -m sottovoce.protocols.coverage --write docs/coverage-of-rounds.md
 
 system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh

@@ -69,6 +69,16 @@ def test_registered_groups_keep_the_contract(name: str, groups: int, key: str, e
     check_mechanism(sv.mechanism(name, domain, epsilon=epsilon, key=key), seed=seed % 1000)
 
 
+VECTORS = (sv.Box(0, 10, 3), sv.Sparse(5, 1), sv.Ball(2, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sv.names("vector"))
+def test_registered_vectors_keep_the_contract(name: str, seed: int) -> None:
+    domain = next(domain for domain in VECTORS if fits(name, domain))
+    check_mechanism(sv.mechanism(name, domain, epsilon="1.5"), seed=seed % 1000)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sv.names("frequency"))
 def test_texts_are_answers_too(name: str, seed: int) -> None:

@@ -66,7 +66,16 @@ def examples(page: Path) -> Iterator[Example]:
 
 
 # Pages whose examples solve linear programs or simulate for more than a few seconds.
-LONG = {DOCS / name for name in ("estimate-a-mean.md", "unknown-range.md", "reproduce.md", "black-box-audit.md", "gaussian-means.md")}
+LONG = {
+    DOCS / name
+    for name in (
+        "estimate-a-mean.md",
+        "unknown-range.md",
+        "reproduce.md",
+        "black-box-audit.md",
+        "gaussian-means.md",
+    )
+}
 WITH_EXAMPLES = [
     pytest.param(page, marks=[pytest.mark.slow] if page in LONG else []) for page in PAGES if any(examples(page))
 ]

@@ -174,6 +174,7 @@ def test_stop_save_load_and_go_on_gives_the_same(domain: Any, seed: int) -> None
         stage = here
     one, other = (sv.simulate(p, left, seed=1, history=h) for p, h in ((protocol, history), (again, rounds)))
     assert list(one) == ["mean", "clamped", "clipping", "corrected", "range"]
+    warnings.simplefilter("ignore", sv.PoorIntervalWarning)
     for name in one:
         assert one[name].values.tolist() == other[name].values.tolist()
         assert np.array_equal(one[name].ci(), other[name].ci())
@@ -336,11 +337,11 @@ def test_nearly_as_good_as_an_oracle_on_real_answers(
     file, column, domain = DATA[name]
     answers = pq.read_table(shared_data(file), columns=[column])[column].to_numpy().astype(float)
     n = 100_000
-    runs = list(searches(RangeSearch(domain, epsilon, n), answers, 12, seed))
+    runs = list(searches(RangeSearch(domain, epsilon, n), answers, 10, seed))
     oracle = oracle_error(answers, n, method="designed", epsilon=epsilon)
     ratio = np.sqrt(np.mean([run.squared_error for run in runs]) / oracle)
     assert ratio < 1.3
-    assert all(run.searchers < 0.15 * n and run.rounds <= 6 for run in runs)
+    assert all(run.searchers == 0.15 * n and run.rounds <= 6 for run in runs)
 
 
 @pytest.mark.slow
@@ -350,18 +351,19 @@ def test_a_whole_simulation_has_the_error_that_is_expected(shared_data: Callable
     answers = pq.read_table(shared_data(file), columns=[column])[column].to_numpy()[:100_000]
     result = sv.simulate(RangeSearch(domain, 2, len(answers)), answers, seed=seed)
     ends = float(result["range"].low), float(result["range"].high)
-    expected = np.sqrt(squared_error(answers.astype(float), *ends, result["clamped"].n, method="designed", epsilon=2))
-    assert abs(result["mean"].value - answers.mean()) < 5 * expected
-    assert result["clamped"].std_errors[0] == pytest.approx(expected, rel=0.25)
+    expected = squared_error(answers.astype(float), *ends, result["clamped"].n, method="designed", epsilon=2)
+    bias = np.clip(answers, *ends).mean() - answers.mean()
+    assert abs(result["mean"].value - answers.mean()) < 5 * np.sqrt(expected)
+    assert result["clamped"].std_errors[0] == pytest.approx(np.sqrt(expected - bias**2), rel=0.02)
     low, high = result["mean"].ci(1 - ALPHA)
     assert low[0] < answers.mean() < high[0]
 
 
 @pytest.mark.slow
 def test_intervals_cover(seed: int) -> None:
-    """2,000 draws: a right interval lies outside these bounds with probability below 1e-4."""
+    """1,600 draws: a right interval lies outside these bounds with probability below 1e-3."""
     population = np.minimum(np.random.default_rng(seed).lognormal(2, 0.7, 20_000), 10_000)
-    row = range_coverage("lognormal", sv.Interval(0, 10_000), population, 20_000, 2, runs=8, draws=250, seed=seed)
+    row = range_coverage("lognormal", sv.Interval(0, 10_000), population, 20_000, 2, runs=8, draws=200, seed=seed)
     assert 0.93 <= row.clamped <= 0.97
     assert 0.93 <= row.corrected <= 0.97
-    assert row.mean >= 0.93
+    assert row.mean >= 0.95

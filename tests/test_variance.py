@@ -26,7 +26,7 @@ from sottovoce.estimate.variance import Part, Spread, error_variance, from_arms,
 from sottovoce.protocols.history import current, load, save
 from sottovoce.protocols.simulate import play_round
 from sottovoce.protocols.variance import METHODS, Variance
-from sottovoce.protocols.variance_coverage import (
+from sottovoce.protocols.coverage_variance import (
     CROWDS,
     coverages,
     draw,

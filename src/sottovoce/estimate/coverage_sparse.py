@@ -6,6 +6,8 @@ mean rates of the crowd; for the sample those who hold the place and those who d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,3 +80,23 @@ def _counts(
         holders = round(share * n)
         drawn = rng.multinomial(holders, own, runs) + rng.multinomial(n - holders, other, runs)
     return drawn[:, 0], drawn[:, 1]
+
+
+def markdown(found: Sequence[MeanCoverage]) -> str:
+    """The rows as a section of a documentation page."""
+    kinds = [(method, target) for target in ("population", "sample") for method in METHODS]
+    lines = [
+        "",
+        "## Means of sparse vectors",
+        "",
+        f"One place of {DIMENSIONS:,}, drawn from the exact law of what reports say of it, {RUNS:,} runs a cell; the"
+        " number behind an oracle is how many entries a vector may have. Percentages; columns are method and target.",
+        "",
+        "| mechanism | epsilon | n | who holds the place | " + " | ".join(f"{m}, {t}" for m, t in kinds) + " |",
+        "|---" * (4 + len(kinds)) + "|",
+    ]
+    for start in range(0, len(found), len(kinds)):
+        group, first = found[start : start + len(kinds)], found[start]
+        cells = " | ".join(f"{100 * row.coverage:.2f}" for row in group)
+        lines.append(f"| {first.mechanism} | {first.epsilon:g} | {first.n} | {first.crowd} | {cells} |")
+    return "\n".join(lines) + "\n"

@@ -69,9 +69,12 @@ def run_search(protocol: RangeSearch, population: Floats, rng: np.random.Generat
 
 def draw_round(stage: Round, population: Floats, participants: int, rng: np.random.Generator) -> tuple[Tally, ...]:
     """The tallies of a round with so many participants."""
+    return _draw(stage, [_output_law(arm.mechanism, population) for arm in stage.arms], participants, rng)
+
+
+def _draw(stage: Round, laws: list[Floats], participants: int, rng: np.random.Generator) -> tuple[Tally, ...]:
     weights = np.array([arm.weight for arm in stage.arms], float)
     sizes = rng.multinomial(participants, weights / weights.sum())
-    laws = (_output_law(arm.mechanism, population) for arm in stage.arms)
     cells = [rng.multinomial(size, law) for size, law in zip(sizes, laws, strict=True)]
     return tuple(Tally(arm.mechanism, int(size), own) for arm, size, own in zip(stage.arms, sizes, cells, strict=True))
 
@@ -149,8 +152,9 @@ def range_coverage(
         ends = last.arms[0].mechanism.domain.numbers
         truth = {"clamped": np.clip(ordered, float(ends.low), float(ends.high)).mean()}  # type: ignore[union-attr]
         truth |= {"corrected": ordered.mean(), "mean": ordered.mean()}
+        laws = [_output_law(arm.mechanism, ordered) for arm in last.arms]
         for _ in range(draws):
-            result = found(domain, draw_round(last, ordered, n - asked, rng), asked)
+            result = found(domain, _draw(last, laws, n - asked, rng), asked)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PoorIntervalWarning)  # whether it is poor is what is measured
                 bounds = [result[key].ci() for key in truth]
