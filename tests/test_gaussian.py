@@ -402,7 +402,8 @@ def test_intervals_cover_and_errors_are_near_the_best_bit(name: str) -> None:
     row = measured(protocol, mean, deviation, 10_000, 40, (4,))
     assert row.coverage >= 29 / 40
     assert row.half_width / 1.96 == pytest.approx(row.error, rel=0.7)
-    assert row.efficiency > EFFICIENCY[name]
+    # By the width, which hardly varies; by the errors of 40 runs an efficiency is off by a third or so.
+    assert (best_error(1, 10_000) / (row.half_width / 1.96)) ** 2 > EFFICIENCY[name]
     assert f"| {row.protocol} | 10000 |" in markdown([row])
 
 

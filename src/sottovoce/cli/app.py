@@ -61,7 +61,7 @@ def methods(json_: Json = False) -> None:
     """The registered mechanisms."""
     rows = [
         {"name": name, "question": question, "about": (builder(name).__doc__ or "").partition("\n")[0]}
-        for question in ("frequency", "mean", "group")
+        for question in ("frequency", "mean", "group", "vector")
         for name in names(question)
     ]
     if json_:
