@@ -17,6 +17,7 @@ from sottovoce.core.registry import ALIASES, builder, names
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.prior import Prior, expected_answers
+from sottovoce.protocols.adaptive_mean import LEAST_EPSILON, LEAST_PARTICIPANTS
 from sottovoce.study.plan import CLOSE, Option, Plan
 
 ROBUST = 1.1  # times the least worst case: what a method may cost at any answer to be a first choice without a prior
@@ -191,6 +192,8 @@ def _plan(epsilon: Any, n: int, ranked: list[Candidate], spread: float, informed
     if spread:
         share = first.average / (first.average + spread)
         advice += f" {share:.0%} of its square is privacy noise and rounding, the rest is the spread of the answers."
+    if not informed and check_epsilon("plan_mean", epsilon) >= LEAST_EPSILON and n >= LEAST_PARTICIPANTS:
+        advice += " If answers lie close together, `AdaptiveMean` learns where in a first round, and has less noise."
     return Plan(f"Mean of a number at epsilon {epsilon}", n, options, advice)
 
 
