@@ -11,6 +11,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.rational import within
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,8 @@ class Client:
 
     The epsilon is computed from the channel, not believed, and so is the delta of an approximate guarantee. A mechanism
     whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes any delta,
-    "approximate(0.000001)" this one only. One whose epsilon exceeds `limit` is refused always.
+    "approximate(0.000001)" this one only. One whose epsilon exceeds `limit`, or without a limit what it claims itself, is
+    refused always.
     """
 
     mechanism: Mechanism
@@ -36,6 +38,9 @@ class Client:
             raise reject("limit", "a client", "a number", self.limit)
         if not {found.guarantee, found.guarantee.partition("(")[0]} & {"pure", *self.accept}:
             raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {found.guarantee}.")
+        unchecked = found.guarantee in ("idealised", "approximate")  # of these a specification may claim anything
+        if self.limit is None and unchecked and not within(found.ratio, found.claimed):
+            raise PrivacyError(f"This mechanism has epsilon {found.epsilon:.6g}, more than the {found.claimed} it claims.")
         if self.limit is not None and not found.epsilon <= self.limit:  # a limit that is no number refuses
             raise PrivacyError(
                 f"This device accepts epsilon up to {self.limit}; this mechanism has {found.epsilon:.6g}."

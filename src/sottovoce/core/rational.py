@@ -14,6 +14,7 @@ from fractions import Fraction
 FINE = 53
 UNIT = 1 << FINE
 _DIGITS = 60
+_BITS = 1 << 10  # of a fraction whose logarithm is taken: many more than the digits need
 
 
 def _exp_bounds(epsilon: Decimal) -> tuple[Fraction, Fraction]:
@@ -39,9 +40,14 @@ def loss(ratio: Fraction) -> Decimal:
         raise ValueError(f"A worst-case likelihood ratio is at least 1. Got {ratio}.")
     if ratio == 1:
         return Decimal(0)
+    # The decimals of integers of a million bits take minutes: bits beyond the last digit are rounded away, upwards.
+    spare = max(0, ratio.denominator.bit_length() - _BITS)
+    halved = max(0, ratio.numerator.bit_length() - spare - 2 * _BITS)
+    numerator, denominator = -(-ratio.numerator >> (spare + halved)), ratio.denominator >> spare
     context = Context(prec=_DIGITS, rounding=ROUND_CEILING)
-    quotient = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    exact = context.next_plus(context.ln(quotient))
+    quotient = context.divide(Decimal(numerator), Decimal(denominator))
+    halvings = context.multiply(Decimal(halved), context.next_plus(context.ln(Decimal(2))))
+    exact = context.add(context.next_plus(context.ln(quotient)), halvings)
     return Context(prec=50, rounding=ROUND_CEILING).plus(exact)
 
 

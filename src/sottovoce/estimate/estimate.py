@@ -88,7 +88,7 @@ class Estimate:
         chosen = self.evidence.default if method is None else method
         if chosen not in self.evidence.methods:
             raise reject("method", "ci", f"one of {', '.join(self.evidence.methods)}", method)
-        each = 1 - (1 - level) / len(self.values) if simultaneous else level
+        each = 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
         if chosen == "normal":
             self._warn_if_poor()
         bounds = self.evidence.interval(each, chosen, target)

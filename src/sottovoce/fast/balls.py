@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain.ball import TOLERANCE, Ball
+from sottovoce.core.domain.ball import LEAST, TOLERANCE, Ball
 from sottovoce.core.errors import DomainError
 from sottovoce.fast.encode import refuse
 
@@ -33,10 +33,11 @@ def _rows(domain: Ball, array: NDArray[Any]) -> Floats:
             value=array,
             domain=domain,
         )
-    codes = array.astype(np.float64) / float(domain.radius)
     with np.errstate(over="ignore", invalid="ignore"):
+        codes = array.astype(np.float64) / float(domain.radius)
         lengths = np.sqrt(np.einsum("ij,ij->i", codes, codes))
         refuse(domain, array, ~(lengths <= 1 + TOLERANCE))
+    codes[np.abs(codes) < LEAST] = 0.0
     return codes
 
 

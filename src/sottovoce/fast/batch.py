@@ -42,6 +42,16 @@ class Reports:
     payload: NDArray[Any]
     public: NDArray[np.uint64] | None = None
 
+    def __post_init__(self) -> None:
+        # Comparisons pass over what a mask hides, and kernels read it: nothing hidden may get behind the checks.
+        for name in ("payload", "public"):
+            array = getattr(self, name)
+            if array is None and name == "public":
+                continue
+            if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or not array.ndim:
+                raise ReportError("A batch holds its reports in arrays without a mask.")
+            object.__setattr__(self, name, np.asarray(array))
+
     def __len__(self) -> int:
         return len(self.payload)
 

@@ -65,8 +65,11 @@ def _entries(domain: Sparse, values: Any) -> Entries | None:
             domain=domain,
         )
     if is_sparse:
-        return Entries(*(np.asarray(part) for part in (table.indptr, table.indices, table.data)))
-    rows, places = np.nonzero(table)
+        starts, places, numbers = (np.asarray(part) for part in (table.indptr, table.indices, table.data))
+        return Entries(starts, places[: starts[-1]], numbers[: starts[-1]])  # what is beyond is spare room
+    # Of other objects than numbers every cell is looked at: nothing, an empty text or `False` are no zeros.
+    plain = table.dtype.kind in "iuf"
+    rows, places = np.nonzero(table) if plain else np.indices(table.shape).reshape(2, -1)
     counts = np.bincount(rows, minlength=len(table))
     return Entries(np.concatenate([[0], np.cumsum(counts)]), places, table[rows, places])
 

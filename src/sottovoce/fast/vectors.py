@@ -39,7 +39,8 @@ def _rectangle(domain: Box, values: Any) -> NDArray[Any] | None:
         raise DomainError("Answers come without empty cells; this array has a mask.", value=values, domain=domain)
     if isinstance(array, (list, tuple)) and array and all(isinstance(row, np.ndarray) for row in array):
         shapes = {(row.shape, row.dtype) for row in array}
-        array = np.stack(array) if len(shapes) == 1 else array
+        masked = any(isinstance(row, np.ma.MaskedArray) for row in array)  # stacked, they would lose their masks
+        array = np.stack(array) if len(shapes) == 1 and not masked else array
     elif isinstance(array, (list, tuple)) and array and all(_is_float_row(row, domain.dimensions) for row in array):
         array = np.array(array, np.float64)
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:

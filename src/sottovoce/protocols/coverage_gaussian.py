@@ -32,7 +32,7 @@ EPSILON = "1"
 DELTA = "0.000001"
 LEVEL = 0.95
 SEED = 20_260_116
-SIZES = ((10_000, 1_000), (100_000, 1_000))  # participants, runs
+SIZES = ((10_000, 400), (100_000, 200))  # participants, runs
 WIDE = Interval(-500_000, 500_000)
 NARROW = Interval(-1_000, 1_000)  # for a histogram of the whole domain
 

@@ -14,8 +14,8 @@ from sottovoce.core.domain import Above, Clamp, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.round import Estimates
-from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Evidence, Supports
+from sottovoce.estimate.estimate import Estimate, check_target
+from sottovoce.estimate.evidence import Bounds, Evidence, Supports, clopper_pearson
 from sottovoce.estimate.mean import Mean
 from sottovoce.tally.tally import Tally
 
@@ -48,7 +48,7 @@ class Sum(Evidence):
 
     def values(self) -> Floats:
         pairs = zip(self.signs, self.parts, strict=True)
-        return np.array([self.constant + sum(sign * float(part.values()[0]) for sign, part in pairs)])
+        return np.array([self.constant + sum(sign * float(part.values()[0]) for sign, part in pairs)], float)
 
     def variances(self, target: str) -> Floats:
         return np.array([sum(float(part.variances(target)[0]) for part in self.parts)])
@@ -68,7 +68,13 @@ class Sum(Evidence):
         return np.array([any(part.normal_is_poor()[0] for part in self.parts)])
 
     def warning(self) -> str | None:
-        return next(filter(None, (part.warning() for part in self.parts)), None)
+        poor = next((part for part in self.parts if part.normal_is_poor()[0]), None)
+        if poor is None:
+            return None
+        return (
+            f"The normal interval is poor: {poor.n} of the reports it rests on are too few to know their own variance."
+            " The interval of the result named mean holds."
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +83,10 @@ class Cautious(Sum):
 
     Its interval adds to the one of the clamped mean what may lie beyond either end of the range. Half of the error
     probability goes to the clamped mean and a quarter to each end, so that the mean is inside at least as often as the
-    level says. The variance is that of the clamped mean: it says nothing about what clamping cost.
+    level says. What lies beyond is asked for in one bit, whose limits are exact: with a large budget nearly all say
+    that nothing does, and a variance that was not seen must not make an interval narrow. For the same reason the
+    clamped mean has its betting interval where the normal one is poor. The variance is that of the clamped mean: it
+    says nothing about what clamping cost.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("cautious",)
@@ -87,14 +96,29 @@ class Cautious(Sum):
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         half = 1 - (1 - level) / 2
-        low, high = self.normal(half, target)
+        (clamped,) = self.parts
+        low, high = clamped.interval(half, "betting" if clamped.normal_is_poor()[0] else "normal", target)
         if self.below is not None:  # one side of an interval has half its error probability
             least, end = self.below.limits
-            low = low - np.clip(end - self.below.normal(half, target).low, 0, end - least)
+            low = low - np.clip(end - _of_bits(self.below, half).low, 0, end - least)
         if self.above is not None:
             end, most = self.above.limits
-            high = high + np.clip(self.above.normal(half, target).high - end, 0, most - end)
+            high = high + np.clip(_of_bits(self.above, half).high - end, 0, most - end)
         return Bounds(low, high)
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.array([False])  # no part of the interval is normal where that is poor
+
+    def warning(self) -> str | None:
+        return None
+
+
+def _of_bits(mean: Mean, level: float) -> Bounds:
+    """Exact limits of a mean whose reports are one bit each."""
+    read = mean.readings
+    ones = read.counts[read.numbers > (read.low + read.high) / 2].sum()
+    low, high = clopper_pearson(np.array([ones]), mean.n, level)
+    return Bounds(read.low + mean.reach * low, read.low + mean.reach * high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +148,11 @@ class FoundRange(Estimate):
     low: Decimal = Decimal(0)
     high: Decimal = Decimal(0)
     searchers: int = 0
+
+    def covariance(self, *, target: str = "population") -> Floats:
+        """Other participants answered about each end, so that the shares are independent."""
+        check_target(target)
+        return np.diag(self.evidence.variances(target))
 
     def explain(self, level: float = 0.95) -> str:
         low, high = self.ci(level)

@@ -42,6 +42,8 @@ class _Composed(Channel):
             raise ParameterError(f"In a {self.kind} channel the second must take every report of the first.")
         if self.first.publics:
             raise ParameterError(f"In a {self.kind} channel only the second may read public words.")
+        if not (self.first.exact and self.second.exact):
+            raise ParameterError(f"The stages of a {self.kind} channel have exact laws: floats stand alone.")
 
     @property
     def inputs(self) -> int:

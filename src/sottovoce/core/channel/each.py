@@ -33,6 +33,8 @@ class Each(Channel):
             raise ParameterError(f"Channels side by side are from 1 to {MAX_PARTS}. Got {len(self.channels)}.")
         if any(channel.publics or channel.stages for channel in self.channels):
             raise ParameterError("Channels side by side read no public words and keep no memo.")
+        if not all(channel.exact for channel in self.channels):
+            raise ParameterError("Channels side by side have exact laws: what computes with floats stands alone.")
 
     @property
     def inputs(self) -> int:

@@ -102,6 +102,8 @@ class PoolMap:
             raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
         object.__setattr__(self, "digits", check_integer("digits", self.kind, self.digits, 1, 24))
         object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.seeds))
+        if self.seeds > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw for ever
+            raise reject("digits", self.kind, f"so few that words of {self.bits} bits can choose a map", self.digits)
 
     @property
     def seeds(self) -> int:

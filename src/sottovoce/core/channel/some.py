@@ -42,6 +42,8 @@ class Some(Channel):
         object.__setattr__(self, "count", check_integer("count", self.kind, self.count, 1, len(grids)))
         if self.bits not in (2, 8, WORD):
             raise reject("bits", self.kind, "64 (2 or 8 in proofs)", self.bits)
+        if len(grids) > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw for ever
+            raise ParameterError(f"Words of {self.bits} bits cannot choose one of {len(grids)} coordinates.")
         if self.inner.publics or self.inner.stages or self.inner.outputs is None or self.inner.dimensions is not None:
             raise ParameterError(
                 "A coordinate goes through a channel whose reports are numbered, without public words."

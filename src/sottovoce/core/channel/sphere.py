@@ -79,12 +79,12 @@ class Cap(Channel):
             raise reject("law", self.kind, " or ".join(map(repr, LAWS)), self.law)
         threshold = check_decimal("threshold", self.kind, self.threshold)
         most = 1 if self.law == "sphere" else REACH
-        if not 0 <= threshold < most:
+        if not 0 <= threshold < most or not float(threshold) < most:
             raise reject("threshold", self.kind, f"a number in [0, {most})", self.threshold)
         object.__setattr__(self, "threshold", threshold)
         object.__setattr__(self, "keep", check_units("keep", self.kind, self.keep))
-        known = facts(self)
-        if known.above < 1e-30 or known.mean <= 0 or self.ratio() <= (1 + SAFETY) ** 2:
+        empty = shares(self.size, self.law, float(threshold))[0] < 1e-30  # before anything is divided by it
+        if empty or facts(self).mean <= 0 or self.ratio() <= (1 + SAFETY) ** 2:
             raise ParameterError("The reports of this cap channel say nothing about the answer; raise epsilon.")
 
     @classmethod

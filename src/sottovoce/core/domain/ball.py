@@ -18,6 +18,7 @@ from sottovoce.core.specs import Spec, integer, take, text
 
 MAX_DIMENSIONS = 1 << 16
 TOLERANCE = 1e-6  # of the radius: vectors scaled to unit length in single precision are no shorter or longer than this
+LEAST = 1e-100  # of the radius: squares of smaller numbers are no floats, and a vector of such would get a wrong length
 _LARGEST = Decimal("1e100")  # of a radius: squares of coordinates must be floats
 
 
@@ -26,7 +27,7 @@ class Ball(Domain):
     """A list of `dimensions` numbers whose Euclidean length is at most `radius`.
 
     The code is the vector in units of the radius, as floats. A vector that is longer by less than a millionth counts as
-    one on the surface; anything longer is refused.
+    one on the surface; anything longer is refused. Numbers below 1e-100 of the radius count as zero.
     """
 
     kind: ClassVar[str] = "ball"
@@ -48,7 +49,7 @@ class Ball(Domain):
         code = tuple([self._float(number) / radius for number in numbers])
         if not math.hypot(*code) <= 1 + TOLERANCE:  # nor is what is no number
             raise self._outside(value)
-        return code
+        return tuple([number if abs(number) >= LEAST else 0.0 for number in code])
 
     def _float(self, number: object) -> float:
         """The nearest float of a number, not a number of anything else; far outside there may be no float."""
