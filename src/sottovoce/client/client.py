@@ -40,7 +40,9 @@ class Client:
             raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {found.guarantee}.")
         unchecked = found.guarantee in ("idealised", "approximate")  # of these a specification may claim anything
         if self.limit is None and unchecked and not within(found.ratio, found.claimed):
-            raise PrivacyError(f"This mechanism has epsilon {found.epsilon:.6g}, more than the {found.claimed} it claims.")
+            raise PrivacyError(
+                f"This mechanism has epsilon {found.epsilon:.6g}, more than the {found.claimed} it claims."
+            )
         if self.limit is not None and not found.epsilon <= self.limit:  # a limit that is no number refuses
             raise PrivacyError(
                 f"This device accepts epsilon up to {self.limit}; this mechanism has {found.epsilon:.6g}."

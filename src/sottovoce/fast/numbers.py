@@ -118,11 +118,15 @@ def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> ND
 
 
 def _powers(domain: Powers, channel: Each, values: Any, threads: int | None) -> NDArray[np.uint64]:
-    """A row for each number: its own position and that of its square."""
+    """A row for each number: its own position, or its code where it is not rounded, and that of its square."""
     listed = values if hasattr(values, "__len__") else list(values)  # read twice
-    grids = [part.rounding for part in channel.channels]
-    parts = zip(domain.parts, grids, strict=True)
-    columns = [encode_numbers(own, grid, listed, threads=threads) for own, grid in parts if grid is not None]
+    columns: list[NDArray[np.uint64]] = []
+    for own, part in zip(domain.parts, channel.channels, strict=True):
+        grid = part.rounding
+        coded = (
+            encode(own, listed, threads=threads) if grid is None else encode_numbers(own, grid, listed, threads=threads)
+        )
+        columns.append(coded.astype(np.uint64, copy=False))
     return np.column_stack(columns)
 
 

@@ -20,9 +20,16 @@ PROTOCOLS = {
     "AdaptiveMean": "protocols.adaptive_mean:AdaptiveMean",
     "Ask": "protocols.ask:Ask",
     "AskEach": "protocols.ask:AskEach",
+    "KVGausstimate": "protocols.gaussian:KVGausstimate",
+    "KnownVar": "protocols.gaussian_delta:KnownVar",
+    "OneRoundKVGausstimate": "protocols.gaussian:OneRoundKVGausstimate",
+    "OneRoundUVGausstimate": "protocols.gaussian_unknown:OneRoundUVGausstimate",
     "PersonalMean": "protocols.personal:PersonalMean",
     "RangeSearch": "protocols.range_search:RangeSearch",
     "Refine": "protocols.refine:Refine",
+    "UVGausstimate": "protocols.gaussian_unknown:UVGausstimate",
+    "UnkVar": "protocols.gaussian_delta:UnkVar",
+    "Variance": "protocols.variance:Variance",
 }
 
 

@@ -1,0 +1,89 @@
+"""Every protocol: stop after any round, save, load elsewhere, go on, and nothing has changed."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.core.late import load
+from sottovoce.core.round import Protocol, Round
+from sottovoce.protocols.history import checkpoint, current, resume
+from sottovoce.protocols.plain import PROTOCOLS, protocol_from_spec, protocol_spec
+from sottovoce.protocols.simulate import rounds
+
+RANGE, WIDE = sv.Interval(-1, 1), sv.Interval(-50_000, 50_000)
+N = 6_000
+RNG = np.random.default_rng(5)
+NEAR = np.round(np.clip(RNG.normal(0.2, 0.1, N), -1, 1), 4)
+NORMAL = np.round(RNG.normal(123, 1.5, N), 4)
+WHOLE = RNG.integers(0, 8, N)
+
+# A protocol and answers for each of them; several where methods differ in their rounds.
+CASES: dict[str, tuple[Protocol, Any]] = {
+    "AdaptiveMean": (sv.AdaptiveMean(RANGE, 4, N, inputs=9), NEAR),
+    "AdaptiveMean, grr": (sv.AdaptiveMean(RANGE, 4, N, first="grr", inputs=9), NEAR),
+    "AdaptiveMean, one round": (sv.AdaptiveMean(RANGE, "0.5", N, inputs=9), NEAR),
+    "Ask": (sv.Ask(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1)), WHOLE),
+    "AskEach": (
+        sv.AskEach(tuple(sv.Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue"))),
+        WHOLE,
+    ),
+    "PersonalMean": (sv.PersonalMean(RANGE, [1, 2], method="hybrid"), NEAR),
+    "Refine": (sv.Refine(sv.Integers(0, 7), 1, first=2_000), WHOLE),
+    "Variance, split-n": (sv.Variance(RANGE, 2, method="split-n", mechanism="hybrid"), NEAR),
+    "Variance": (sv.Variance(RANGE, 2, method="sequential", mechanism="hybrid", first=1_500), NEAR),
+    "Variance, split-eps": (sv.Variance(RANGE, 2, method="split-eps", mechanism="n-output"), NEAR),
+    "Variance, same-reports": (sv.Variance(sv.Integers(0, 7), 2, method="same-reports"), WHOLE),
+    "RangeSearch": (sv.RangeSearch(WIDE, 2, N, method="hybrid"), NORMAL),
+    "KVGausstimate": (sv.KVGausstimate(WIDE, "1.5", 1, N), NORMAL),
+    "OneRoundKVGausstimate": (sv.OneRoundKVGausstimate(WIDE, "1.5", 1, N), NORMAL),
+    "UVGausstimate": (sv.UVGausstimate(WIDE, 1, 4, 1, N), NORMAL),
+    "OneRoundUVGausstimate": (sv.OneRoundUVGausstimate(WIDE, 1, 4, 1, N), NORMAL),
+    "KnownVar": (sv.KnownVar(sv.Interval(0, 200), "1.5", 1, "0.000001", N), NORMAL),
+    "UnkVar": (sv.UnkVar(sv.Interval(0, 200), 1, 4, 1, "0.000001", N), NORMAL),
+}
+LONG = {"RangeSearch"}
+EACH = [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CASES]
+
+
+def test_every_protocol_is_here_and_can_be_written_down() -> None:
+    assert set(PROTOCOLS) == {type(protocol).__name__ for protocol, _ in CASES.values()}
+    shown = {name for name in dir(sv) if inspect.isclass(kind := getattr(sv, name)) and issubclass(kind, Protocol)}
+    assert shown - {"Protocol"} == set(PROTOCOLS)
+    assert all(load(target).__name__ == name for name, target in PROTOCOLS.items())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_specification_loses_nothing(name: str) -> None:
+    protocol, _ = CASES[name]
+    again = protocol_from_spec(protocol_spec(protocol))
+    assert again == protocol and type(again) is type(protocol)
+    first, other = protocol.start(), again.start()
+    assert first.quota == other.quota and len(first.arms) == len(other.arms)
+    assert all(a.mechanism == b.mechanism and a.weight == b.weight for a, b in zip(first.arms, other.arms, strict=True))
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_stopping_after_every_round_changes_nothing(name: str, seed: int) -> None:
+    protocol, answers = CASES[name]
+    choices = np.arange(len(answers)) % 2 if name == "PersonalMean" else None
+    straight = sv.simulate(protocol, answers, seed=seed, choices=choices)
+    saved = checkpoint(protocol, ())
+    while True:
+        again, history = resume(saved)
+        if not isinstance(current(again, history), Round):
+            break
+        saved = checkpoint(again, next(rounds(again, answers, seed=seed, history=history, choices=choices)))
+    resumed = current(again, history)
+    assert list(resumed) == list(straight)
+    for key, estimate in straight.items():
+        other = resumed[key]
+        if hasattr(estimate, "ci"):
+            assert np.array_equal(estimate.values, other.values, equal_nan=True)
+            assert np.array_equal(estimate.std_errors, other.std_errors, equal_nan=True)
+    asked = sum(tally.n for tallies in history for tally in tallies)
+    assert asked == len(answers)
