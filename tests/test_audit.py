@@ -65,6 +65,7 @@ def test_registry_holds_with_equality(name: str, k: int, epsilon: str) -> None:
     assert float(epsilon) - 1e-6 <= certificate.epsilon <= float(epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in sv.names("frequency") if fits(name, Integers(0, 4095))])
 def test_large_is_never_enumerated_for_ages(name: str) -> None:
     certificate = timed(built(name, 4096, 1))
@@ -170,6 +171,7 @@ def test_enumerated_ratio_is_the_closed_form(channel: Channel) -> None:
     assert certificate.ratio == channel.ratio() == closed_ratio(channel)
 
 
+@pytest.mark.slow
 def test_large_tables() -> None:
     for inputs in (16, 60):
         certificate = timed(laplace("1", inputs), 1)

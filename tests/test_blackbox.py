@@ -55,6 +55,7 @@ def test_registered_mechanisms_are_not_refuted(name: str, size: int, epsilon: st
     assert certificate.drawn <= 2_000 * len(values)
 
 
+@pytest.mark.slow
 def test_the_bound_comes_close_for_grr(seed: int) -> None:
     mechanism = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
     coins = SeededCoins(seed)
@@ -111,6 +112,7 @@ def test_the_bound_exceeds_the_truth_no_more_often_than_stated(p: float, q: floa
     assert wrong <= alpha
 
 
+@pytest.mark.slow
 def test_false_alarms_of_whole_audits(seed: int) -> None:
     """Level 0.8 and a claim that is exactly true: one audit in five may raise a false alarm."""
     rng, runs = np.random.default_rng(seed), 80

@@ -314,6 +314,7 @@ def test_a_missing_package_behind_typer_is_named_too() -> None:
 
 
 # --- processes --------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_python_dash_m_is_the_same_program() -> None:
     script = Path(sys.executable).with_name("sottovoce")
     if script.exists():
@@ -322,6 +323,7 @@ def test_python_dash_m_is_the_same_program() -> None:
     one_sentence(process("nope"), "'nope'")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["methods"], ["methods", "--json"], ["demo"], ["--help"]], ids=" ".join)
 def test_a_reader_that_goes_away_sees_no_traceback(arguments: list[str]) -> None:
     """As in `sottovoce audit --all | head -1`; here the reader is gone before the first line."""
@@ -337,6 +339,7 @@ def test_a_reader_that_goes_away_sees_no_traceback(arguments: list[str]) -> None
     assert done.returncode in (0, 1)
 
 
+@pytest.mark.slow
 def test_head_takes_its_line() -> None:
     command = f"{sys.executable} -m sottovoce methods | head -1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)

@@ -374,6 +374,7 @@ def test_a_file_appears_whole_on_every_system(
 
 
 # --- processes --------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_pipes_between_the_verbs(raw: Path) -> None:
     privatize = "sottovoce privatize - --column age --method olh --epsilon 2 --low 0 --high 99 -o -"
     line = f"cat people.csv | {privatize} | sottovoce tally - -o - | sottovoce estimate - --json --top 5"
@@ -383,6 +384,7 @@ def test_pipes_between_the_verbs(raw: Path) -> None:
     assert found["n"] == N and len(found["rows"]) == 5
 
 
+@pytest.mark.slow
 def test_a_failed_write_and_a_closed_pipe_leave_nothing(raw: Path, tmp_path: Path) -> None:
     verb = f"sottovoce privatize {raw}/people.csv --column age --method oue --epsilon 1 --low 0 --high 99"
     full = shell(f"ulimit -f 4; {verb} -o out.parquet", tmp_path)
@@ -392,6 +394,7 @@ def test_a_failed_write_and_a_closed_pipe_leave_nothing(raw: Path, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_write_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
     verb = "privatize - --format csv --column v --method grr --epsilon 1 --low 0 --high 9 -o out.parquet"
@@ -408,6 +411,7 @@ def test_an_interrupted_write_leaves_nothing(number: signal.Signals, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_label_that_the_terminal_cannot_show_is_spelled_out(tmp_path: Path) -> None:
     mechanism = sv.mechanism("grr", sv.Categories(["é", "e"]), epsilon=1)
     (tmp_path / "t.tally").write_bytes(mechanism.tally(mechanism.privatize(["é", "e"], seed=1)).to_bytes())

@@ -34,11 +34,11 @@ def test_registered_mechanisms_keep_the_contract(name: str, size: int, epsilon: 
 
 RANGES = {"signed": sv.Interval(-1, 1), "narrow": sv.Interval(0, "0.3"), "whole": sv.Integers(1, 14)}
 QUICK_MEANS = {("whole", "3")}
-HEAVY = {("designed", "1")}  # a table of many rows, all of which are enumerated
+HEAVY = {"designed", "scdf", "staircase", "laplace", "hybrid", "n-output"}  # tables and noise, enumerated for seconds
 MEANS = [
     pytest.param(
         *(name, range_, epsilon),
-        marks=[] if (range_, epsilon) in QUICK_MEANS and (name, epsilon) not in HEAVY else pytest.mark.slow,
+        marks=[] if (range_, epsilon) in QUICK_MEANS and name not in HEAVY else pytest.mark.slow,
     )
     for name in sv.names("mean")
     for range_, epsilon in (
@@ -54,8 +54,9 @@ def test_registered_means_keep_the_contract(name: str, range_: str, epsilon: str
     check_mechanism(sv.mechanism(name, RANGES[range_], epsilon=epsilon), seed=seed % 1000)
 
 
+BRIEF = ("group-bernoulli", 2, "1")
 GROUPS = [
-    pytest.param(*(name, groups, key, epsilon), marks=[] if (groups, epsilon) == (2, "1") else pytest.mark.slow)
+    pytest.param(*(name, groups, key, epsilon), marks=[] if (name, groups, epsilon) == BRIEF else pytest.mark.slow)
     for name in sv.names("group")
     for groups, key, epsilon in (
         (2, "grr", "0.5"), (2, "grr", "1"), (2, "grr", "4"), (9, "grr", "4"), (9, "subset", "1"), (9, "unary", "1")

@@ -200,6 +200,7 @@ def test_the_comparison_of_moments_has_power(seed: int) -> None:
         assert moments_differ(drawn, wrong, held)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEANS)
 def test_drawn_tallies_of_numbers_are_counted_reports_in_law(name: str, seed: int) -> None:
     m = sv.mechanism(name, sv.Interval(0, 10), epsilon=2)

@@ -152,7 +152,11 @@ def test_threads_and_collapsed_rows_change_nothing(seed: int, monkeypatch: pytes
 
 # --- the optimum -------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("name", "k", "n"), [*((name, 5, 400) for name in names("frequency")), ("hadamard", 64, 600), ("olh", 64, 600)]
+    ("name", "k", "n"),
+    [
+        *((name, 5, 400) for name in names("frequency")),
+        *(pytest.param(name, 64, 600, marks=pytest.mark.slow) for name in ("hadamard", "olh")),
+    ],
 )
 def test_the_decoder_reaches_the_convex_optimum(name: str, k: int, n: int, seed: int) -> None:
     mechanism = build(name, k)
@@ -203,6 +207,7 @@ def test_the_decoder_uses_the_true_law(seed: int) -> None:
             assert np.abs(values - right).max() > 1e-3, (name, change)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6))
 def test_the_certificate_bounds_what_is_missing(case: int) -> None:
     rng = np.random.default_rng(case)

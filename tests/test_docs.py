@@ -67,14 +67,9 @@ def examples(page: Path) -> Iterator[Example]:
 
 # Pages whose examples solve linear programs or simulate for more than a few seconds.
 LONG = {
-    DOCS / name
-    for name in (
-        "estimate-a-mean.md",
-        "unknown-range.md",
-        "reproduce.md",
-        "black-box-audit.md",
-        "gaussian-means.md",
-    )
+    *(DOCS / f"estimate-a-{name}.md" for name in ("mean", "variance", "vector")),
+    *(DOCS / name for name in ("unknown-range.md", "reproduce.md", "black-box-audit.md", "gaussian-means.md")),
+    *(DOCS / name for name in ("errata.md", "group-errata.md", "compare-groups.md", "choose-a-method.md")),
 }
 WITH_EXAMPLES = [
     pytest.param(page, marks=[pytest.mark.slow] if page in LONG else []) for page in PAGES if any(examples(page))
@@ -172,6 +167,7 @@ def test_every_frequency_oracle_has_a_row_in_the_readme(name: str) -> None:
     assert re.search(rf"^\| `{re.escape(name)}` \|", prose(ROOT / "README.md"), flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_methods_page_is_what_its_generator_writes() -> None:
     written = runpy.run_path(str(DOCS / "generate_methods.py"))["page"]()
     assert text_of(DOCS / "methods.md") == written, "Run `python docs/generate_methods.py`."

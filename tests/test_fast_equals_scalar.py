@@ -313,7 +313,10 @@ def assert_equal_to_scalar(channel: Channel, codes: Any, stream: Any, short: int
 
 
 # --- the invariant -----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("kind", CHANNELS)
+LONG = {"mix", "several", "optional", "registered mean"}  # kinds of channels that take seconds
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=[pytest.mark.slow] if k in LONG else []) for k in CHANNELS])
 @settings(max_examples=30)
 @given(data=st.data())
 def test_batches_equal_the_scalar_sampler(kind: str, data: Any) -> None:

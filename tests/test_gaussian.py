@@ -308,6 +308,7 @@ def test_a_wrong_delta_is_refused(delta: Any) -> None:
 
 
 # --- protocols ---------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_protocol_runs_is_saved_and_goes_on_with_the_same_result(name: str) -> None:
     protocol, mean, deviation = protocols(10_000)[name]

@@ -96,6 +96,7 @@ def test_twice_the_error_for_a_quarter_of_the_participants() -> None:
     assert [option.mechanism for option in few.options] == [option.mechanism for option in many.options]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "epsilon"), [(2, 1.0), (5, 0.5), (16, 1.0), (64, 3.0), (100, 1.0), (300, 4.0)])
 def test_the_predicted_error_of_the_best_is_measured(size: int, epsilon: float, seed: int) -> None:
     """Root mean square over all values, of people drawn from a population with these shares: within 5 %.

@@ -37,6 +37,7 @@ def test_a_record_is_planned_in_units_of_its_ranges() -> None:
     assert record.best.std_error == pytest.approx(box.best.std_error, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_first_choice_keeps_its_promise() -> None:
     plan = sv.plan_vector(sv.Box(-1, 1, 4), epsilon=2, participants=4_000, methods=["sampled", "duchi-linf"])
     rng = np.random.default_rng(1)

@@ -132,6 +132,7 @@ def test_far_answers_that_are_certain_widen_the_range() -> None:
 
 
 # --- rounds ------------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_everyone_answers_once_and_no_round_costs_more(seed: int) -> None:
     rng = np.random.default_rng(seed)
     protocol = RangeSearch(sv.Interval(0, 10_000), 1, 20_000, method="bernoulli")

@@ -23,9 +23,6 @@ from sottovoce.core.rational import UNIT
 from sottovoce.estimate.mean import hoeffding
 from sottovoce.estimate.same_reports import readings, unbiased
 from sottovoce.estimate.variance import Part, Spread, error_variance, from_arms, from_joint, variance_error
-from sottovoce.protocols.history import current, load, save
-from sottovoce.protocols.simulate import play_round
-from sottovoce.protocols.variance import METHODS, Variance
 from sottovoce.protocols.coverage_variance import (
     CROWDS,
     coverages,
@@ -35,6 +32,9 @@ from sottovoce.protocols.coverage_variance import (
     table,
     variance_of,
 )
+from sottovoce.protocols.history import current, load, save
+from sottovoce.protocols.simulate import play_round
+from sottovoce.protocols.variance import METHODS, Variance
 from sottovoce.testing.statistics import ALPHA
 
 UNIT_RANGE = sv.Interval(0, 1)
@@ -527,6 +527,7 @@ def test_shares_are_those_of_least_error() -> None:
         assert best <= other.predicted_error(10**6, off=0.5) * 1.0001
 
 
+@pytest.mark.slow
 def test_a_plan_ranks_methods_and_chooses_the_first_round() -> None:
     plan = sv.plan_variance(sv.Integers(0, 4), epsilon=2, participants=20_000, mechanism="three-output")
     assert {option.method for option in plan.options} == set(METHODS)

@@ -20,8 +20,8 @@ class Client:
 
     The epsilon is computed from the channel, not believed, and so is the delta of an approximate guarantee. A mechanism
     whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes any delta,
-    "approximate(0.000001)" this one only. One whose epsilon exceeds `limit`, or without a limit what it claims itself, is
-    refused always.
+    "approximate(0.000001)" this one only. One whose epsilon exceeds `limit` is refused always; so is, without a limit,
+    one whose epsilon exceeds what it claims.
     """
 
     mechanism: Mechanism

@@ -72,7 +72,10 @@ class TreeCoins(Coins):
         return sum(self.flip(num) << lane for lane in range(lanes))
 
     def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
-        values, weights = _accepted(draw, accept)
+        # What is kept for later must depend on its coins alone. That is known of the nodes here; a stranger's draw may
+        # look at something that `sample` has put aside, and is walked through again.
+        known = type(getattr(draw, "__self__", None)).__module__.startswith(Channel.__module__.removesuffix("base"))
+        values, weights = (_accepted if known else _accepted.__wrapped__)(draw, accept)
         value: T = values[self.decide(weights)]
         return value
 

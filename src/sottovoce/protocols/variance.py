@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from sottovoce.core.channel import Each
@@ -204,16 +205,20 @@ class Variance(Protocol):
             return expected(number, self._of_square(self.about, self.epsilon), known).moved(off)
         # The first round finds the mean wherever it is; what changes is the range of the squares about it.
         step, mean, ends = off * known.variance**0.5, known.mean, (float(self.domain.low), float(self.domain.high))
-        centres = {short(min(max(mean + move, ends[0]), ends[1]), 0, self._length) for move in (-step, step)}
-        squares = (self._of_square(centre, self.epsilon) for centre in centres)
-        each = [expected(number, square, known, learned=True) for square in squares]
-        return each[0]._replace(square=sum(one.square for one in each) / len(each))
+        places = {min(max(mean + move, ends[0]), ends[1]) for move in (-step, step)}
+        # It misses the mean by its own error, up or down; squares about another centre vary more, on a longer range.
+        error = math.sqrt(float(number.variance(known)) / (self.first or 1))
+        each = []
+        for place, missed in product(sorted(places), (-error, error)):
+            square = self._of_square(short(place + missed, 0, self._length), self.epsilon)
+            each.append(expected(number, square, known, learned=True, missed=missed))
+        return each[0]._replace(square=sum(one.square for one in each) / len(each), distance=0.0)
 
     def predicted_error(self, participants: int, law: Prior | None = None, *, off: float = 0.0) -> float:
         """The standard error of the variance with so many participants, were answers drawn from a law.
 
-        It is exact but for the sequential method, where the centre is taken to be the mean itself. For `off` see
-        `expected`.
+        It is exact but for the sequential method, where the centre is taken to miss the mean by its standard error.
+        For `off` see `expected`.
         """
         n = check_integer("participants", OWNER, participants, 4, 1 << 53)
         known = self.expected(law, off=off)

@@ -91,17 +91,20 @@ def built(name: str, domain: Domain, epsilon: Decimal, prior: Prior | None) -> M
     return build(name, domain, epsilon=epsilon, **options)
 
 
-def expected(number: Mechanism, square: Mechanism, law: Prior, *, learned: bool = False) -> Expected:
+def expected(
+    number: Mechanism, square: Mechanism, law: Prior, *, learned: bool = False, missed: float = 0.0
+) -> Expected:
     """What a mechanism for a number and one for its square let expect, were answers drawn from this law.
 
-    Where the centre is `learned` it follows the mean, wherever that is: then the squares are those about the mean.
+    Where the centre is `learned` it follows the mean, wherever that is: then the squares are those about the mean, or
+    about a number that `missed` it by so much.
     """
     view = square.domain
     if not isinstance(view, Square):
         raise ParameterError("The second mechanism of a variance asks for squares.")
     values, weights = np.asarray(law.values), np.asarray(law.weights)
     mean = float(values @ weights)
-    centre = mean if learned else float(view.centre)
+    centre = mean + missed if learned else float(view.centre)
     squares = _squares(values, view, centre)
     mean_square = float(squares @ weights)
     away, spread = values - mean, float((values - mean) ** 2 @ weights)

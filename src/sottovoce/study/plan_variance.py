@@ -9,7 +9,7 @@ from typing import Any
 
 from sottovoce.core import codec
 from sottovoce.core.domain import Domain, Integers, Interval
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.estimate.prior import Prior
 from sottovoce.protocols.variance import METHODS, Variance
@@ -84,7 +84,7 @@ def _options(
                 first=_first(domain, epsilon, n, prior, named) if method == "sequential" else None,
             )
             arms = protocol.start().arms
-        except ParameterError:  # a method that is not for this domain, or has no room for the budget
+        except (ParameterError, SpecError):  # not for this domain, no room for the budget, or too many joint cells
             if len(methods) == 1:
                 raise
             continue

@@ -38,7 +38,7 @@ def plan_vector(
 
     The domain says what is known of the vectors: numbers of a range each (`Box`, or a record of numbers), a length
     (`Ball`), or few entries that are not zero (`Sparse`). Without a `prior` of one coordinate, answers are taken to be
-    spread evenly: over each range; over all coordinates of a vector of full length; a sparse vector, over all places.
+    spread evenly: over each range; over all directions of a vector of full length; a sparse vector, over all places.
     For a record errors are in units of each field's range. Methods within two percent of the smallest error come
     first, those with short reports before others; a method that is exact comes before one that is idealised.
     """
@@ -98,7 +98,8 @@ def mean_coordinate_variance(mechanism: Mechanism, prior: Prior | None, n: int) 
     domain = mechanism.domain
     if isinstance(domain, Ball):
         even = np.full(domain.dimensions, float(domain.radius) / math.sqrt(domain.dimensions) * (1 - 1e-12))
-        return float(mechanism.variance(even, n).mean())
+        spread = float(domain.radius) ** 2 / domain.dimensions  # of a coordinate, where vectors point everywhere
+        return float(mechanism.variance(even, n).mean()) + spread / n
     if isinstance(domain, Sparse):
         return float(mechanism.variance({}, n).mean())
     parts = domain.coordinates or ()

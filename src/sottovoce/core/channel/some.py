@@ -14,11 +14,13 @@ from sottovoce.core.channel.grids import check_grids, grid_codes, grids_from, gr
 from sottovoce.core.channel.rounding import Rounding
 from sottovoce.core.channel.table import Table
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.hashing import WORD
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take
+
+MAX_BITS = 1 << 23  # of the numbers in a ratio: a device that reads a specification should not compute for minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,10 @@ class Some(Channel):
     # --- the law -----------------------------------------------------------------------------------
     def ratio(self) -> Fraction:
         """Two answers may differ in every chosen coordinate, from any point of its grid to any other."""
-        return self.inner.ratio() ** self.count
+        one = self.inner.ratio()
+        if max(one.numerator.bit_length(), one.denominator.bit_length()) * self.count > MAX_BITS:
+            raise TooLargeError("The ratio of so many coordinates is too long a fraction.")
+        return Fraction(one**self.count)
 
     def _one(self, coordinate: int) -> Then:
         """What a chosen coordinate goes through."""
