@@ -155,6 +155,16 @@ def test_ratios_of_endless_fractions_are_refused() -> None:
         Some((LINE,) * 65536, inner, 65535).ratio()
 
 
+def test_a_delta_over_endless_pairs_of_codes_is_refused() -> None:
+    vectors = sv.Sparse(9, 3)  # 835 codes: 16 outputs for each of 700,000 pairs
+    channel = Then(Place(vectors), Block(SignedSets(9, 16, 1), UNIT * 3 // 4))
+    with pytest.raises(sv.TooLargeError, match="delta"):
+        sv.Mechanism("x", vectors, channel, Decimal(1), "outputs", guarantee="approximate(0.5)")
+    few = sv.Sparse(2, 1)
+    small = Then(Place(few), Block(SignedSets(2, 4, 1), UNIT * 3 // 4))
+    assert sv.Mechanism("x", few, small, Decimal(1), "outputs", guarantee="approximate(0.5)").delta == Decimal("0.5")
+
+
 @pytest.mark.parametrize("threshold", ["0.5", "0.9999", "0.9999999999999999999999"])
 def test_caps_that_hold_nothing_are_refused_in_one_sentence(threshold: str) -> None:
     with pytest.raises(sv.ParameterError):

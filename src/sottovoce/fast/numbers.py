@@ -25,6 +25,7 @@ from sottovoce.core.errors import DomainError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.balls import ball_codes
 from sottovoce.fast.clamped import clamped_positions, first_float
+from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, refuse
 from sottovoce.fast.kernels.mix import positions
 from sottovoce.fast.slots import slot_code, slot_codes
@@ -32,12 +33,7 @@ from sottovoce.fast.squares import square_positions
 from sottovoce.fast.threads import run
 from sottovoce.fast.vectors import vector_positions
 
-Positions = NDArray[np.uint64]
-
 _CHUNK = 1 << 17
-_HALF_ULP = 2.0**-53
-_WHOLE = 2.0**53  # whole floats up to here are printed as they are
-_SPLIT = float((1 << 27) + 1)
 
 
 def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None) -> NDArray[Any]:
@@ -197,21 +193,7 @@ def _filter(rounding: Rounding) -> _Filter:
     # one. Where that is too much, or positions exceed the floats that become integers, nothing is certain.
     size = (abs(low) + abs(high)) * scale
     fixed = float(size) * 2.0**-90 + 2.0**-50 if size < 1 << 80 and rounding.steps < 1 << 30 else 1.0
-    return _Filter(*ends, _two(low), _two(scale), float(scale) * _HALF_ULP * 1.000001, fixed)
-
-
-def _two(number: Fraction) -> tuple[float, float]:
-    """The nearest float, and the one nearest to what it leaves."""
-    near = float(number)
-    return near, float(number - Fraction(near))
-
-
-@njit(nogil=True, inline="always")
-def _halves(a):
-    """A float as a sum of two with 26 bits each (Veltkamp)."""
-    wide = _SPLIT * a
-    high = wide - (wide - a)
-    return high, a - high
+    return _Filter(*ends, two(low), two(scale), float(scale) * HALF_ULP * 1.000001, fixed)
 
 
 @njit(nogil=True, cache=True)
@@ -221,7 +203,7 @@ def _locate(values, first, last, low, low_rest, scale, scale_rest, of_value, fix
     The difference and the product are exact as sums of two floats (Knuth; Dekker), so that what remains uncertain is
     what the decimal leaves open.
     """
-    scale_high, scale_low = _halves(scale)
+    scale_high, scale_low = halves(scale)
     outside = 0
     count = 0
     for i in range(values.shape[0]):
@@ -233,13 +215,13 @@ def _locate(values, first, last, low, low_rest, scale, scale_rest, of_value, fix
         back = d - x
         e = (x - (d - back)) - (low + back) - low_rest
         product = d * scale
-        d_high, d_low = _halves(d)
+        d_high, d_low = halves(d)
         rest = ((d_high * scale_high - product) + d_high * scale_low + d_low * scale_high) + d_low * scale_low
         rest += d * scale_rest + e * scale
         whole = np.rint(product)
         rest += product - whole
         more = np.rint(rest)
-        bound = fixed if np.rint(x) == x and abs(x) <= _WHOLE else fixed + of_value * abs(x)
+        bound = fixed if np.rint(x) == x and abs(x) <= WHOLE else fixed + of_value * abs(x)
         doubt = not abs(rest - more) < 0.5 - bound
         doubtful[i] = doubt
         count += doubt
@@ -249,21 +231,13 @@ def _locate(values, first, last, low, low_rest, scale, scale_rest, of_value, fix
 
 def _floats(domain: Interval, rounding: Rounding, array: NDArray[Any], threads: int | None) -> Positions:
     known = _filter(rounding)
-    found, doubtful = np.empty(len(array), np.uint64), np.empty(len(array), np.bool_)
     numbers = (known.first, known.last, *known.low, *known.scale, known.of_value, known.fixed)
 
-    def work(start: int, stop: int) -> tuple[int, int]:
-        values = np.ascontiguousarray(array[start:stop], np.float64)
-        counts: tuple[int, int] = _locate(values, *numbers, found[start:stop], doubtful[start:stop])
+    def kernel(values: Any, out: Any, doubtful: Any) -> tuple[int, int]:
+        counts: tuple[int, int] = _locate(values, *numbers, out, doubtful)
         return counts
 
-    counts = run(work, len(array), _CHUNK, threads)
-    if sum(outside for outside, _ in counts):
-        wide = array.astype(np.float64)  # the ends would be rounded to a shorter type
-        refuse(domain, array, ~((wide >= known.first) & (wide <= known.last)))
-    if sum(doubts for _, doubts in counts):
-        found[doubtful] = _exactly(rounding, array[doubtful].astype(np.float64))
-    return found
+    return located(domain, array, (known.first, known.last), kernel, partial(_exactly, rounding), threads)
 
 
 def _whole_numbers(domain: Interval, rounding: Rounding, array: NDArray[Any], threads: int | None) -> Positions:
@@ -272,7 +246,7 @@ def _whole_numbers(domain: Interval, rounding: Rounding, array: NDArray[Any], th
     least, most = (int(array.min()), int(array.max())) if len(array) else (0, 0)
     if len(array) and not low <= least <= most <= high:
         refuse(domain, array, _outside(array, -(-low // 1), high // 1))
-    if max(-least, most) <= _WHOLE:
+    if max(-least, most) <= WHOLE:
         return _floats(domain, rounding, array, threads)
     different, places = np.unique(array, return_inverse=True)
     return np.array([rounding.position(number) for number in different.tolist()], np.uint64)[places]

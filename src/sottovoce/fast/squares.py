@@ -20,16 +20,10 @@ from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.domain import Integers, Square
 from sottovoce.fast.clamped import first_float
-from sottovoce.fast.encode import encode, refuse
-from sottovoce.fast.threads import run
-
-Positions = NDArray[np.uint64]
+from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, difference, located, product, two
+from sottovoce.fast.encode import encode
 
 LISTED = 1 << 12  # whole numbers of a domain whose squares are all computed, whoever holds them
-_CHUNK = 1 << 17
-_HALF_ULP = 2.0**-53
-_WHOLE = 2.0**53  # whole floats up to here are printed as they are
-_SPLIT = float((1 << 27) + 1)
 
 
 def square_positions(domain: Square, rounding: Rounding, array: Any, threads: int | None = None) -> Positions | None:
@@ -40,7 +34,7 @@ def square_positions(domain: Square, rounding: Rounding, array: Any, threads: in
         return None
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # a longer float is no Python number
         return _floats(domain, rounding, array, threads)
-    if array.dtype.kind in "iu" and (not len(array) or max(-int(array.min()), int(array.max())) <= _WHOLE):
+    if array.dtype.kind in "iu" and (not len(array) or max(-int(array.min()), int(array.max())) <= WHOLE):
         return _floats(domain, rounding, array, threads)  # as floats these are the same numbers
     return None
 
@@ -76,38 +70,7 @@ def _filter(domain: Square, rounding: Rounding) -> _Filter:
     # one. Where that is too much, or positions exceed the floats that become integers, nothing is certain.
     size = ((abs(low) + abs(high) + abs(centre)) ** 2 + least) * scale
     fixed = float(size) * 2.0**-90 + 2.0**-50 if size < 1 << 80 and rounding.steps < 1 << 30 else 1.0
-    return _Filter(first_float(low), -first_float(-high), _two(centre), _two(least), _two(scale), fixed)
-
-
-def _two(number: Fraction) -> tuple[float, float]:
-    """The nearest float, and the one nearest to what it leaves."""
-    near = float(number)
-    return near, float(number - Fraction(near))
-
-
-@njit(nogil=True, inline="always")
-def _halves(a):
-    """A float as a sum of two with 26 bits each (Veltkamp)."""
-    wide = _SPLIT * a
-    high = wide - (wide - a)
-    return high, a - high
-
-
-@njit(nogil=True, inline="always")
-def _product(a, b):
-    """A product, and what it leaves (Dekker)."""
-    product = a * b
-    a_high, a_low = _halves(a)
-    b_high, b_low = _halves(b)
-    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-@njit(nogil=True, inline="always")
-def _difference(a, b):
-    """A difference, and what it leaves (Knuth)."""
-    difference = a - b
-    back = difference - a
-    return difference, (a - (difference - back)) - (b + back)
+    return _Filter(first_float(low), -first_float(-high), two(centre), two(least), two(scale), fixed)
 
 
 @njit(nogil=True, cache=True)
@@ -124,20 +87,20 @@ def _locate(values, first, last, centre, centre_rest, low, low_rest, scale, scal
         inside = value >= first and value <= last
         outside += not inside
         x = value if inside else first
-        away, away_rest = _difference(x, centre)
+        away, away_rest = difference(x, centre)
         away_rest -= centre_rest
-        square, square_rest = _product(away, away)
+        square, square_rest = product(away, away)
         square_rest += 2 * away * away_rest
-        above, above_rest = _difference(square, low)
+        above, above_rest = difference(square, low)
         above_rest += square_rest - low_rest
-        place, rest = _product(above, scale)
+        place, rest = product(above, scale)
         rest += above * scale_rest + above_rest * scale
         whole = np.rint(place)
         rest += place - whole
         more = np.rint(rest)
         bound = fixed
-        if not (np.rint(x) == x and abs(x) <= _WHOLE):
-            bound += 2.000001 * abs(away) * _HALF_ULP * abs(x) * scale
+        if not (np.rint(x) == x and abs(x) <= WHOLE):
+            bound += 2.000001 * abs(away) * HALF_ULP * abs(x) * scale
         doubt = not abs(rest - more) < 0.5 - bound
         doubtful[i] = doubt
         count += doubt
@@ -147,21 +110,16 @@ def _locate(values, first, last, centre, centre_rest, low, low_rest, scale, scal
 
 def _floats(domain: Square, rounding: Rounding, array: NDArray[Any], threads: int | None) -> Positions:
     known = _filter(domain, rounding)
-    found, doubtful = np.empty(len(array), np.uint64), np.empty(len(array), np.bool_)
     numbers = known.numbers()
 
-    def work(start: int, stop: int) -> tuple[int, int]:
-        values = np.ascontiguousarray(array[start:stop], np.float64)
-        counts: tuple[int, int] = _locate(values, *numbers, found[start:stop], doubtful[start:stop])
+    def kernel(values: Any, out: Any, doubtful: Any) -> tuple[int, int]:
+        counts: tuple[int, int] = _locate(values, *numbers, out, doubtful)
         return counts
 
-    counts = run(work, len(array), _CHUNK, threads)
-    if sum(outside for outside, _ in counts):
-        wide = array.astype(np.float64)  # the ends would be rounded to a shorter type
-        refuse(domain, array, ~((wide >= known.first) & (wide <= known.last)))
-    if sum(doubts for _, doubts in counts):
-        found[doubtful] = _each_once(array[doubtful].astype(np.float64), lambda x: rounding.position(domain.encode(x)))
-    return found
+    def exactly(values: NDArray[np.float64]) -> Positions:
+        return _each_once(values, lambda x: rounding.position(domain.encode(x)))
+
+    return located(domain, array, (known.first, known.last), kernel, exactly, threads)
 
 
 def _each_once(values: NDArray[np.float64], position: Callable[[float], int]) -> Positions:

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 BASE = 4  # digits of a scale; each cell is two cells of the next finer scale
 MOST_SCALES = 120
+FEWEST = 20  # reports of a scale: coins put participants there, and with fewer expected some scale is left with none
 _KEPT = 24  # places that are followed at each scale
 _STARTS = 3
 _MOVED = 48
@@ -44,11 +45,12 @@ def reports_per_scale(scale: Mechanism, scales: int, failure: float) -> int:
 
     A wrong place has another digit on two scales at least, as neighbouring scales share a bit. Two digits are taken for
     each other by k reports with a probability below B**k, where B is the sum of the square roots of the products of
-    their likelihoods; there are about four such neighbours to each scale.
+    their likelihoods; there are about four such neighbours to each scale. How many there are is chance, so that even
+    a large budget, to which two reports would do, asks for enough that none has too few.
     """
     own, other = (float(scale.channel.likelihood(report, 0)) for report in (0, 1))
     alike = 2 * math.sqrt(own * other) + (BASE - 2) * other
-    return math.ceil(math.log(4 * scales / failure) / (-2 * math.log(alike)))
+    return max(FEWEST, math.ceil(math.log(4 * scales / failure) / (-2 * math.log(alike))))
 
 
 def locate(

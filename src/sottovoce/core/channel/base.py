@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Words = tuple[int, int]  # the two public words of a report: its id
 NO_WORDS: Words = (0, 0)
 MAX_SUMMED = 1 << 18  # entries of a law that are gone through one by one
+MAX_PAIRED = 1 << 20  # of the laws of all pairs of codes
 
 NODES = {
     "bits": "core.channel.bits:Bits",
@@ -192,7 +193,7 @@ class Channel(ABC):
 
         It is the delta that belongs to epsilon = ln(odds), where the ratio is larger or infinite.
         """
-        if self.outputs is None or self.publics or self.outputs * self.inputs > MAX_SUMMED:
+        if self.outputs is None or self.publics or self.outputs * self.inputs**2 > MAX_PAIRED:
             raise TooLargeError(
                 f"A {self.kind} channel has no closed form for its delta, and is too large to go through."
             )
