@@ -10,6 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.round import Round
+from sottovoce.estimate.vector import evidence
 from sottovoce.protocols.range_found import found
 from sottovoce.study.plan_vector import mean_coordinate_variance
 from sottovoce.tally.laws import law_at
@@ -132,3 +133,33 @@ def test_the_plan_of_a_ball_counts_the_spread_of_directions(name: str) -> None:
         errors.append(mechanism.estimate(mechanism.tally(mechanism.privatize(part, seed=run))).values)
     measured = np.mean(np.square(errors))
     assert measured == pytest.approx(mean_coordinate_variance(mechanism, None, 50), rel=0.12)
+
+
+# --- few reports -----------------------------------------------------------------------------------
+def test_intervals_for_many_coordinates_know_how_few_reports_speak_of_each() -> None:
+    """With normal quantiles 100 coordinates of about 50 bits each were all inside in 84 % of 1000 runs.
+
+    At 95 % the share of 1000 runs has a standard error of 0.7 %; seeded.
+    """
+    mechanism = sv.mechanism("split-n", sv.Box(-1, 1, 100), epsilon=1, inner="bernoulli")
+    law = _report_law(sv.mechanism("bernoulli", sv.Interval(-1, 1), epsilon=1), [-1.0, 1.0], [0.5, 0.5])
+    rng, n = np.random.default_rng(20_250_714), 5000
+    inside = 0
+    for _ in range(1000):
+        reports = rng.multinomial(n, np.full(100, 1 / 100))
+        cells = rng.multinomial(reports, law)
+        low, high = evidence(mechanism, n, cells.ravel()).interval(1 - 0.05 / 100, "normal", "population")
+        inside += bool(((low <= 0) & (high >= 0)).all())
+    assert 0.92 < inside / 1000 < 0.985
+
+
+@pytest.mark.parametrize("epsilon", [1, 2, 4, 8])
+@pytest.mark.parametrize("kind", [sv.KVGausstimate, sv.OneRoundKVGausstimate])
+def test_no_scale_is_left_without_reports(kind: type, epsilon: int) -> None:
+    """With five reports expected at each of ten scales, one in ten means was looked for at a wrong place."""
+    protocol = kind(sv.Interval(-1000, 1000), 1, epsilon, 2000)
+    start = protocol.start()
+    asked = start.quota or 2000
+    scales = [arm.weight / start.weight for arm in start.arms if arm.name.startswith("scale")]
+    assert len(scales) == 10
+    assert sum((1 - share) ** asked for share in scales) < 1e-5
