@@ -6,6 +6,7 @@ import warnings
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sottovoce as sv
@@ -163,3 +164,45 @@ def test_no_scale_is_left_without_reports(kind: type, epsilon: int) -> None:
     scales = [arm.weight / start.weight for arm in start.arms if arm.name.startswith("scale")]
     assert len(scales) == 10
     assert sum((1 - share) ** asked for share in scales) < 1e-5
+
+
+# --- whole numbers that all have a point of the grid ---------------------------------------------------------------
+@pytest.mark.parametrize("domain", [sv.Integers(0, 1), sv.Integers(10**6, 10**6 + 5)], ids=repr)
+def test_the_noise_of_whole_numbers_counts_no_rounding(domain: sv.Integers) -> None:
+    """Nobody holds a number between two of them; for the sample that made standard errors up to 16 times too large."""
+    mechanism = sv.mechanism("designed", domain, epsilon=8)
+    answers = np.random.default_rng(3).integers(domain.low, domain.high + 1, 40_000)
+    estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(answers, seed=3)))
+    truth = mechanism.variance(sv.Prior.of(answers), len(answers), target="sample") ** 0.5
+    assert 0.97 * truth <= estimate.evidence.variances("sample")[0] ** 0.5 <= 1.3 * truth
+    box = sv.Record({"a": domain, "b": domain})
+    both = sv.mechanism("split-epsilon", box, epsilon=16)
+    frame = pd.DataFrame({"a": answers, "b": answers})
+    found = both.estimate(both.tally(both.privatize(frame, seed=4)))
+    assert (np.abs(found.values - answers.mean()) <= 6 * np.sqrt(found.evidence.variances("sample"))).all()
+
+
+def test_a_table_of_vectors_is_simulated_like_an_array() -> None:
+    box = sv.mechanism("split-n", sv.Box(0, 1, 2), epsilon=1, inner="bernoulli")
+    rows = np.random.default_rng(1).random((300, 2))
+    table = sv.simulate(sv.Ask(box), pd.DataFrame(rows), seed=1)["answer"]
+    assert np.array_equal(table.values, sv.simulate(sv.Ask(box), rows, seed=1)["answer"].values)
+
+
+def test_gaussian_digits_of_too_few_are_refused() -> None:
+    wide = sv.Interval(-1000, 1000)
+    for build in (
+        lambda n: sv.OneRoundKVGausstimate(wide, 1, 1, n),
+        lambda n: sv.UVGausstimate(wide, 1, 2, 1, n),
+        lambda n: sv.OneRoundUVGausstimate(wide, 1, 2, 1, n),
+    ):
+        with pytest.raises(sv.ParameterError, match=r"needs at least \d+ participants"):
+            build(100)
+        assert build(20_000).participants == 20_000
+
+
+def test_vectors_of_a_ball_warn_where_the_rare_side_of_the_cap_is_not_seen() -> None:
+    mechanism = sv.mechanism("priv-unit", sv.Ball(1, 2), epsilon=8)
+    estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(np.tile([1.0, 0.0], (200, 1)), seed=1)))
+    with pytest.warns(sv.PoorIntervalWarning):
+        estimate.ci()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from sottovoce.estimate.moments import (
     Profile,
     average_variance,
     check_numbers,
+    holds_every_code,
     numbers_of,
     profile,
     variance_at,
@@ -180,7 +181,10 @@ def evidence(mechanism: Mechanism, cells: Ints) -> Mean:
     check_numbers(mechanism, "estimate")
     low, high, origin = numbers_of(mechanism)
     readings = read(mechanism.channel, cells, origin)
-    return Mean(readings, (float(low + origin), float(high + origin)), float(origin), profile(mechanism.channel))
+    grid, known = mechanism.channel.rounding, profile(mechanism.channel)
+    if grid is not None and holds_every_code(mechanism.domain, grid):
+        known = replace(known, between=False)
+    return Mean(readings, (float(low + origin), float(high + origin)), float(origin), known)
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:

@@ -23,6 +23,7 @@ from scipy.optimize import minimize_scalar
 from sottovoce.core.channel import Mix, Rounding, Subset, Then, Window
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
@@ -35,12 +36,16 @@ MAX_LISTED = 1 << 12  # whole numbers of a domain that are tried one by one
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """Mean and variance of what is read at each grid point, in codes; `variances` are floats of exact numbers."""
+    """Mean and variance of what is read at each grid point, in codes; `variances` are floats of exact numbers.
+
+    Without `between` nobody holds a number between two points, as of whole numbers that all have one of their own.
+    """
 
     low: float
     step: float
     means: Floats
     variances: Floats
+    between: bool = True
 
     def at(self, codes: Floats) -> Floats:
         """The variance at any codes."""
@@ -62,17 +67,21 @@ class Profile:
         constant, as for noise; and it cannot be known where M is the same for all answers, as for one bit.
         """
         squares = self.squares(centre)
-        apart = np.diff(self.means) ** 2
 
         def line(slope: float) -> float:
-            rest = self.variances - slope * squares
-            left, rise = rest[:-1], np.diff(rest)
-            inner = left + (rise + apart) ** 2 / (4 * apart)
-            top = np.where(np.abs(rise) < apart, inner, np.maximum(left, rest[1:]))
-            return slope * float(np.clip(square, squares.min(), squares.max())) + float(top.max())
+            return slope * float(np.clip(square, squares.min(), squares.max())) + self.height(slope, centre)
 
         found = minimize_scalar(line, bounds=SLOPES, method="bounded", options={"xatol": 1e-7})
         return float(found.fun)
+
+    def height(self, slope: float, centre: float) -> float:
+        """The largest V - slope M over all answers: at a grid point, or at a vertex between two."""
+        rest = self.variances - slope * self.squares(centre)
+        if not self.between:
+            return float(rest.max())
+        left, rise, apart = rest[:-1], np.diff(rest), np.diff(self.means) ** 2
+        inner = left + (rise + apart) ** 2 / (4 * apart)
+        return float(np.where(np.abs(rise) < apart, inner, np.maximum(left, rest[1:])).max())
 
 
 def variance_at(mechanism: Mechanism, answer: Any) -> Fraction:
@@ -155,6 +164,12 @@ def numbers_of(mechanism: Mechanism) -> tuple[Fraction, Fraction, Fraction]:
     if numbers is None:
         raise ParameterError(f"The answers of {mechanism.name} are not numbers.")
     return numbers
+
+
+def holds_every_code(domain: Domain, grid: Rounding) -> bool:
+    """Whether each whole number of a domain is a point of the grid, so that no answer lies between two."""
+    whole = domain.numbers is not None and domain.size == domain.numbers.high - domain.numbers.low + 1
+    return whole and domain.size is not None and grid.steps % (domain.size - 1) == 0
 
 
 @lru_cache(maxsize=32)

@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Cap, Projected
+from sottovoce.core.channel import Cap, Channel, Projected
 from sottovoce.core.channel.sphere import Reading
 from sottovoce.core.domain import Ball
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.rational import UNIT
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
 
 Floats = NDArray[np.float64]
@@ -37,6 +38,7 @@ class BallMean(Evidence):
     means: Floats
     spreads: Floats  # sample variances of what is read of each coordinate
     radius: float
+    rare: float  # reports that are expected on the less likely side of the cap
 
     def values(self) -> Floats:
         return self.means
@@ -60,11 +62,12 @@ class BallMean(Evidence):
         return self.means * min(1.0, self.radius / max(float(np.linalg.norm(self.means)), 1e-300))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        """Coordinates of random directions are nearly normal; only their variance must be known."""
-        return np.full(len(self.means), self.n < POOR_BELOW)
+        """Coordinates of random directions are nearly normal; only their variance must be known, and for that enough
+        reports must have come from either side of the cap."""
+        return np.full(len(self.means), min(self.n, self.rare) < POOR_BELOW)
 
     def warning(self) -> str | None:
-        if self.n >= POOR_BELOW:
+        if not self.normal_is_poor()[0]:
             return None
         return f"The normal interval is poor for these {self.n} reports: they are too few to know their own variance."
 
@@ -83,7 +86,14 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> BallMean:
         spreads = np.array(inner, float) / (n * (n - 1)) * unit**2
     else:
         spreads = np.full(len(first), max(reading.along, reading.across) * radius**2)
-    return BallMean(n, means, spreads, radius)
+    return BallMean(n, means, spreads, radius, n * _rarer_side(mechanism.channel))
+
+
+def _rarer_side(channel: Channel) -> float:
+    """How often a report comes from the less likely side of the cap."""
+    cap = channel.inner if isinstance(channel, Projected) else channel
+    keep = cap.keep / UNIT if isinstance(cap, Cap) else 0.5
+    return min(keep, 1 - keep)
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -22,7 +22,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.estimate import Estimate, check_tally, check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
-from sottovoce.estimate.moments import SLOPES, Profile, profile
+from sottovoce.estimate.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.readings import numbers_at
 from sottovoce.tally.tally import Tally
@@ -140,7 +140,8 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
         fourths = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
         spreads = np.where(counts > 1, inner * counts / (counts - 1), np.ptp(reads) ** 2 / 4)
     known = _profile(channel)
-    noises = np.fmin(_noise(channel, second), spreads)
+    between = not all(holds_every_code(part, grid) for part, grid in set(zip(parts, grids, strict=True)))
+    noises = np.fmin(_noise(channel, second, between=between), spreads)
     lows, steps = _ranges(grids, parts)
     return Coordinates(
         n,
@@ -185,26 +186,22 @@ def _profile(channel: Channel) -> Profile:
 
 
 @lru_cache(maxsize=16)
-def _lines(channel: Channel) -> tuple[Floats, Floats, tuple[float, float]]:
+def _lines(channel: Channel, between: bool) -> tuple[Floats, Floats, tuple[float, float]]:
     """Lines above the variance as a function of the mean square about the middle: slopes and heights at zero.
 
     Also between which the mean square of a coordinate lies. Every line gives a bound, as in `Profile.noise`, so it does
     no harm that only some slopes are tried.
     """
-    known, middle = _profile(channel), channel.roundings[0].steps / 2
-    squares, apart = known.squares(middle), np.diff(known.means) ** 2
-    slopes, heights = np.linspace(*SLOPES, _TRIED), np.empty(_TRIED)
-    for place, slope in enumerate(slopes):
-        rest = known.variances - slope * squares
-        left, rise = rest[:-1], np.diff(rest)
-        inner = left + (rise + apart) ** 2 / (4 * apart)
-        heights[place] = np.where(np.abs(rise) < apart, inner, np.maximum(left, rest[1:])).max()
+    known, middle = replace(_profile(channel), between=between), channel.roundings[0].steps / 2
+    squares = known.squares(middle)
+    slopes = np.linspace(*SLOPES, _TRIED)
+    heights = np.array([known.height(slope, middle) for slope in slopes.tolist()])
     return slopes, heights, (float(squares.min()), float(squares.max()))
 
 
-def _noise(channel: Channel, squares: Floats) -> Floats:
+def _noise(channel: Channel, squares: Floats, *, between: bool) -> Floats:
     """The largest mean variance of answers whose reports have these mean squares about the middle."""
-    slopes, heights, ends = _lines(channel)
+    slopes, heights, ends = _lines(channel, between)
     held = np.clip(squares, *ends)
     return np.asarray((slopes[:, None] * held + heights[:, None]).min(axis=0))
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.core.domain import Above, Digit, Interval
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, reject
 from sottovoce.core.registry import mechanism as build
@@ -53,6 +54,16 @@ def first_quota(
     each = reports_per_scale(scales[0], len(scales), failure)
     info = sum(_information(scale, deviation) for scale in scales[:4]) * deviation**2
     return min(participants // 2, len(scales) * max(each, math.isqrt(int(waste * participants / info / len(scales)))))
+
+
+def check_enough(owner: str, scales: tuple[Mechanism, ...], participants: int, failure: Decimal) -> None:
+    """Where the place is found by digits alone, at least half of the participants are not asked for them."""
+    needed = 2 * len(scales) * reports_per_scale(scales[0], len(scales), float(failure))
+    if participants < needed:
+        raise ParameterError(
+            f"{owner} needs at least {needed} participants for a range this wide at this epsilon: half of them at most"
+            f" are asked for digits of {len(scales)} scales. Got {participants}."
+        )
 
 
 def _information(mechanism: Mechanism, deviation: float) -> float:
@@ -139,6 +150,8 @@ class OneRoundKVGausstimate(Protocol):
 
     def __post_init__(self) -> None:
         KVGausstimate.__post_init__(self)  # type: ignore[arg-type]
+        scales = scale_arms(self.domain, self.sigma, self.epsilon)
+        check_enough("OneRoundKVGausstimate", scales, self.participants, self.failure)
 
     def arms(self) -> tuple[tuple[Mechanism, ...], tuple[Mechanism, ...]]:
         """Scales, and shifted grids."""

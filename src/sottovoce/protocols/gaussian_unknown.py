@@ -15,7 +15,15 @@ from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.estimate.gaussian import fitted
 from sottovoce.estimate.gaussian_law import Likelihood
-from sottovoce.protocols.gaussian import FAILURE, check_gaussian, check_positive, first_quota, grids, one_round
+from sottovoce.protocols.gaussian import (
+    FAILURE,
+    check_enough,
+    check_gaussian,
+    check_positive,
+    first_quota,
+    grids,
+    one_round,
+)
 from sottovoce.protocols.gaussian_scales import clipped, locate, reports_per_scale, scale_arms, short_decimal
 
 WASTE = 4.0  # how much more a second round gains by knowing centre and deviation than by the centre alone
@@ -80,6 +88,7 @@ class UVGausstimate(Protocol):
         plain["failure"] = check_positive("failure", owner, self.failure, Decimal("0.5"))
         for name, value in plain.items():
             object.__setattr__(self, name, value)
+        check_enough(owner, self._scales(), participants, self.failure)
 
     def _scales(self) -> tuple[Mechanism, ...]:
         return scale_arms(self.domain, self.sigma_min, self.epsilon)
@@ -131,6 +140,7 @@ class OneRoundUVGausstimate(Protocol):
         plain["failure"] = check_positive("failure", owner, self.failure, Decimal("0.5"))
         for name, value in plain.items():
             object.__setattr__(self, name, value)
+        check_enough(owner, scale_arms(self.domain, low, epsilon), participants, self.failure)
 
     def arms(self) -> tuple[tuple[Mechanism, ...], tuple[Mechanism, ...]]:
         """Scales, and shifted grids for each guess of the deviation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, cast
 
@@ -91,7 +91,7 @@ def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None, c
     tallies = []
     for place, arm in enumerate(stage.arms):
         chosen = who[arms == place]
-        values = _take(answers, chosen)
+        values = _take(answers, chosen, whole=arm.mechanism.question == "vector")
         reports = arm.mechanism.privatize(values, seed=_derived(seed, f"arm {place}"))
         tallies.append(arm.mechanism.tally(reports))
     return tuple(tallies)
@@ -121,10 +121,12 @@ def _assign(stage: Round, participants: int, seed: int | None) -> NDArray[np.int
     return arms
 
 
-def _take(answers: Any, chosen: NDArray[np.int64]) -> Sequence[Any] | NDArray[Any]:
-    """The answers of the chosen participants; the rows of a table become records."""
+def _take(answers: Any, chosen: NDArray[np.int64], *, whole: bool = False) -> Any:
+    """The answers of the chosen participants; the rows of a table become records, unless vectors take it whole."""
     if hasattr(answers, "iloc"):
         part = answers.iloc[chosen]
+        if whole and part.ndim == 2:
+            return part
         return list(part.to_dict("records")) if part.ndim == 2 else part.to_numpy()
     if isinstance(answers, np.ndarray):
         return answers[chosen]
