@@ -54,7 +54,12 @@ def built(name: str, k: int, epsilon: object) -> Mechanism:
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
 @pytest.mark.parametrize(
     ("name", "k"),
-    [(name, k) for name in sv.names("frequency") for k in (2, 5, 256) if fits(name, Integers(0, k - 1))],
+    [
+        pytest.param(name, k, marks=[pytest.mark.slow] if k == 256 else [])
+        for name in sv.names("frequency")
+        for k in (2, 5, 256)
+        if fits(name, Integers(0, k - 1))
+    ],
 )
 def test_registry_holds_with_equality(name: str, k: int, epsilon: str) -> None:
     mechanism = built(name, k, epsilon)

@@ -42,6 +42,7 @@ HONEST = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "size", "epsilon"), HONEST)
 def test_registered_mechanisms_are_not_refuted(name: str, size: int, epsilon: str, seed: int) -> None:
     mechanism = sv.mechanism(name, sv.Integers(0, size - 1), epsilon=epsilon)

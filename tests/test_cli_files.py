@@ -101,7 +101,9 @@ NAMES = [name for name in (*sv.names("frequency"), "bernoulli", "piecewise") if 
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("output", ["out.parquet", "out.arrow", "out.csv"])
+@pytest.mark.parametrize(
+    "output", ["out.parquet", *(pytest.param(f"out.{kind}", marks=pytest.mark.slow) for kind in ("arrow", "csv"))]
+)
 def test_reports_and_tally_are_those_of_the_library(name: str, output: str, raw: Path, tmp_path: Path) -> None:
     mechanism = sv.mechanism(name, sv.Integers(0, 99), epsilon="1.5")
     reports = mechanism.privatize(answers()["age"], seed=7)

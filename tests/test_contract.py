@@ -17,7 +17,7 @@ from sottovoce.testing import check_mechanism
 from sottovoce.testing.means import check_small_mean
 from sottovoce.testing.statistics import check_mean, mean_bound, reports_for_mean
 
-QUICK = {(3, "1"), (65, "3")}
+QUICK = {(3, "1")}
 CASES = [
     pytest.param(name, size, epsilon, marks=[] if (size, epsilon) in QUICK else pytest.mark.slow)
     for name in sv.names("frequency")

@@ -317,7 +317,7 @@ LONG = {"mix", "several", "optional", "registered mean"}  # kinds of channels th
 
 
 @pytest.mark.parametrize("kind", [pytest.param(k, marks=[pytest.mark.slow] if k in LONG else []) for k in CHANNELS])
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_batches_equal_the_scalar_sampler(kind: str, data: Any) -> None:
     channel = data.draw(CHANNELS[kind])

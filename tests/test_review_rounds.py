@@ -118,6 +118,7 @@ def test_the_error_of_the_sequential_variance_counts_that_the_centre_is_missed()
     assert 0.9 < np.sqrt(np.mean(np.square(errors))) / promised < 1.08
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["priv-unit", "duchi-l2"])
 def test_the_plan_of_a_ball_counts_the_spread_of_directions(name: str) -> None:
     """Without it the error at epsilon 6 in 8 dimensions was 1.37 times what priv-unit was promised.

@@ -302,6 +302,7 @@ def worst_of(rng: random.Random, channel: Channel, codes: list[Any], words: tupl
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_closed_forms_of_random_nodes_are_those_of_their_laws(seed: int) -> None:
     rng, found = random.Random(seed), 0

@@ -48,7 +48,7 @@ def refused(m: sv.Mechanism, batch: Any, *texts: str) -> None:
 
 
 # --- there and back ---------------------------------------------------------------------------------
-@pytest.mark.parametrize("size", [9, 70])
+@pytest.mark.parametrize("size", [9, pytest.param(70, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
 def test_arrow_and_parquet_lose_nothing(name: str, size: int, tmp_path: Path) -> None:
     m = build(name, size)
