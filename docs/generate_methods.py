@@ -73,7 +73,7 @@ VECTORS = f"""
 The mean of several numbers of each participant. Numbers at epsilon {EPSILON}.
 
 - *d = 8*, *d = 64*: n times the variance of the mean of one coordinate: for answers spread evenly from -1 to 1
-  (`Box`); for vectors of length 1 with all coordinates alike (`Ball`); for a place that nobody holds, where each
+  (`Box`); for vectors of length 1 in all directions (`Ball`); for a place that nobody holds, where each
   answer has one number from -1 to 1 (`Sparse`).
 - *bytes* and *cells* are those for d = 64; *exact*: whether the privacy claim is proven in integers, or idealised.
 
