@@ -180,8 +180,15 @@ def range_coverage_rows(*, runs: int = 20, draws: int = 50, seed: int = 1) -> li
 
 
 def markdown(rows: list[RangeCoverage]) -> str:
-    """A table of percentages."""
+    """The part of the page about unknown ranges."""
     lines = [
+        "",
+        "## Unknown ranges",
+        "",
+        "`RangeSearch`: whole searches, and for each of them many draws of its last round. The interval of the clamped"
+        " mean is about the mean of clamped answers, those of the corrected and of the cautious mean are about the true"
+        " mean. Percentages; the cautious one is promised to cover at least 95 %.",
+        "",
         "| answers | n | epsilon | clamped mean | corrected mean | mean, cautious | draws |",
         "|---|---|---|---|---|---|---|",
     ]
