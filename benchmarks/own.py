@@ -1,4 +1,4 @@
-"""What ``python -m benchmarks`` measures: throughput, numbers, the scalar client, imports, memory, simulation."""
+"""What ``python -m benchmarks`` measures: throughput, numbers, vectors, the scalar client, imports, memory, drawing."""
 
 from __future__ import annotations
 
@@ -95,6 +95,29 @@ def numbers(quick: bool) -> list[Row]:
             call()
             seconds = median(clock(call) for _ in range(3 if quick else 5))
             rows.append(Row(f"{operation} {n // 1_000_000} million numbers, {name}", seconds, "s", target, "max"))
+    return rows
+
+
+def vectors(quick: bool) -> list[Row]:
+    """Up to a million vectors privatized and tallied: 32 numbers, or 1,000 places of which at most 3 are held."""
+    n = 100_000 if quick else 1_000_000
+    rng = np.random.default_rng(7)
+    boxes = rng.uniform(-1, 1, (n, 32))
+    balls = boxes[: n // 10] / 6
+    places = np.zeros((n // 10, 1000), np.float32)
+    np.put_along_axis(places, rng.integers(0, 1000, (n // 10, 3)), 1, axis=1)
+    cases = [(name, sv.Box(-1, 1, 32), boxes) for name in ("sampled", "split-epsilon", "duchi-linf")]
+    cases += [(name, sv.Ball(1, 32), balls) for name in ("duchi-l2", "priv-unit", "priv-unit-g", "proj-unit")]
+    cases += [("sparse", sv.Sparse(1000, 3), places)]
+    rows = []
+    for name, domain, values in cases:
+        m = sv.mechanism(name, domain, epsilon=EPSILON)
+        call = partial(lambda m, values: m.tally(m.privatize(values)), m, values)
+        call()
+        seconds = median(clock(call) for _ in range(3))
+        rows.append(
+            Row(f"privatize and tally {len(values) // 1000} thousand vectors, {name}", seconds, "s", None, "max")
+        )
     return rows
 
 
@@ -237,6 +260,7 @@ def simulation(quick: bool) -> list[Row]:
 PARTS: dict[str, Callable[[bool], list[Row]]] = {
     "throughput": throughput,
     "numbers": numbers,
+    "vectors": vectors,
     "designs": designs,
     "client": scalar_client,
     "import": imports,
