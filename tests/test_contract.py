@@ -21,8 +21,8 @@ QUICK = {(3, "1")}
 CASES = [
     pytest.param(name, size, epsilon, marks=[] if (size, epsilon) in QUICK else pytest.mark.slow)
     for name in sv.names("frequency")
-    for size in (2, 3, 7, 16, 65, 300)
-    for epsilon in ("0.1", "1", "3", "8")
+    for size in (2, 3, 7, 65, 300)
+    for epsilon in ("0.1", "1", "8")
     if fits(name, sv.Integers(0, size - 1))
 ]
 
@@ -42,7 +42,7 @@ MEANS = [
     )
     for name in sv.names("mean")
     for range_, epsilon in (
-        *(("signed", epsilon) for epsilon in ("0.1", "1", "3", "8")),
+        *(("signed", epsilon) for epsilon in ("0.1", "8")),
         ("narrow", "1"),
         ("whole", "3"),
     )
@@ -59,7 +59,7 @@ GROUPS = [
     pytest.param(*(name, groups, key, epsilon), marks=[] if (name, groups, epsilon) == BRIEF else pytest.mark.slow)
     for name in sv.names("group")
     for groups, key, epsilon in (
-        (2, "grr", "0.5"), (2, "grr", "1"), (2, "grr", "4"), (9, "grr", "4"), (9, "subset", "1"), (9, "unary", "1")
+        (2, "grr", "1"), (9, "grr", "4"), (9, "subset", "1"), (9, "unary", "1")
     )
 ]  # fmt: skip
 
