@@ -152,9 +152,9 @@ def markdown(rows: Sequence[GaussianCoverage]) -> str:
         f"Normal answers on a range of {float(WIDE.high - WIDE.low):g} (KnownVar: {float(NARROW.high - NARROW.low):g}),"
         f" epsilon {EPSILON}, delta {DELTA} where there is one; an unknown deviation is known to lie from 0.1 to 100."
         " Whole protocols with tallies drawn from their law. Promised are 93 to 97 %; the standard error of a coverage"
-        f" near 95 % is {100 * math.sqrt(0.05 * 0.95 / runs):.2f} % at {runs:,} runs. Errors and half widths are in"
-        " deviations; efficiency is the square of the error that one bit of everybody would have, asked at the mean"
-        " itself, over that of the estimate.",
+        f" near 95 % is {100 * math.sqrt(0.05 * 0.95 / runs):.2f} % at {runs:,} runs, by which single rows miss it."
+        " Errors and half widths are in deviations; efficiency is the square of the error that one bit of everybody"
+        " would have, asked at the mean itself, over that of the estimate.",
         "",
         "| protocol | n | mean | deviation | runs | coverage, % | error | half width | efficiency |",
         "|---" * 9 + "|",
