@@ -173,6 +173,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_leaks_of_form_are_seen(form: str) -> None:
     certificate = audit_samples(leaky(FORMS[form]), [0, 1, 2], claimed=3, samples=4_000)

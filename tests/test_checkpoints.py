@@ -67,6 +67,7 @@ def test_a_specification_loses_nothing(name: str) -> None:
     assert all(a.mechanism == b.mechanism and a.weight == b.weight for a, b in zip(first.arms, other.arms, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EACH)
 def test_stopping_after_every_round_changes_nothing(name: str, seed: int) -> None:
     protocol, answers = CASES[name]

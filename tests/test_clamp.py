@@ -151,6 +151,7 @@ def test_other_batches_are_read_one_by_one() -> None:
     assert encode_numbers(domain, rounding, iter(values)).tolist() == encode_numbers(domain, rounding, values).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["designed", "bernoulli", "laplace"])
 def test_every_kind_of_mechanism_takes_clamped_numbers(name: str) -> None:
     """The same reports as from answers that were clamped beforehand."""

@@ -64,6 +64,7 @@ def one_sentence(result: tuple[int, str, str], *texts: str) -> None:
 
 
 # --- demo, methods ----------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_the_demo_shows_truth_estimates_intervals_and_the_exact_epsilon() -> None:
     """In a process without a terminal: it ends by itself and opens no page."""
     code, out, err = process("demo")

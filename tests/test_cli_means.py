@@ -45,6 +45,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # --- round trips ------------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sv.names("mean"))
 def test_a_file_gives_the_tally_and_the_estimate_of_the_library(name: str, raw: Path, tmp_path: Path) -> None:
     mechanism = built(name)

@@ -37,6 +37,7 @@ def laws_differ(a: np.ndarray, b: np.ndarray, seed: int) -> bool:
     return any(stats.ks_2samp(a @ one, b @ one).pvalue < ALPHA / 8 for one in directions.T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 @pytest.mark.parametrize("name", JOINT)
 def test_drawn_tallies_are_counted_reports_in_law(name: str, epsilon: float, seed: int) -> None:

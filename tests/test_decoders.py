@@ -247,6 +247,7 @@ CLIMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", CLIMBS.values(), ids=CLIMBS)
 def test_steps_never_lower_the_likelihood(mechanism: Mechanism, seed: int) -> None:
     problem = mixture(mechanism, answers(mechanism, 2000, seed))

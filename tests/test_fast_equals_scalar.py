@@ -605,6 +605,7 @@ def test_tables_in_a_mix_are_checked_for_outputs_that_no_row_gives() -> None:
             checked(Bare(channel), np.array([0, wrong]), None)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(several(), st.data())
 def test_every_part_of_a_report_is_checked(channel: Each, data: Any) -> None:

@@ -125,6 +125,7 @@ CHANNELS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda c: " ".join(str(v) for v in c.values())[:40])
 def test_uneven_words_give_the_reference_payload(channel: dict[str, Any]) -> None:
     """Words of zeros, of ones, and of both: rejected draws and undecided lanes, which random words never meet."""

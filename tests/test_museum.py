@@ -53,12 +53,14 @@ def test_broken_is_caught(exhibit: Exhibit) -> None:
     check_caught(exhibit, certify(exhibit.broken, exhibit.claim))
 
 
+@pytest.mark.slow
 @every_exhibit
 def test_honest_sibling_passes(exhibit: Exhibit) -> None:
     certificate = certify(exhibit.honest, exhibit.claim)
     assert certificate.ok, certificate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exhibit", DISGUISED, ids=[exhibit.title for exhibit in DISGUISED])
 def test_not_caught_by_name(exhibit: Exhibit) -> None:
     check_caught(exhibit, certify(renamed(exhibit.broken, "Honest"), exhibit.claim))

@@ -98,6 +98,7 @@ def laws(channel: Channel) -> dict[Any, dict[int, Fraction]]:
     return {code: {report: p for (_, report), p in law(channel, code).items()} for code in codes_of(channel)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NODES)
 @settings(max_examples=40)
 @given(data=st.data())

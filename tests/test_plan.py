@@ -35,6 +35,7 @@ def fitting(size: int, epsilon: float) -> list[sv.Mechanism]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "epsilon"), GRID)
 def test_options_are_ranked_by_their_exact_error(size: int, epsilon: float) -> None:
     """Those within two percent of the smallest come first, the shortest reports ahead; the rest by error."""

@@ -8,6 +8,7 @@ import pytest
 import sottovoce as sv
 
 
+@pytest.mark.slow
 def test_the_order_is_that_of_exact_errors() -> None:
     plan = sv.plan_vector(sv.Box(-1, 1, 16), epsilon=1, participants=10_000)
     errors = [option.std_error for option in plan.options]

@@ -279,6 +279,7 @@ def test_the_range_lies_where_the_answers_do(name: str, seed: int) -> None:
     assert float(ends.low) <= np.median(answers) <= float(ends.high)
 
 
+@pytest.mark.slow
 def test_a_thousand_participants_are_enough_for_a_rough_range(seed: int) -> None:
     answers = np.random.default_rng(seed).normal(50, 5, 1000)
     with warnings.catch_warnings():

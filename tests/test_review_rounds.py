@@ -138,6 +138,7 @@ def test_the_plan_of_a_ball_counts_the_spread_of_directions(name: str) -> None:
 
 
 # --- few reports -----------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_intervals_for_many_coordinates_know_how_few_reports_speak_of_each() -> None:
     """With normal quantiles 100 coordinates of about 50 bits each were all inside in 84 % of 1000 runs.
 

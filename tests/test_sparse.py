@@ -261,6 +261,7 @@ def test_the_private_slot_is_worth_budget(most: int) -> None:
     assert float(square(naive) / square(channel)) == pytest.approx(gain, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "shares"), [(3, (3, 7, 5)), (3, (9, 4, 5)), (4, (4, 9, 5, 6)), (4, (9, 9, 6, 8))])
 def test_the_worst_agreement_of_hints_is_found(size: int, shares: tuple[int, ...]) -> None:
     """Shares far from those of chance, so that which entries agree matters: all reports against all full vectors."""

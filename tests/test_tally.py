@@ -43,6 +43,7 @@ def one_sentence(problem: BaseException) -> None:
 
 
 # --- the monoid -------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=15)
 @given(data=st.data())

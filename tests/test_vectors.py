@@ -38,6 +38,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "inner", "dimensions", "epsilon"), CASES)
 def test_coordinates_keep_the_contract(name: str, inner: str, dimensions: int, epsilon: str, seed: int) -> None:
     domain = sv.Box(0, "0.3", dimensions)
