@@ -100,17 +100,17 @@ class HalfSpace(Channel):
         return int.from_bytes(lanes, "little")
 
     def _positions(self, code: Any) -> list[int]:
-        """Where the numbers lie between their ends, of 2**32; a number that many coordinates share is read once."""
-        read: dict[tuple[int, tuple[int, int]], int] = {}
+        """Where the numbers lie between their ends, of 2**32, as `Rounding.position` has it.
+
+        Only what is public is computed once: were equal numbers read once, time would tell how many are equal.
+        """
+        scales = {grid: (Fraction(grid.low), (1 << PLACES) / grid.step) for grid in set(self.grids)}
         positions = []
         for grid, number in zip(self.grids, code, strict=True):
-            key = id(grid), number.as_integer_ratio()
-            position = read.get(key)
-            if position is None:
-                position = read[key] = grid.position(number)
-                if not 0 <= position <= 1 << PLACES:
-                    raise ValueError("A number outside the range of a coordinate has no end to be rounded to.")
-            positions.append(position)
+            low, scale = scales[grid]
+            positions.append(round((number - low) * scale))
+        if min(positions) < 0 or max(positions) > 1 << PLACES:
+            raise ValueError("A number outside the range of a coordinate has no end to be rounded to.")
         return positions
 
     @property
