@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.domain.ball import LEAST, TOLERANCE, Ball
 from sottovoce.core.errors import DomainError
-from sottovoce.fast.encode import refuse
+from sottovoce.fast.encode import one_by_one, refuse
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,8 @@ def ball_codes(domain: Ball, values: Any) -> Floats:
         return _rows(domain, array)
     if isinstance(array, (str, bytes)) or not hasattr(array, "__iter__"):
         raise DomainError("Answers come as a list of vectors, not as one value.", value=values, domain=domain)
-    return _one_by_one(domain, list(array))
+    listed = list(array)
+    return np.array(one_by_one(domain, listed), np.float64).reshape(len(listed), domain.dimensions)
 
 
 def _rows(domain: Ball, array: NDArray[Any]) -> Floats:
@@ -38,16 +39,4 @@ def _rows(domain: Ball, array: NDArray[Any]) -> Floats:
         lengths = np.sqrt(np.einsum("ij,ij->i", codes, codes))
         refuse(domain, array, ~(lengths <= 1 + TOLERANCE))
     codes[np.abs(codes) < LEAST] = 0.0
-    return codes
-
-
-def _one_by_one(domain: Ball, values: list[Any]) -> Floats:
-    codes = np.zeros((len(values), domain.dimensions))
-    outside = np.zeros(len(values), bool)
-    for place, value in enumerate(values):
-        try:
-            codes[place] = domain.encode(value)
-        except DomainError:
-            outside[place] = True
-    refuse(domain, values, outside)
     return codes

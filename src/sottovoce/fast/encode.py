@@ -137,11 +137,16 @@ def _one_by_one(domain: Domain, values: list[Any]) -> Codes:
         raise NotImplementedError(
             f"There are no batches for a domain of kind {domain.kind}: its codes are not numbered."
         )
-    codes = np.empty(len(values), np.uint32)
+    return np.array(one_by_one(domain, values), np.uint32)
+
+
+def one_by_one(domain: Domain, values: list[Any]) -> list[Any]:
+    """The codes as the domain itself gives them; if any value lies outside, the error says how many and which first."""
+    codes: list[Any] = []
     outside = np.zeros(len(values), bool)
     for place, value in enumerate(values):
         try:
-            codes[place] = domain.encode(value)
+            codes.append(domain.encode(value))
         except DomainError:
             outside[place] = True
     refuse(domain, values, outside)

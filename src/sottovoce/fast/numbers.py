@@ -26,7 +26,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.balls import ball_codes
 from sottovoce.fast.clamped import clamped_positions, first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
-from sottovoce.fast.encode import column, encode, in_python, refuse
+from sottovoce.fast.encode import column, encode, in_python, one_by_one, refuse
 from sottovoce.fast.kernels.mix import positions
 from sottovoce.fast.slots import slot_code, slot_codes
 from sottovoce.fast.squares import square_positions
@@ -80,7 +80,7 @@ def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: 
         if array.dtype.kind in "iu":
             return _whole_numbers(domain, rounding, array, threads)
     listed = in_python(array)
-    codes = _one_by_one(domain, listed)
+    codes = one_by_one(domain, listed)
     return np.fromiter((rounding.position(code) for code in codes), np.uint64, len(listed))
 
 
@@ -126,23 +126,11 @@ def _powers(domain: Powers, channel: Each, values: Any, threads: int | None) -> 
     return np.column_stack(columns)
 
 
-def _one_by_one(domain: Domain, values: list[Any]) -> list[Any]:
-    codes: list[Any] = []
-    outside = np.zeros(len(values), bool)
-    for place, value in enumerate(values):
-        try:
-            codes.append(domain.encode(value))
-        except DomainError:
-            outside[place] = True
-    refuse(domain, values, outside)
-    return codes
-
-
 def _records(domain: Domain, channel: Each, values: Any) -> NDArray[np.uint64]:
     """A row for each record: the position or the index of each field."""
     if not isinstance(domain, Record):
         raise NotImplementedError(f"There are no batches of several parts for a domain of kind {domain.kind}.")
-    codes = _one_by_one(domain, in_python(column(domain, values)))
+    codes = one_by_one(domain, in_python(column(domain, values)))
     rows = [scalar_positions(channel, code) for code in codes]
     return np.array(rows, np.uint64).reshape(len(rows), len(channel.channels))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Rounding
 from sottovoce.core.domain import Box, Domain, Record
 from sottovoce.core.errors import DomainError
-from sottovoce.fast.encode import refuse
+from sottovoce.fast.encode import one_by_one, refuse
 
 Positions = NDArray[np.uint64]
 Encode = Callable[[Domain, Rounding, Any], Positions]
@@ -83,13 +83,6 @@ def _one_by_one(domain: Domain, grids: Sequence[Rounding], values: Any) -> Posit
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise DomainError("Answers come as a list or an array, not as one value.", value=values, domain=domain)
     listed = list(values)
-    rows, outside = np.zeros((len(listed), len(grids)), np.uint64), np.zeros(len(listed), bool)
-    for place, value in enumerate(listed):
-        try:
-            code = domain.encode(value)
-        except DomainError:
-            outside[place] = True
-            continue
-        rows[place] = [grid.position(number) for grid, number in zip(grids, code, strict=True)]
-    refuse(domain, listed, outside)
-    return rows
+    codes = one_by_one(domain, listed)
+    rows = [[grid.position(number) for grid, number in zip(grids, code, strict=True)] for code in codes]
+    return np.array(rows, np.uint64).reshape(len(listed), len(grids))
