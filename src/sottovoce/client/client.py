@@ -21,8 +21,8 @@ class Client:
     """Checks the guarantee once, then randomizes answers on the device.
 
     The loss is computed from the channel, never believed, and held exactly against `limit`: the largest epsilon of one
-    report. The limit 1.15 is the decimal, not the float next to it. Without a limit the mechanism is held against its own claim.
-    A mechanism whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes any delta,
+    report. The limit 1.15 is the decimal, not the float next to it. Without a limit the mechanism is held against its
+    own claim. A mechanism whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes any delta,
     "approximate(0.000001)" this one only; and so for the sensitive codes of "utility_optimised".
 
     Where a device keeps a memo, `lifetime_limit` bounds the epsilon of all reports of one value together; without it,

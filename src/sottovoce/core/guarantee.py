@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 from sottovoce.core.channel.base import MAX_SUMMED, Channel
 from sottovoce.core.errors import PrivacyError, SpecError
@@ -32,7 +33,7 @@ class Guarantee:
     def read(cls, text: object) -> Guarantee:
         """The guarantee of a text; each has one way to be written."""
         if isinstance(text, str):
-            kind, bracket, rest = text.partition("(")
+            kind, _, rest = text.partition("(")
             inside = rest.removesuffix(")")
             if text in GUARANTEES:
                 return cls(text)
@@ -69,7 +70,9 @@ class Guarantee:
         columns = ([channel.likelihood(report, code) for code in channel.codes()] for report in reports)
         found = guarded_ratio(columns, self.sensitive)
         if found is None:
-            raise PrivacyError("A protected report can come from one value and not from another: the ratio is infinite.")
+            raise PrivacyError(
+                "A protected report can come from one value and not from another: the ratio is infinite."
+            )
         return found
 
     def broken_by(self, channel: Channel, epsilon: Decimal) -> str | None:
@@ -110,5 +113,5 @@ def _codes(listed: str) -> list[int] | None:
     if not all(part.isascii() and part.isdecimal() and len(part) < 16 for part in parts):
         return None
     codes = [int(part) for part in parts]
-    rising = all(low < high for low, high in zip(codes, codes[1:], strict=False))
+    rising = all(low < high for low, high in pairwise(codes))
     return codes if rising and ",".join(map(str, codes)) == listed else None

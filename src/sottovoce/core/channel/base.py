@@ -341,9 +341,9 @@ def nested(channel: Channel) -> Iterator[Channel]:
 
 
 def check_memos(channel: Channel) -> None:
-    """Devices keep the memo of a whole channel; that of a part would be drawn again, and spent again, in each report."""
+    """Devices keep the memo of a whole channel. That of a part would be redrawn in each report, and spent again."""
     if any(part.stages for part in nested(channel)):
-        raise ParameterError(f"A {channel.kind} channel cannot contain a channel that keeps a memo: it would be redrawn.")
+        raise ParameterError(f"A {channel.kind} channel cannot contain one that keeps a memo: it would be redrawn.")
 
 
 def check_units(name: str, owner: str, value: int) -> int:
