@@ -22,8 +22,8 @@ class Client:
 
     The loss is computed from the channel, never believed, and held exactly against `limit`: the largest epsilon of one
     report. The limit 1.15 is the decimal, not the float next to it. Without a limit the mechanism is held against its
-    own claim. A mechanism whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes any delta,
-    "approximate(0.000001)" this one only; and so for the sensitive codes of "utility_optimised".
+    own claim. A mechanism whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes
+    any delta, "approximate(0.000001)" this one only; and so for the sensitive codes of "utility_optimised".
 
     Where a device keeps a memo, `lifetime_limit` bounds the epsilon of all reports of one value together; without it,
     they are held against what bounds one report. Without a memo no number of reports has such a bound, so a lifetime

@@ -36,35 +36,46 @@ STALE = "A sampler reads the words of a report that was sent before."
 class TrackedCoins(Coins):
     """Coins that know which words of the span were read: a word decides once, and none lies outside the span."""
 
-    __slots__ = ("_read", "_span", "closed")
+    __slots__ = ("_highest", "_skipped", "_span", "closed")
 
     def __init__(self) -> None:
         super().__init__()
         self._span: int | None = None  # words that may be read; None: no span was asked for, and all may
-        self._read = 0  # bit i: word i was read
+        self._highest = 0  # all words before this one were read or skipped
+        self._skipped: list[tuple[int, int]] = []  # from which word on, and to which
         self.closed = False
 
     def begin(self, words: int) -> None:
         super().begin(words)
-        self._span, self._read = words, 0
+        self._span, self._highest, self._skipped = words, 0, []
 
     def seek(self, position: int) -> None:
         if position < self.position:
             self.misuse(BACKWARD)
+        if position > self._highest:
+            self._skipped.append((self._highest, position))
+            self._highest = position
         self._at = 8 * position
 
     def pass_words(self, words: int) -> None:
         """Read so many words from here on."""
-        here = self.position
-        mask = ((1 << words) - 1) << here
+        here, there = self.position, self.position + words
         if self.closed:
             self.misuse(STALE)
-        if mask & self._read:
-            self.misuse(TWICE)
-        if words and self._span is not None and here + words > self._span:
+        if here < self._highest and words:
+            self._return_to(here, min(there, self._highest))
+        if words and self._span is not None and there > self._span:
             self.misuse(BEYOND)
-        self._read |= mask
-        self._at += 8 * words
+        self._highest = max(self._highest, there)
+        self._at = 8 * there
+
+    def _return_to(self, here: int, there: int) -> None:
+        """Read words behind the highest: each must be one that was skipped."""
+        for number, (start, end) in enumerate(self._skipped):
+            if start <= here and there <= end:
+                self._skipped[number : number + 1] = [(start, here), (there, end)]
+                return
+        self.misuse(TWICE)
 
     def close(self) -> None:
         """The report is drawn: its whole span was passed, and no later report reads it."""

@@ -29,6 +29,7 @@ MAX_OUTPUTS = 1 << 8  # of a channel whose reports are counted one by one
 MAX_NODES = 16  # different ones of a composition that are watched by themselves
 NODE_DRAWS = 16  # seeded reports of one code of a node
 NODE_PATHS = 1 << 8  # enumerated ones
+NODE_WORDS = 16  # of a node that may have so few outcomes
 ALPHA = 1e-6  # false alarms of the comparison of frequencies; the seed is fixed, so an audit always says the same
 SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # nothing up the sleeve: golden ratio, a prime of xxHash
 
@@ -71,7 +72,7 @@ def watch_nodes(channel: Channel, problems: list[str]) -> None:
                 coins.begin(node.words)
                 node.sample(code, coins, words)
                 coins.close()
-            if node.exact:
+            if node.exact and node.words <= NODE_WORDS:
                 _enumerate_node(node, code, words, problems)
 
 
