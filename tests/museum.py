@@ -27,17 +27,8 @@ from sottovoce.core.hashing import hash_value, id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.registry import mechanism
-from sottovoce.privacy.audit import (
-    INFINITE,
-    LENGTH,
-    NOT_REPEATABLE,
-    UNREADABLE,
-    WRONG_ID,
-    WRONG_LAW,
-    WRONG_MEMO,
-    WRONG_RATIO,
-    WRONG_SUPPORT,
-)
+from sottovoce.privacy.audit import INFINITE, LENGTH, WRONG_LAW, WRONG_MEMO, WRONG_RATIO
+from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_ID, WRONG_SUPPORT
 from tests.museum_tables import (
     aaa,
     answer_at_random,

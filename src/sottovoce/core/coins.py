@@ -19,10 +19,12 @@ from collections.abc import Callable, Iterable, Sequence
 from math import isqrt
 from typing import TypeVar
 
+from sottovoce.core.errors import WordsError
 from sottovoce.core.rational import FINE, UNIT
 
 T = TypeVar("T")
 
+BACKWARD = "A sampler goes back to a word that it has passed."
 LEVELS = 8  # bit-sliced comparisons before the few undecided lanes get a word each
 
 
@@ -77,6 +79,8 @@ class Coins(ABC):
 
     def seek(self, position: int) -> None:
         """Pass on to a word of the span: what a branch did not use is skipped, not reused."""
+        if 8 * position < self._at:
+            raise WordsError(BACKWARD)
         self._at = 8 * position
 
     def word(self) -> int:
@@ -158,10 +162,23 @@ class Coins(ABC):
 
         The first try reads the span, as do further ones if it has room for several; later ones read the overflow range.
         """
-        value = draw(self)
+        value = self.attempt(draw, accept, tries)
+        return self.redraw(draw, accept) if value is None else value
+
+    def attempt(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int) -> T | None:
+        """The first half of `until`: the tries of the span, and None where each is rejected."""
+        for _ in range(tries):
+            value = draw(self)
+            if accept(value):
+                return value
+        return None
+
+    def redraw(self, draw: Callable[[Coins], T], accept: Callable[[T], bool]) -> T:
+        """The second half of `until`: tries from the overflow range."""
+        overflow = _Overflow(self)
+        value = draw(overflow)
         while not accept(value):
-            tries -= 1
-            value = draw(self if tries > 0 else _Overflow(self))
+            value = draw(overflow)
         return value
 
 

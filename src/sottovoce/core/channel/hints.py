@@ -77,11 +77,9 @@ class Hints(Slots):
         turn = coins.below(self.most)
         first = coins.pick((*accumulate(self.firsts), UNIT))
         held, said = 0, [0, 0]
-        for entry, (place, number) in enumerate(code):
-            slot = (entry + turn) % self.most
-            coins.seek(start + 2 + TRIES * slot)
-            state = self._state(slot, first, coins)
-            coins.seek(start + 2 + TRIES * self.most + entry)
+        states = self._states([(entry + turn) % self.most for entry in range(len(code))], first, coins)
+        coins.seek(start + 2 + TRIES * self.most)
+        for state, (place, number) in zip(states, code, strict=True):
             plus = coins.flip(self.position(number) << (FINE - PLACES))
             held |= 1 << place
             if state != SILENT:
@@ -91,12 +89,21 @@ class Hints(Slots):
         signs = coins.flips(self.dimensions, UNIT // 2)
         return (speaking & signs | said[0]) | (speaking & ~signs | said[1]) << self.width
 
-    def _state(self, slot: int, first: int, coins: Coins) -> int:
+    def _states(self, slots: list[int], first: int, coins: Coins) -> list[int]:
+        """The states of these slots. Words are read in rising order of the slots, overflow words in their own order."""
+        start, drawn = coins.position, {}
+        for slot in sorted(slots):
+            coins.seek(start + TRIES * slot)
+            drawn[slot] = self._state(slot, first, coins)
+        return [coins.redraw(self._chance, _not_agreeing) if (s := drawn[slot]) is None else s for slot in slots]
+
+    def _state(self, slot: int, first: int, coins: Coins) -> int | None:
+        """One state; None where it must not agree, and no try of the span does not."""
         if slot == first:
             return AGREES
         if slot > first:
             return self._chance(coins)
-        return coins.until(self._chance, lambda state: state != AGREES, TRIES)
+        return coins.attempt(self._chance, _not_agreeing, TRIES)
 
     def _chance(self, coins: Coins) -> int:
         return coins.pick((self.speak, 2 * self.speak, UNIT))
@@ -196,3 +203,7 @@ class Hints(Slots):
         dimensions, most, bound, speak, firsts = take(fields, cls.kind, names)
         vectors = vectors_from(cls.kind, dimensions, most, bound)
         return cls(vectors, integer(speak, cls.kind, "speak"), integers(firsts, cls.kind, "firsts"))
+
+
+def _not_agreeing(state: int) -> bool:
+    return state != AGREES
