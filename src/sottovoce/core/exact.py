@@ -71,6 +71,9 @@ class TreeCoins(Coins):
     def flips(self, lanes: int, num: int) -> int:
         return sum(self.flip(num) << lane for lane in range(lanes))
 
+    def when(self, counts: bool, draw: Callable[[Coins], int]) -> int:
+        return draw(self) if counts else 0  # what does not count would only multiply the branches
+
     def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
         # What is kept for later must depend on its coins alone. That is known of the nodes here; a stranger's draw may
         # look at something that `sample` has put aside, and is walked through again.

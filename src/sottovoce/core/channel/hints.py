@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -15,12 +16,20 @@ from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import FINE, UNIT, floor_unit, units
+from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, integers, take
 
 MAX_SLOTS = 48
 TRIES = 4  # draws of a slot that must not agree, for which the span has room
 AGREES, DISAGREES, SILENT = range(3)
+
+
+def _anything(state: int) -> bool:
+    return True
+
+
+def _not_agreeing(state: int) -> bool:
+    return state != AGREES
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,32 +80,29 @@ class Hints(Slots):
         return flips_span(self.dimensions, 2 * self.speak) + flips_span(self.dimensions, UNIT // 2)
 
     def sample(self, code: Code, coins: Coins, public: Words = NO_WORDS) -> int:
-        if len(code) > self.most:
-            raise ValueError("A vector with more entries than there are slots has no report.")
-        start = coins.position
+        start, slots = coins.position, self.padded(code)
         turn = coins.below(self.most)
         first = coins.pick((*accumulate(self.firsts), UNIT))
         held, said = 0, [0, 0]
-        for entry, (place, number) in enumerate(code):
-            slot = (entry + turn) % self.most
+        for entry, (place, number) in enumerate(slots):
+            filled, slot = entry < len(code), (entry + turn) % self.most
             coins.seek(start + 2 + TRIES * slot)
-            state = self._state(slot, first, coins)
+            state = coins.when(filled, partial(self._state, slot, first))
             coins.seek(start + 2 + TRIES * self.most + entry)
-            plus = coins.flip(self.position(number) << (FINE - PLACES))
+            plus = coins.when(filled, partial(self.rises, number))
             held |= 1 << place
-            if state != SILENT:
-                said[plus == (state == DISAGREES)] |= 1 << place
+            said[plus == (state == DISAGREES)] |= (state != SILENT) << place
         coins.seek(start + self.words - self._background)
         speaking = coins.flips(self.dimensions, 2 * self.speak) & ~held
         signs = coins.flips(self.dimensions, UNIT // 2)
-        return (speaking & signs | said[0]) | (speaking & ~signs | said[1]) << self.width
+        everywhere = (1 << self.dimensions) - 1  # beyond stands what empty slots say
+        plus, minus = (heard & everywhere for heard in (speaking & signs | said[0], speaking & ~signs | said[1]))
+        return plus | minus << self.width
 
     def _state(self, slot: int, first: int, coins: Coins) -> int:
-        if slot == first:
-            return AGREES
-        if slot > first:
-            return self._chance(coins)
-        return coins.until(self._chance, lambda state: state != AGREES, TRIES)
+        """Of a slot after the first that agrees any state, before it any but that one."""
+        state = coins.until(self._chance, (_anything, _not_agreeing)[slot < first], TRIES)
+        return (state, AGREES)[slot == first]
 
     def _chance(self, coins: Coins) -> int:
         return coins.pick((self.speak, 2 * self.speak, UNIT))
