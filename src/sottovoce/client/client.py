@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from sottovoce.client.tick import NoTick, Tick, public_tick
+from sottovoce.client.typed import typed
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.mechanism import Mechanism
@@ -22,11 +24,16 @@ class Client:
     whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes any delta,
     "approximate(0.000001)" this one only. One whose epsilon exceeds `limit` is refused always; so is, without a limit,
     one whose epsilon exceeds what it claims.
+
+    A message is returned at a `tick`, a public time after the call, since how long an answer takes would tell something
+    of it: `Tick(0.01)` is ten milliseconds, and `public_tick` chooses where none is given. Simulations turn it off with
+    `NO_TICK`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
     """
 
     mechanism: Mechanism
     limit: float | Decimal | None = None
     accept: tuple[str, ...] = ()
+    tick: Tick | NoTick | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         found = self.mechanism
@@ -47,6 +54,9 @@ class Client:
             raise PrivacyError(
                 f"This device accepts epsilon up to {self.limit}; this mechanism has {found.epsilon:.6g}."
             )
+        if not isinstance(self.tick, (Tick, NoTick, type(None))):
+            raise reject("tick", "a client", "a Tick, or NO_TICK for simulations", self.tick)
+        object.__setattr__(self, "tick", self.tick or public_tick(found))
 
     @classmethod
     def from_spec(
@@ -55,10 +65,19 @@ class Client:
         *,
         limit: float | Decimal | None = None,
         accept: tuple[str, ...] = (),
+        tick: Tick | NoTick | None = None,
     ) -> Client:
         """The client of a mechanism's specification."""
-        return cls(Mechanism.from_spec(spec), limit, accept)
+        return cls(Mechanism.from_spec(spec), limit, accept, tick=tick)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
-        """The randomized message: a 16-byte random id, then the payload."""
-        return self.mechanism.randomize(value, coins)
+        """The randomized message: a 16-byte random id, then the payload. It takes a tick, whatever the value."""
+        return self._after(lambda: self.mechanism.randomize(value, coins))
+
+    def report_text(self, text: str) -> bytes:
+        """The same of an answer that a person typed; to read it takes no time beyond the tick."""
+        return self._after(lambda: self.mechanism.randomize(typed(self.mechanism.domain, text)))
+
+    def _after(self, draw: Callable[[], bytes]) -> bytes:
+        tick = self.tick if self.tick is not None else public_tick(self.mechanism)
+        return tick.after(draw)

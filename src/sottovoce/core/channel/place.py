@@ -75,7 +75,7 @@ class Slots(Channel):
         """
         if len(code) > self.most:
             raise ValueError("A vector with more entries than there are slots has no report.")
-        return code + ((self.dimensions, Fraction(self.bound)),) * (self.most - len(code))
+        return code + ((self.dimensions, _filler(self.vectors)),) * (self.most - len(code))
 
     def position(self, number: Fraction) -> int:
         """Where a number lies between the two ends, of 2**32: the probability of the upper one."""
@@ -97,6 +97,12 @@ class Slots(Channel):
 def _grid(vectors: Sparse) -> Rounding:
     """The two ends of each number, made once for many answers."""
     return Rounding(-vectors.bound, vectors.bound, 1)
+
+
+@lru_cache(maxsize=64)
+def _filler(vectors: Sparse) -> Fraction:
+    """The number of an empty slot, made once for many answers."""
+    return vectors.side.encode(vectors.filler)
 
 
 def vectors_from(owner: str, dimensions: object, most: object, bound: object) -> Sparse:

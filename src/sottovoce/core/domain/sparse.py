@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from math import isfinite
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
@@ -18,6 +19,7 @@ from sottovoce.core.specs import Spec, integer, take, text
 MAX_DIMENSIONS = 1 << 20
 MAX_MOST = 1 << 12
 
+_LONG = 0.7315936251849027
 Code = tuple[tuple[int, Fraction], ...]
 
 
@@ -53,6 +55,12 @@ class Sparse(Domain):
         """The range of each number."""
         return Interval(-self.bound, self.bound)
 
+    @property
+    def filler(self) -> float:
+        """A number with as many digits as most floats have: to read it takes as long as to read one of those."""
+        number = _LONG * float(self.bound)
+        return number if isfinite(number) else 0.0
+
     def encode(self, value: object) -> Code:
         return self._encode(value, self.most)
 
@@ -61,10 +69,10 @@ class Sparse(Domain):
         return self._encode(value, 0)
 
     def _encode(self, value: object, slots: int) -> Code:
-        """The code, read along with zeros for the slots that are left empty."""
+        """The code, read along with a number for each slot that is left empty."""
         pairs = _pairs(value)
-        places, side = _parts(self)
-        empty = [(0, 0.0)] * (slots - len(pairs or ()))
+        places, side, filler = _parts(self)
+        empty = [(0, filler)] * (slots - len(pairs or ()))
         try:
             read = [(places.encode(place), side.encode(number)) for place, number in (*(pairs or ()), *empty)]
         except DomainError:
@@ -117,9 +125,9 @@ class Sparse(Domain):
 
 
 @lru_cache(maxsize=64)
-def _parts(domain: Sparse) -> tuple[Integers, Interval]:
-    """Places and numbers, made once for many answers."""
-    return domain.places, domain.side
+def _parts(domain: Sparse) -> tuple[Integers, Interval, float]:
+    """Places, numbers, and what is read for an empty slot, made once for many answers."""
+    return domain.places, domain.side, domain.filler
 
 
 def _pairs(value: object) -> Sequence[tuple[Any, Any]] | None:
