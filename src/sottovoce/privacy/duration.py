@@ -39,6 +39,7 @@ from sottovoce.privacy.events import scores
 
 EPSILON = 1
 REPORTS = 20_000
+CONTROL_NAME = "grr that leaks"
 CONTROL = 4.0  # what the leaking sampler must show
 SLACK = 0.1  # above the claim, that a measurement may find
 WARM_UP = 200
@@ -46,15 +47,25 @@ CAUTION = 4.0  # standard errors by which the choice of an event distrusts its c
 CLASSES = 24  # thresholds of the likelihood ratio
 LEVELS = (0.0, 0.001, 0.002, 0.005, *np.linspace(0.01, 0.99, 99).tolist(), 0.995, 0.998, 0.999, 1.0)
 
-SHORT, LONG = 1.0, -0.9876543210987654  # numbers near both ends, quick and slow to read
-CASES: dict[str, tuple[tuple[Domain, Any, Any], ...]] = {
-    "frequency": ((Integers(0, 15), 0, 15), (Integers(0, 1), 0, 1)),
-    "mean": ((Interval(-1, 1), SHORT, LONG),),
-    "group": ((Pair(Integers(0, 3), Interval(-1, 1)), (0, SHORT), (3, LONG)),),
+SHORT, LONG, OTHER = 1.0, -0.9876543210987654, 0.9876543210987654  # near the ends, quick and slow to read
+DIGITS, SAME_DIGITS = "few digits, many digits", "many digits both"
+Inputs = tuple[str, Any, Any]
+CASES: dict[str, tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
+    "frequency": (
+        (Integers(0, 15), (("first category, last category", 0, 15),)),
+        (Integers(0, 1), (("first category, last category", 0, 1),)),
+    ),
+    "mean": ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
+    "group": (
+        (
+            Pair(Integers(0, 3), Interval(-1, 1)),
+            ((DIGITS, (0, SHORT), (3, LONG)), (SAME_DIGITS, (0, OTHER), (3, LONG))),
+        ),
+    ),
     "vector": (
-        (Box(-1, 1, 8), [SHORT] * 8, [LONG] * 8),
-        (Sparse(64, 8), {}, {8 * place: LONG for place in range(8)}),
-        (Sparse(64, 1), {}, {63: LONG}),
+        (Box(-1, 1, 8), ((DIGITS, [SHORT] * 8, [LONG] * 8), (SAME_DIGITS, [OTHER] * 8, [LONG] * 8))),
+        (Sparse(32, 4), (("no entry, all entries", {}, {8 * place: LONG for place in range(4)}),)),
+        (Sparse(32, 1), (("no entry, all entries", {}, {31: LONG}),)),
     ),
 }
 Floats = NDArray[np.float64]
@@ -97,6 +108,7 @@ class DurationRow:
     """
 
     name: str
+    inputs: str
     claimed: float
     found: float
     message: float
@@ -134,33 +146,30 @@ def _skip(index: int, code: int) -> int:
     return index + 1 if index >= code else index
 
 
-def leaky_grr() -> tuple[Mechanism, tuple[Any, Any]]:
-    """The positive control with two inputs."""
+def leaky_grr() -> Mechanism:
+    """The positive control."""
     plain = mechanism("grr", Integers(0, 3), epsilon=EPSILON)
     assert isinstance(plain.channel, Subset)
     leaky = LeakySubset(plain.channel.k, plain.channel.w, plain.channel.keep)
-    return Mechanism("grr that leaks", plain.domain, leaky, plain.claimed, "outputs"), (0, 1)
+    return Mechanism(CONTROL_NAME, plain.domain, leaky, plain.claimed, "outputs")
 
 
-def subject(name: str) -> tuple[Mechanism, tuple[Any, Any]]:
-    """A mechanism on the first domain here that it takes, and two inputs that should differ most."""
-    for domain, first, second in _cases(name):
-        found = mechanism(name, domain, epsilon=EPSILON)
-        if found.guarantee == "pure":
-            return found, (first, second)
-    raise ParameterError(f"Durations are measured of mechanisms with a pure guarantee, and {name} has another one.")
-
-
-def _cases(name: str) -> list[tuple[Domain, Any, Any]]:
+def subject(name: str) -> tuple[Mechanism, tuple[Inputs, ...]]:
+    """A mechanism on the first domain here that it takes, and pairs of inputs; the first pair should differ most."""
+    if name == CONTROL_NAME:
+        return leaky_grr(), (("first category, second category", 0, 1),)
     builder(name)  # refuses what is not registered
-    known = ALIASES.get(name, name)
-    question = next(question for question in CASES if known in names(question))
-    return [case for case in CASES[question] if fits(name, case[0])]
+    question = next(question for question in CASES if ALIASES.get(name, name) in names(question))
+    for domain, inputs in CASES[question]:
+        if fits(name, domain):
+            return mechanism(name, domain, epsilon=EPSILON), inputs
+    raise ParameterError(f"Durations are measured of mechanisms with a pure guarantee; that of {name} is another one.")
 
 
 def pure_names() -> list[str]:
-    """Every registered mechanism that can be measured here: those with a pure guarantee, which take no balls."""
-    return [name for name in names() if _cases(name)]
+    """Every registered mechanism that is measured: all but those for balls, whose guarantee is not pure."""
+    taken = [(name, domain) for question in CASES for name in names(question) for domain, _ in CASES[question]]
+    return list(dict.fromkeys(name for name, domain in taken if fits(name, domain)))
 
 
 def timed(
@@ -263,16 +272,17 @@ def _best_window(own: Floats, other: Floats, edges: Floats, size: int) -> tuple[
 
 
 # --- rows ------------------------------------------------------------------------------------------------------
-def measure(name: str | None, *, reports: int = REPORTS, tick: bool = True, seed: int = 0) -> DurationRow:
-    """The row of a mechanism through `Client.report`; of the positive control, which has no tick, without a name."""
+def measure(name: str, *, inputs: int = 0, reports: int = REPORTS, tick: bool = True, seed: int = 0) -> DurationRow:
+    """The row of a mechanism and a pair of inputs, through `Client.report`."""
     check_integer("reports", "a measurement of durations", reports, 100, 10**7)
-    found, values = leaky_grr() if name is None else subject(name)
-    with_tick = tick and name is not None
-    client = Client(found) if with_tick else Client(found, tick=NO_TICK)
-    runs = timed(found, client.report, values, reports=reports, seed=seed)
+    found, pairs = subject(name)
+    label, *values = pairs[inputs]
+    client = Client(found) if tick else Client(found, tick=NO_TICK)
+    runs = timed(found, client.report, (values[0], values[1]), reports=reports, seed=seed)
     first, second = (float(np.median(durations)) / 1000 for durations in runs.durations)
     return DurationRow(
-        name=found.name if name is None else name,
+        name=name,
+        inputs=label,
         claimed=float(found.claimed),
         found=bound(runs)[0],
         message=bound(runs, use_durations=False)[0],
@@ -283,13 +293,20 @@ def measure(name: str | None, *, reports: int = REPORTS, tick: bool = True, seed
 
 
 def measure_all(
-    chosen_names: Sequence[str], *, reports: int = REPORTS, tick: bool = True, jobs: int = 1, seed: int = 0
+    wanted: Sequence[str], *, reports: int = REPORTS, tick: bool = True, jobs: int = 1, seed: int = 0
 ) -> Iterator[DurationRow]:
-    """The positive control, then each mechanism; several at a time in processes of their own, as ticks are slept."""
-    yield measure(None, reports=reports, seed=seed)
+    """The positive control without a tick, then each mechanism: with a tick the inputs that differ most, else all.
+
+    Several are measured at a time, in processes of their own: a tick is mostly slept.
+    """
+    tasks = [(name, place) for name in wanted for place in range(1 if tick else len(subject(name)[1]))]
+    yield measure(CONTROL_NAME, reports=reports, tick=False, seed=seed)
     if jobs == 1:
-        yield from (measure(name, reports=reports, tick=tick, seed=seed) for name in chosen_names)
+        for name, place in tasks:
+            yield measure(name, inputs=place, reports=reports, tick=tick, seed=seed)
         return
     with ProcessPoolExecutor(max_workers=jobs) as pool:
-        rows = [pool.submit(measure, name, reports=reports, tick=tick, seed=seed) for name in chosen_names]
+        rows = [
+            pool.submit(measure, name, inputs=place, reports=reports, tick=tick, seed=seed) for name, place in tasks
+        ]
         yield from (row.result() for row in rows)
