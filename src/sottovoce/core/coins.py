@@ -124,9 +124,9 @@ class Coins(ABC):
         """A word of the overflow range; none where the draw does not count, so that it shifts no other."""
         return 0 if self._idle else self.extra()
 
-    def _pass(self, words: int) -> None:
-        """Read words of the span that no decision needs."""
-        for _ in range(words):
+    def _pass(self, end: int) -> None:
+        """Read the words of the span up to `end`, which no decision needs."""
+        while self.position < end:
             self.word()
 
     def flips(self, lanes: int, num: int) -> int:
@@ -171,7 +171,7 @@ class Coins(ABC):
                 left ^= lane
                 drawn = self.word() if self.position < end else self._further()
                 decided[place] |= lane * (drawn >> (64 - rest_bits) < rest)
-        self._pass(end - self.position)
+        self._pass(end)
         return int.from_bytes(decided, "little")
 
     def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
@@ -215,7 +215,7 @@ class _Overflow(Coins):
         self._at += 8 * words
         return value
 
-    def _pass(self, words: int) -> None:
+    def _pass(self, end: int) -> None:
         """Nothing: an overflow range holds no words of its own."""
 
     def extra(self) -> int:

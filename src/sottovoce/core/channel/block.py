@@ -82,7 +82,7 @@ class HadamardSets:
 
     def output(self, code: int, index: int, inside: bool) -> int:
         """The index-th output of the code's set, or outside it: the other half of its group, then other groups."""
-        near = inside or index < self.size
+        near = (index < self.size) | inside
         return (self._beyond(code, index - self.size), self._half(code, index, not inside))[near]
 
     def _half(self, code: int, index: int, parity: int) -> int:

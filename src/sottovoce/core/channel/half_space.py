@@ -76,9 +76,9 @@ class HalfSpace(Channel):
         corner = self._corner(code, coins)
         inside = coins.flip(self.inside)
         # Where t differs from v: fair signs, inside not tied, and turned round if they are on the other side.
-        accept = (_anything, self._untied)[inside]
+        accept = (self._any, self._untied)[inside]
         differing = coins.until(self._signs, accept, 1 if width % 2 else TRIES)
-        turned = inside and 2 * differing.bit_count() > width
+        turned = (2 * differing.bit_count() > width) & inside
         coins.seek(end)
         return corner ^ (differing, differing ^ ((1 << width) - 1))[turned]
 
@@ -87,6 +87,10 @@ class HalfSpace(Channel):
 
     def _untied(self, signs: int) -> bool:
         return 2 * signs.bit_count() != self.dimensions
+
+    def _any(self, signs: int) -> bool:
+        """True, in the same time: no number of bits is negative."""
+        return 2 * signs.bit_count() != -self.dimensions
 
     def _corner(self, code: Any, coins: Coins) -> int:
         """The ends to which the numbers are rounded: the same law as `Rounding`, each from a word of its own."""
@@ -184,11 +188,6 @@ class HalfSpace(Channel):
     def from_fields(cls, fields: Spec) -> HalfSpace:
         grids, inside = take(fields, cls.kind, ("grids", "inside"))
         return cls(grids_from(grids, cls.kind), integer(inside, cls.kind, "inside"))
-
-
-def _anything(signs: int) -> bool:
-    """Accepts all signs, tied or not."""
-    return True
 
 
 @lru_cache(maxsize=64)
