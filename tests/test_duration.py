@@ -384,7 +384,7 @@ def test_runs_alternate_and_are_timed_without_a_collector() -> None:
 
 
 def row(name: str, found: float, tick: float | None = 0.004) -> DurationRow:
-    return DurationRow(name, "this, that", 1.0, found, 0.9, (4000.0, 4000.0), 20_000, tick)
+    return DurationRow(name, "this, that", 1.0, found, 0.9, (4000.0, 4000.0), 20_000, tick, 0.5)
 
 
 def test_the_verdict_needs_a_control_that_leaks(capsys: pytest.CaptureFixture[str]) -> None:

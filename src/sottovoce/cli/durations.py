@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 
 from sottovoce.cli.show import note, progress, table
 from sottovoce.core.errors import ParameterError
+from sottovoce.privacy.audit import ALPHA
 from sottovoce.privacy.duration import CONTROL, SLACK, DurationRow, measure_all, pure_names
 
 
@@ -39,9 +41,10 @@ def show(rows: Sequence[DurationRow]) -> None:
         for row in rows
     ]
     table(header, lines, numbers=5)
+    loads = sorted(row.load for row in rows)
     print(
-        f"Lower bounds on epsilon at confidence 1 - 1e-6, from {rows[0].reports} reports of each input; medians of the"
-        " durations."
+        f"Lower bounds on epsilon at confidence 1 - {ALPHA:g}, from {rows[0].reports} reports of each input; medians of"
+        f" the durations. Load {loads[0]:.1f} to {loads[-1]:.1f} on {os.cpu_count()} processors."
     )
 
 

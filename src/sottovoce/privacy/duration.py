@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -104,7 +105,7 @@ class Window:
 class DurationRow:
     """What was found of one mechanism: bounds on epsilon of message and duration together, and of the message alone.
 
-    `microseconds` are the median durations of the two inputs.
+    `microseconds` are the median durations of the two inputs, `load` how many processes of this machine wanted to run.
     """
 
     name: str
@@ -115,6 +116,7 @@ class DurationRow:
     microseconds: tuple[float, float]
     reports: int
     tick: float | None
+    load: float
 
     @property
     def ok(self) -> bool:
@@ -289,6 +291,7 @@ def measure(name: str, *, inputs: int = 0, reports: int = REPORTS, tick: bool = 
         microseconds=(first, second),
         reports=reports,
         tick=getattr(client.tick, "seconds", None),
+        load=os.getloadavg()[0],
     )
 
 
