@@ -25,7 +25,7 @@ from sottovoce.cli.durations import show, verdict
 from sottovoce.client.tick import SHORTEST, SPIN, Tick, public_tick
 from sottovoce.core.channel import Bits, Rounding
 from sottovoce.core.coins import Coins, SeededCoins
-from sottovoce.core.exact import law
+from sottovoce.core.exact import TreeCoins, law
 from sottovoce.core.field import is_order, multiply, polynomial
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
@@ -164,6 +164,23 @@ def test_a_draw_that_does_not_count_shifts_no_other() -> None:
         padded.when(False, lambda coins: coins.until(lambda c: c.below(129), lambda value: value > 100))
         padded.seek(0)
         assert [plain.below(129), plain.below(129)] == [padded.below(129), padded.when(True, lambda c: c.below(129))]
+
+
+@pytest.mark.parametrize("name", ["hybrid", "group-bernoulli", "group-nprr", "one-sparse", "sparse"])
+def test_what_does_not_count_does_not_matter(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An enumeration makes no draw that does not count. The law is the same whatever such a draw might give."""
+    small = [channel for channel in subject(name)[0].channel.miniatures() if channel.inputs < 40][:2]
+    assert small
+    laws = [[law(channel, code) for code in channel.codes()] for channel in small]
+    skipped = []
+
+    def other(coins: TreeCoins, counts: bool, draw: Callable[[Coins], int]) -> int:
+        skipped.append(counts)
+        return draw(coins) if counts else 1
+
+    monkeypatch.setattr(TreeCoins, "when", other)
+    assert [[law(channel, code) for code in channel.codes()] for channel in small] == laws
+    assert False in skipped
 
 
 # --- what was rewritten for that gives the same numbers ------------------------------------------------------------
