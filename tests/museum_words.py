@@ -135,6 +135,22 @@ class BehindTheCoins(Table):
         return code if coins._raw and coins._raw[-1] & 1 else drawn
 
 
+class UsesWhatDoesNotCount(Table):
+    """Looks into a draw that must not count, which no enumeration branches at: half of the reports are the truth."""
+
+    __slots__ = ()
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        seen: list[bool] = []
+
+        def look(coins: Coins) -> int:
+            seen.append(coins.flip(UNIT // 2))
+            return 0
+
+        drawn = coins.either(False, look, lambda coins: coins.pick(self.cumulative(code)))
+        return code if seen[0] else drawn
+
+
 class AsksForMore(Mechanism):
     """Loads more words than the channel declares, where a batch has none."""
 
@@ -190,6 +206,7 @@ def words() -> Iterator[Exhibit]:
         (Greedy, 1.0, BEYOND),
         (HonestWhenEnumerated, 1.0, WRONG_DRAWS),
         (BehindTheCoins, 1.0, NOT_REPEATABLE),
+        (UsesWhatDoesNotCount, 1.0, NOT_REPEATABLE),
     ):
         yield Exhibit(kind.__name__, grr(kind, 4), grr(Table, 4), "1.000001", epsilon, problem)
     for build in COMPOSED:

@@ -718,7 +718,7 @@ DETAILS: list[tuple[Any, str, Any, str]] = [
     (subset_module, "_skip", lambda index, code: index, "subset 3 1 0.1"),
     (subset_module, "_skip", lambda index, code: index + 1 if index > code else index, "subset 5 2"),
     (block_module.HadamardSets, "_half", lambda self, code, index, parity: index + parity, "hadamard 3 4 1"),
-    (block_module.HadamardSets, "outside", lambda self, code, index: index, "hadamard 6 4 2"),
+    (block_module.HadamardSets, "_beyond", lambda self, code, index: index, "hadamard 6 4 2"),
     (public_module, "hash_value", lambda a, b, v, g, bits: ((a * v + b) % 16 & 3) * g >> 2, "hash 3 to 3"),
     (public_module, "hash_value", lambda a, b, v, g, bits: (a * v % 16 >> 2) * g >> 2, "hash 4 to 2"),
     (public_module, "collision", lambda g, bits: Fraction(1, g), "hash 3 to 3"),

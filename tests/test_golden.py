@@ -152,7 +152,7 @@ MUTANTS: list[tuple[Any, str, Any, str]] = [
     (Coins, "below", lambda self, n: (self.word() >> 11) * n >> 53, "grr"),
     (Coins, "flip", lambda self, num: UNIT - 1 - (self.word() >> 11) < num, "hadamard"),
     (HadamardSets, "_half", lambda self, code, index, parity: index + parity, "hadamard"),
-    (HadamardSets, "outside", lambda self, code, index: index, "hadamard"),
+    (HadamardSets, "_beyond", lambda self, code, index: index, "hadamard"),
     (public_module, "hash_value", lambda a, b, v, g, bits: ((b * v + a) % 2**64 >> 32) * g >> 32, "olh"),
     (Subset, "payload_bits", property(lambda self: 16), "grr"),
     (Bits, "mask", lambda self, code: 1 << self.k - 1 - code, "oue"),

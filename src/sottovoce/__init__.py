@@ -28,6 +28,8 @@ _NAMES = {
     "mechanism": "core.registry:mechanism",
     "names": "core.registry:names",
     "Client": "client:Client",
+    "NO_TICK": "client:NO_TICK",
+    "Tick": "client:Tick",
     "Arm": "core.round:Arm",
     "Round": "core.round:Round",
     "Protocol": "core.round:Protocol",

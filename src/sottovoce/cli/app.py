@@ -188,9 +188,33 @@ def audit(
 
 
 @app.command()
-def bench(json_: Json = False) -> None:
-    """How fast this machine privatizes and counts, beside NumPy."""
-    load("cli.bench:bench")(as_json=json_)
+def bench(
+    duration: Annotated[
+        bool, typer.Option("--duration", help="Measure what message and duration of an answer tell together.")
+    ] = False,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="With --duration: these only, not all that are pure.")
+    ] = None,
+    reports: Annotated[int | None, typer.Option(help="With --duration: of each input; 20,000 if left out.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="With --duration: so many processes; 1 if left out.")] = None,
+    no_tick: Annotated[bool, typer.Option("--no-tick", help="With --duration: answers return at once.")] = False,
+    json_: Json = False,
+) -> None:
+    """How fast this machine privatizes and counts, beside NumPy; or what the duration of an answer tells."""
+    if not duration:
+        if method or reports is not None or jobs is not None or no_tick:
+            raise ParameterError("The options --method, --reports, --jobs and --no-tick belong to --duration.")
+        load("cli.bench:bench")(as_json=json_)
+        return
+    code = load("cli.durations:durations")(
+        method or (),
+        reports=20_000 if reports is None else reports,
+        tick=not no_tick,
+        jobs=1 if jobs is None else jobs,
+        as_json=json_,
+    )
+    if code:
+        raise typer.Exit(code)
 
 
 @app.command()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from sottovoce.client.tick import NoTick, Tick, public_tick
+from sottovoce.client.typed import typed
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.guarantee import Guarantee
@@ -28,12 +30,17 @@ class Client:
     Where a device keeps a memo, `lifetime_limit` bounds the epsilon of all reports of one value together; without it,
     they are held against what bounds one report. Without a memo no number of reports has such a bound, so a lifetime
     limit refuses the mechanism.
+
+    A message is returned at a `tick`, a public time after the call, since how long an answer takes would tell something
+    of it: `Tick(0.01)` is ten milliseconds, and `public_tick` chooses where none is given. Simulations turn it off with
+    `NO_TICK`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
     """
 
     mechanism: Mechanism
     limit: float | Decimal | None = None
     accept: tuple[str, ...] = ()
     lifetime_limit: float | Decimal | None = None
+    tick: Tick | NoTick | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         found = self.mechanism
@@ -53,6 +60,9 @@ class Client:
         if broken is not None:
             raise PrivacyError(f"This mechanism has {broken} it claims.")
         self._check_lifetime(found.claimed if limit is None else limit, lifetime)
+        if not isinstance(self.tick, (Tick, NoTick, type(None))):
+            raise reject("tick", "a client", "a Tick, or NO_TICK for simulations", self.tick)
+        object.__setattr__(self, "tick", self.tick or public_tick(found))
 
     def _check_lifetime(self, once: Decimal, lifetime: Decimal | None) -> None:
         """All reports of one value together stay below a limit, where they do at all."""
@@ -73,13 +83,22 @@ class Client:
         limit: float | Decimal | None = None,
         accept: tuple[str, ...] = (),
         lifetime_limit: float | Decimal | None = None,
+        tick: Tick | NoTick | None = None,
     ) -> Client:
         """The client of a mechanism's specification."""
-        return cls(Mechanism.from_spec(spec), limit, accept, lifetime_limit)
+        return cls(Mechanism.from_spec(spec), limit, accept, lifetime_limit, tick=tick)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
-        """The randomized message: a 16-byte random id, then the payload."""
-        return self.mechanism.randomize(value, coins)
+        """The randomized message: a 16-byte random id, then the payload. It takes a tick, whatever the value."""
+        return self._after(lambda: self.mechanism.randomize(value, coins))
+
+    def report_text(self, text: str) -> bytes:
+        """The same of an answer that a person typed; to read it takes no time beyond the tick."""
+        return self._after(lambda: self.mechanism.randomize(typed(self.mechanism.domain, text)))
+
+    def _after(self, draw: Callable[[], bytes]) -> bytes:
+        tick = self.tick if self.tick is not None else public_tick(self.mechanism)
+        return tick.after(draw)
 
 
 def _most(name: str, limit: object) -> Decimal | None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from sottovoce.client.arguments import SentenceParser
 from sottovoce.client.client import Client
-from sottovoce.client.typed import typed
 from sottovoce.core.errors import ParameterError
 
 
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as problem:
         raise ParameterError(f"The specification {options.spec} cannot be read: {problem.strerror}.") from None
     text = options.value if options.value is not None else _read()
-    print(client.report(typed(client.mechanism.domain, text)).hex())
+    print(client.report_text(text).hex())
     print(f"epsilon {client.mechanism.epsilon:.6g}, computed from the channel", file=sys.stderr)
     return 0
 

@@ -7,6 +7,10 @@ words of another. "Exact" means exact given uniform words.
 
 `bits` is the number of leading bits of a word that a coin reads: 53 always, except in tests, which set 8 so
 that rejection, which at 53 bits never happens, does.
+
+Samplers do the same work whatever the answer and the coins say: they draw everything and then select. What is not
+needed is drawn from one outcome (`below(1)`), or `when` it does not count. Only what happens with a probability that
+is the same for every answer takes longer: a rejected draw.
 """
 
 from __future__ import annotations
@@ -52,12 +56,13 @@ def flips_span(lanes: int, num: int) -> int:
 class Coins(ABC):
     """Random decisions from 64-bit words; subclasses say where the words come from."""
 
-    __slots__ = ("_at", "_raw", "bits")
+    __slots__ = ("_at", "_idle", "_raw", "bits")
 
     def __init__(self, bits: int = FINE) -> None:
         self.bits = bits
         self._raw = b""
         self._at = 0
+        self._idle = False
 
     def begin(self, words: int) -> None:
         """Load the span of one report and forget what was left of the one before."""
@@ -116,8 +121,17 @@ class Coins(ABC):
         limit = size - size % n
         draw = self.word() >> shift
         while draw >= limit:
-            draw = self.extra() >> shift
+            draw = self._further() >> shift
         return draw % n
+
+    def _further(self) -> int:
+        """A word of the overflow range; none where the draw does not count, so that it shifts no other."""
+        return 0 if self._idle else self.extra()
+
+    def _pass(self, end: int) -> None:
+        """Read the words of the span up to `end`, which no decision needs."""
+        while self.position < end:
+            self.word()
 
     def flips(self, lanes: int, num: int) -> int:
         """Independent flips side by side: bit j of the result is true with probability num / UNIT.
@@ -141,45 +155,58 @@ class Coins(ABC):
                 undecided &= drawn
             else:
                 undecided &= ~drawn
-        rest_bits = FINE - LEVELS
-        rest = num & ((1 << rest_bits) - 1)
-        if levels == LEVELS and rest and undecided:
-            # Byte by byte: masks of a million lanes would be slow to walk through as one number.
-            decided = bytearray(result.to_bytes(8 * blocks, "little"))
-            for place, left in enumerate(undecided.to_bytes(8 * blocks, "little")):
-                while left:
-                    lane = left & -left
-                    left ^= lane
-                    drawn = self.word() if self.position < end else self.extra()
-                    if drawn >> (64 - rest_bits) < rest:
-                        decided[place] |= lane
-            result = int.from_bytes(decided, "little")
+        if levels == LEVELS and num & ((1 << (FINE - LEVELS)) - 1):
+            result = self._decided(result, undecided, blocks, num, end)
         self.seek(end)
         return result
+
+    def _decided(self, result: int, undecided: int, blocks: int, num: int, end: int) -> int:
+        """A word for each undecided lane; the words of the reserve that are left over are read as well.
+
+        How many lanes are undecided goes with the bits of a report, so time must not tell it.
+        """
+        rest_bits = FINE - LEVELS
+        rest = num & ((1 << rest_bits) - 1)
+        # Byte by byte: masks of a million lanes would be slow to walk through as one number.
+        decided = bytearray(result.to_bytes(8 * blocks, "little"))
+        for place, left in enumerate(undecided.to_bytes(8 * blocks, "little")):
+            while left:
+                lane = left & -left
+                left ^= lane
+                drawn = self.word() if self.position < end else self._further()
+                decided[place] |= lane * (drawn >> (64 - rest_bits) < rest)
+        self._pass(end)
+        return int.from_bytes(decided, "little")
 
     def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
         """Repeat a draw until it is accepted: the law of the draw given acceptance.
 
-        The first try reads the span, as do further ones if it has room for several; later ones read the overflow range.
+        The first try reads the span, as do further ones if it has room for several. All of these are drawn, and the
+        first that is accepted is taken; later ones, where none is, read the overflow range.
         """
-        value = self.attempt(draw, accept, tries)
-        return self.redraw(draw, accept) if value is None else value
+        drawn = [draw(self) for _ in range(tries)]
+        accepted = [value for value in drawn if accept(value)]
+        while not accepted:
+            value = draw(_Overflow(self))
+            accepted = [value] if self._idle or accept(value) else []
+        return accepted[0]
 
-    def attempt(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int) -> T | None:
-        """The first half of `until`: the tries of the span, and None where each is rejected."""
-        for _ in range(tries):
-            value = draw(self)
-            if accept(value):
-                return value
-        return None
-
-    def redraw(self, draw: Callable[[Coins], T], accept: Callable[[T], bool]) -> T:
-        """The second half of `until`: tries from the overflow range."""
-        overflow = _Overflow(self)
-        value = draw(overflow)
-        while not accept(value):
-            value = draw(overflow)
+    def when(self, counts: bool, draw: Callable[[Coins], int]) -> int:
+        """A draw that is made in any case; what it gives means nothing unless it `counts`."""
+        before = self._idle
+        self._idle = before or not counts
+        value = draw(self)
+        self._idle = before
         return value
+
+    def either(self, first: bool, one: Callable[[Coins], int], other: Callable[[Coins], int]) -> int:
+        """One of two draws that read the same words: both are made, and one of them counts."""
+        start = self._at
+        given = self.when(first, one)
+        end, self._at = self._at, start
+        instead = self.when(not first, other)
+        self._at = max(end, self._at)
+        return (instead, given)[first]
 
 
 class _Overflow(Coins):
@@ -197,12 +224,15 @@ class _Overflow(Coins):
     def _take(self, words: int) -> int:
         value = 0
         for place in range(words):
-            value |= self._source.extra() << (64 * place)
+            value |= self._source._further() << (64 * place)
         self._at += 8 * words
         return value
 
+    def _pass(self, end: int) -> None:
+        """Nothing: an overflow range holds no words of its own."""
+
     def extra(self) -> int:
-        return self._source.extra()
+        return self._source._further()
 
 
 class SystemCoins(Coins):

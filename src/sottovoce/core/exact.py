@@ -58,14 +58,17 @@ class TrackedCoins(Coins):
         self._at = 8 * position
 
     def pass_words(self, words: int) -> None:
-        """Read so many words from here on."""
+        """Read so many words from here on. A draw that does not count skips them: another may read them."""
         here, there = self.position, self.position + words
         if self.closed:
             self.misuse(STALE)
-        if here < self._highest and words:
-            self._return_to(here, min(there, self._highest))
         if words and self._span is not None and there > self._span:
             self.misuse(BEYOND)
+        if self._idle:
+            self.seek(there)
+            return
+        if here < self._highest and words:
+            self._return_to(here, min(there, self._highest))
         self._highest = max(self._highest, there)
         self._at = 8 * there
 
@@ -109,7 +112,9 @@ class TreeCoins(TrackedCoins):
         raise TypeError("A sampler that reads raw words cannot be enumerated: use flip, flips, pick, below or until.")
 
     def decide(self, weights: list[Fraction]) -> int:
-        """Take one branch; weights of zero are passed over."""
+        """Take one branch; weights of zero are passed over. What does not count must not multiply the branches."""
+        if self._idle:
+            return next(i for i, weight in enumerate(weights) if weight)
         if self._depth == len(self.path):
             self.path.append(next(i for i, weight in enumerate(weights) if weight))
         self.weights.append(weights)
@@ -127,6 +132,8 @@ class TreeCoins(TrackedCoins):
 
     def below(self, n: int) -> int:
         self.pass_words(1)
+        if self._idle:
+            return 0
         if n > MAX_PATHS:
             raise TooLargeError(f"A draw from {n} outcomes is too wide to enumerate.")
         return self.decide([Fraction(1, n)] * n)
@@ -143,18 +150,6 @@ class TreeCoins(TrackedCoins):
         value: T = accepted.values[self.decide(accepted.weights)]
         return value
 
-    def attempt(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int) -> T | None:
-        accepted = self._accepted(draw, accept)
-        self.pass_words(tries * accepted.words)
-        missed = (1 - accepted.total) ** tries
-        chosen = self.decide([missed, *(weight * (1 - missed) for weight in accepted.weights)])
-        return accepted.values[chosen - 1] if chosen else None
-
-    def redraw(self, draw: Callable[[Coins], T], accept: Callable[[T], bool]) -> T:
-        accepted = self._accepted(draw, accept)
-        value: T = accepted.values[self.decide(accepted.weights)]
-        return value
-
     def _accepted(self, draw: Callable[[Coins], Any], accept: Callable[[Any], bool]) -> _Accepted:
         # What is kept for later must depend on its coins alone. That is known of the nodes here; a stranger's draw may
         # look at something that `sample` has put aside, and is walked through again.
@@ -167,7 +162,6 @@ class _Accepted(NamedTuple):
 
     values: list[Any]
     weights: list[Fraction]
-    total: Fraction  # how often one try is accepted
     words: int  # the most that one try reads
 
 
@@ -193,7 +187,7 @@ def _accepted(draw: Callable[[Coins], Any], accept: Callable[[Any], bool], start
     total = sum((weight for _, weight in outcomes), Fraction(0))
     if not total:
         raise ValueError("A draw that is never accepted has no law.")
-    return _Accepted([value for value, _ in outcomes], [weight / total for _, weight in outcomes], total, words)
+    return _Accepted([value for value, _ in outcomes], [weight / total for _, weight in outcomes], words)
 
 
 def walk(draw: Callable[[Coins], T], max_paths: int = MAX_PATHS) -> Iterator[tuple[T, Fraction]]:

@@ -42,13 +42,13 @@ def multiply(a: int, b: int, g: int) -> int:
     modulus = polynomial(g)
     if not modulus:
         return a * b % g
+    degree = g.bit_length() - 1
     product = 0
-    while b:
-        if b & 1:
-            product ^= a
-        a <<= 1
-        b >>= 1
-    return _remainder(product, modulus)
+    for place in range(degree):  # as many steps for all elements: some of them are private
+        product ^= (a << place) * (b >> place & 1)
+    for place in range(degree - 2, -1, -1):
+        product ^= (modulus << place) * (product >> (place + degree) & 1)
+    return product
 
 
 def add(a: int, b: int, g: int) -> int:

@@ -116,7 +116,7 @@ def _one_by_one(domain: Sparse, grid: Rounding, values: Any) -> Rows:
     rows, outside = np.full((len(listed), domain.most), EMPTY, np.uint64), np.zeros(len(listed), bool)
     for number, value in enumerate(listed):
         try:
-            code = domain.encode(value)
+            code = domain.encode_fast(value)
         except DomainError:
             outside[number] = True
             continue

@@ -37,7 +37,7 @@ UNREADABLE = "A message is not what the codec of the specification writes."
 WRONG_ID = "The id of a message is not the two words that were drawn for it."
 WRONG_SUPPORT = "Messages do not support codes as often as the closed form says."
 WRONG_DRAWS = "Messages that are drawn from words do not have the law of the enumerated ones."
-NOT_REPEATABLE = "The same coins give different messages: something else than the coins is at work."
+NOT_REPEATABLE = "The same coins give different messages: something else is at work, or a draw that does not count."
 
 
 def send(device: Mechanism, code: Any, coins: Coins) -> bytes:

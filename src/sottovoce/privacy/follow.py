@@ -96,7 +96,10 @@ class MessageCoins(TreeCoins):
 
 
 class WatchedCoins(TrackedCoins):
-    """The words of seeded coins; each is looked at when it is read, and there is no other way to it."""
+    """The words of seeded coins; each is looked at when it is read, and there is no other way to it.
+
+    Draws that do not count get other words than those of the seed: a message that depends on them comes out different.
+    """
 
     __slots__ = ("_hidden", "_source", "_watch")
 
@@ -120,7 +123,8 @@ class WatchedCoins(TrackedCoins):
         self.pass_words(words)
         if self._at > len(self._hidden):
             raise IndexError("A channel reads more words than it owns.")
-        return int.from_bytes(self._hidden[at : self._at], "little")
+        value = int.from_bytes(self._hidden[at : self._at], "little")
+        return ~value & ((1 << 64 * words) - 1) if self._idle else value
 
     def extra(self) -> int:
         if self.closed:

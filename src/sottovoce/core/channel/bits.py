@@ -108,11 +108,12 @@ class Bits(Channel):
         else:
             report = coins.flips(self.k, self.q)
         report &= ~mask  # positions that hold a 1 are drawn apart, each from its own word
-        for place in _places(mask):
-            num = self.p[place] if isinstance(self.p, tuple) else self.p
-            report |= coins.flip(num) << place
+        beyond = (self.k,) * self._own_words  # as many steps for every code
+        for place in (*_places(mask), *beyond)[: self._own_words]:
+            num = self.p[place % self.k] if isinstance(self.p, tuple) else self.p
+            report |= coins.flip((UNIT, num)[place < self.k]) << place
         coins.seek(end)
-        return report
+        return report & (1 << self.k) - 1
 
     @property
     def payload_bits(self) -> int:

@@ -32,8 +32,8 @@ class Sets(Protocol):
     def outputs(self) -> int: ...
     @property
     def size(self) -> int: ...
+    def output(self, code: int, index: int, inside: bool) -> int: ...
     def inside(self, code: int, index: int) -> int: ...
-    def outside(self, code: int, index: int) -> int: ...
     def member(self, code: int, output: int) -> bool: ...
     def rates(self, inside: Fraction) -> Rates | Contrast | None: ...
     def miniatures(self) -> tuple[Sets, ...]: ...
@@ -75,14 +75,15 @@ class HadamardSets:
         return output // self.order == group and (output % self.order & row).bit_count() % 2 == 0
 
     def inside(self, code: int, index: int) -> int:
-        return self._half(code, index, 0)
+        return self.output(code, index, True)
 
     def outside(self, code: int, index: int) -> int:
-        if index < self.size:
-            return self._half(code, index, 1)
-        group = code % self.groups
-        rest = index - self.size
-        return rest if rest < group * self.order else rest + self.order
+        return self.output(code, index, False)
+
+    def output(self, code: int, index: int, inside: bool) -> int:
+        """The index-th output of the code's set, or outside it: the other half of its group, then other groups."""
+        near = (index < self.size) | inside
+        return (self._beyond(code, index - self.size), self._half(code, index, not inside))[near]
 
     def _half(self, code: int, index: int, parity: int) -> int:
         """The index-th output of the code's group with this parity: free bits, and one that sets the parity."""
@@ -90,7 +91,11 @@ class HadamardSets:
         lowest = row & -row
         free = (index & ~(lowest - 1)) << 1 | index & (lowest - 1)
         odd = (free & row).bit_count() & 1
-        return group * self.order + (free | lowest if odd != parity else free)
+        return group * self.order + (free | lowest * (odd != parity))
+
+    def _beyond(self, code: int, index: int) -> int:
+        """The index-th output of the other groups."""
+        return index + self.order * (index >= code % self.groups * self.order)
 
     def rates(self, inside: Fraction) -> Rates | Contrast:
         outside_each = (1 - inside) / (self.outputs - self.size)
@@ -140,9 +145,9 @@ class Block(Channel):
         return 2
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
-        if coins.flip(self.inside):
-            return self.sets.inside(code, coins.below(self.sets.size))
-        return self.sets.outside(code, coins.below(self.sets.outputs - self.sets.size))
+        inside, size = coins.flip(self.inside), self.sets.size
+        index = coins.below((self.sets.outputs - size, size)[inside])
+        return self.sets.output(code, index, inside)
 
     @property
     def payload_bits(self) -> int:

@@ -76,14 +76,11 @@ class HalfSpace(Channel):
         corner = self._corner(code, coins)
         inside = coins.flip(self.inside)
         # Where t differs from v: fair signs, inside not tied, and turned round if they are on the other side.
-        if inside and width % 2 == 0:
-            differing = coins.until(self._signs, self._untied, TRIES)
-        else:
-            differing = self._signs(coins)
-        if inside and 2 * differing.bit_count() > width:
-            differing ^= (1 << width) - 1
+        accept = (self._any, self._untied)[inside]
+        differing = coins.until(self._signs, accept, 1 if width % 2 else TRIES)
+        turned = (2 * differing.bit_count() > width) & inside
         coins.seek(end)
-        return corner ^ differing
+        return corner ^ (differing, differing ^ ((1 << width) - 1))[turned]
 
     def _signs(self, coins: Coins) -> int:
         return coins.flips(self.dimensions, UNIT // 2)
@@ -91,24 +88,24 @@ class HalfSpace(Channel):
     def _untied(self, signs: int) -> bool:
         return 2 * signs.bit_count() != self.dimensions
 
+    def _any(self, signs: int) -> bool:
+        """True, in the same time: no number of bits is negative."""
+        return 2 * signs.bit_count() != -self.dimensions
+
     def _corner(self, code: Any, coins: Coins) -> int:
         """The ends to which the numbers are rounded: the same law as `Rounding`, each from a word of its own."""
         lanes = bytearray(-(-self.dimensions // 8))
         for place, position in enumerate(self._positions(code)):
-            if coins.flip(position << (FINE - PLACES)):  # at the upper end that is UNIT: sure
-                lanes[place >> 3] |= 1 << (place & 7)
+            up = coins.flip(position << (FINE - PLACES))  # at the upper end that is UNIT: sure
+            lanes[place >> 3] |= up << (place & 7)
         return int.from_bytes(lanes, "little")
 
     def _positions(self, code: Any) -> list[int]:
-        """Where the numbers lie between their ends, of 2**32, as `Rounding.position` has it.
+        """Where the numbers lie between their ends, of 2**32.
 
-        Only what is public is computed once: were equal numbers read once, time would tell how many are equal.
+        Each is read by itself: were equal numbers read once, time would tell how many are equal.
         """
-        scales = {grid: (Fraction(grid.low), (1 << PLACES) / grid.step) for grid in set(self.grids)}
-        positions = []
-        for grid, number in zip(self.grids, code, strict=True):
-            low, scale = scales[grid]
-            positions.append(round((number - low) * scale))
+        positions = [grid.position(number) for grid, number in zip(self.grids, code, strict=True)]
         if min(positions) < 0 or max(positions) > 1 << PLACES:
             raise ValueError("A number outside the range of a coordinate has no end to be rounded to.")
         return positions

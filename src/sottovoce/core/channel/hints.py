@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -15,12 +16,20 @@ from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import FINE, UNIT, floor_unit, units
+from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, integers, take
 
 MAX_SLOTS = 48
 TRIES = 4  # draws of a slot that must not agree, for which the span has room
 AGREES, DISAGREES, SILENT = range(3)
+
+
+def _anything(state: int) -> bool:
+    return True
+
+
+def _not_agreeing(state: int) -> bool:
+    return state != AGREES
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,39 +80,35 @@ class Hints(Slots):
         return flips_span(self.dimensions, 2 * self.speak) + flips_span(self.dimensions, UNIT // 2)
 
     def sample(self, code: Code, coins: Coins, public: Words = NO_WORDS) -> int:
-        if len(code) > self.most:
-            raise ValueError("A vector with more entries than there are slots has no report.")
-        start = coins.position
+        start, slots = coins.position, self.padded(code)
         turn = coins.below(self.most)
         first = coins.pick((*accumulate(self.firsts), UNIT))
         held, said = 0, [0, 0]
-        states = self._states([(entry + turn) % self.most for entry in range(len(code))], first, coins)
-        coins.seek(start + 2 + TRIES * self.most)
-        for state, (place, number) in zip(states, code, strict=True):
-            plus = coins.flip(self.position(number) << (FINE - PLACES))
+        states = self._states(len(code), turn, first, coins)
+        for entry, (place, number) in enumerate(slots):
+            state = states[entry]
+            plus = coins.when(entry < len(code), partial(self.rises, number))
             held |= 1 << place
-            if state != SILENT:
-                said[plus == (state == DISAGREES)] |= 1 << place
+            said[plus == (state == DISAGREES)] |= (state != SILENT) << place
         coins.seek(start + self.words - self._background)
         speaking = coins.flips(self.dimensions, 2 * self.speak) & ~held
         signs = coins.flips(self.dimensions, UNIT // 2)
-        return (speaking & signs | said[0]) | (speaking & ~signs | said[1]) << self.width
+        everywhere = (1 << self.dimensions) - 1  # beyond stands what empty slots say
+        plus, minus = (heard & everywhere for heard in (speaking & signs | said[0], speaking & ~signs | said[1]))
+        return plus | minus << self.width
 
-    def _states(self, slots: list[int], first: int, coins: Coins) -> list[int]:
-        """The states of these slots. Words are read in rising order of the slots, overflow words in their own order."""
-        start, drawn = coins.position, {}
-        for slot in sorted(slots):
-            coins.seek(start + TRIES * slot)
-            drawn[slot] = self._state(slot, first, coins)
-        return [coins.redraw(self._chance, _not_agreeing) if (s := drawn[slot]) is None else s for slot in slots]
+    def _states(self, entries: int, turn: int, first: int, coins: Coins) -> list[int]:
+        """What happens to each entry, and to empty slots; words are read in the order of the slots."""
+        drawn = [
+            coins.when((slot - turn) % self.most < entries, partial(self._state, slot, first))
+            for slot in range(self.most)
+        ]
+        return [drawn[(entry + turn) % self.most] for entry in range(self.most)]
 
-    def _state(self, slot: int, first: int, coins: Coins) -> int | None:
-        """One state; None where it must not agree, and no try of the span does not."""
-        if slot == first:
-            return AGREES
-        if slot > first:
-            return self._chance(coins)
-        return coins.attempt(self._chance, _not_agreeing, TRIES)
+    def _state(self, slot: int, first: int, coins: Coins) -> int:
+        """Of a slot after the first that agrees any state, before it any but that one."""
+        state = coins.until(self._chance, (_anything, _not_agreeing)[slot < first], TRIES)
+        return (state, AGREES)[slot == first]
 
     def _chance(self, coins: Coins) -> int:
         return coins.pick((self.speak, 2 * self.speak, UNIT))
@@ -203,7 +208,3 @@ class Hints(Slots):
         dimensions, most, bound, speak, firsts = take(fields, cls.kind, names)
         vectors = vectors_from(cls.kind, dimensions, most, bound)
         return cls(vectors, integer(speak, cls.kind, "speak"), integers(firsts, cls.kind, "firsts"))
-
-
-def _not_agreeing(state: int) -> bool:
-    return state != AGREES

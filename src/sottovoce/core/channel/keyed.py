@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate, product
 from math import ceil
 from typing import Any, ClassVar
@@ -83,14 +84,13 @@ class Keyed(Channel):
         group, value = code
         begin = coins.position
         key = self.key.sample(group, coins)
+        supported = self.key.supports(key, group)
         coins.seek(begin + self.key.words)
-        if self.key.supports(key, group):
-            within = self.inner.sample(value, coins)
-        else:
-            coins.seek(begin + self.words - 1)
-            within = coins.pick(tuple(accumulate(self.neutral)))
-        coins.seek(begin + self.words)
-        return self.join(key, within)
+        within = coins.when(supported, partial(self.inner.sample, value))
+        coins.seek(begin + self.words - 1)
+        cumulative = tuple(accumulate(self.neutral))
+        neutral = coins.when(not supported, lambda coins: coins.pick(cumulative))
+        return self.join(key, (neutral, within)[supported])
 
     def join(self, key: int, within: int) -> int:
         """The report of a key's report and an inner one."""

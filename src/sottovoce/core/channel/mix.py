@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from typing import ClassVar
 
@@ -58,10 +59,13 @@ class Mix(Channel):
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         begin = coins.position + 1
         chosen = coins.pick(tuple(accumulate(self.weights)))
-        coins.seek(begin + sum(channel.words for channel in self.channels[:chosen]))
-        report = self.starts()[chosen] + self.channels[chosen].sample(code, coins)
-        coins.seek(begin - 1 + self.words)
-        return report
+        reports = []
+        for place, channel in enumerate(self.channels):
+            coins.seek(begin)
+            begin += channel.words
+            reports.append(coins.when(place == chosen, partial(channel.sample, code)))
+        coins.seek(begin)
+        return self.starts()[chosen] + reports[chosen]
 
     @property
     def outputs(self) -> int:

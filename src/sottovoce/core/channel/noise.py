@@ -70,9 +70,10 @@ class Noise(Channel):
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         band = coins.pick(_cumulative(self.bands))
-        within = coins.pick(_cumulative(self.cycle if band else self.first))
-        magnitude = len(self.first) + (band - 1) * self.steps + within if band else within
-        noise = magnitude if coins.flip(_HALF) else -1 - magnitude
+        later = band > 0
+        within = coins.pick((_cumulative(self.first), _cumulative(self.cycle))[later])
+        magnitude = within + (len(self.first) + (band - 1) * self.steps) * later
+        noise = (-1 - magnitude, magnitude)[coins.flip(_HALF)]
         return min(max(code + noise, -self.limit - 1), self.steps + self.limit) + self.limit + 1
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Any, ClassVar
 
@@ -44,7 +45,7 @@ class Slots(Channel):
     @property
     def grid(self) -> Rounding:
         """The two ends of each number."""
-        return Rounding(-self.bound, self.bound, 1)
+        return _grid(self.vectors)
 
     @property
     def inputs(self) -> int:
@@ -67,16 +68,41 @@ class Slots(Channel):
     def takes_every_code(self) -> bool:
         return False  # codes are tuples
 
+    def padded(self, code: Code) -> Code:
+        """As many entries as there are slots; an empty slot holds a number beyond the last place.
+
+        Samplers go through all of them, so that time does not tell how many entries an answer has.
+        """
+        if len(code) > self.most:
+            raise ValueError("A vector with more entries than there are slots has no report.")
+        return code + ((self.dimensions, _filler(self.vectors)),) * (self.most - len(code))
+
     def position(self, number: Fraction) -> int:
         """Where a number lies between the two ends, of 2**32: the probability of the upper one."""
-        position = self.grid.position(number)
+        position = _grid(self.vectors).position(number)
         if not 0 <= position <= _WHOLE:
             raise ValueError("A number outside the range of a vector has no end to be rounded to.")
         return position
 
+    def rises(self, number: Fraction, coins: Coins) -> bool:
+        """Whether a number is rounded to the upper end."""
+        return coins.flip(self.position(number) << (FINE - PLACES))
+
     def vector_fields(self) -> Spec:
         numbers = {"dimensions": self.dimensions, "most": self.most}
         return {**numbers, "bound": decimal_text(self.bound)}
+
+
+@lru_cache(maxsize=64)
+def _grid(vectors: Sparse) -> Rounding:
+    """The two ends of each number, made once for many answers."""
+    return Rounding(-vectors.bound, vectors.bound, 1)
+
+
+@lru_cache(maxsize=64)
+def _filler(vectors: Sparse) -> Fraction:
+    """The number of an empty slot, made once for many answers."""
+    return vectors.side.encode(vectors.filler)
 
 
 def vectors_from(owner: str, dimensions: object, most: object, bound: object) -> Sparse:
@@ -101,16 +127,16 @@ class Place(Slots):
         return 2
 
     def sample(self, code: Code, coins: Coins, public: Words = NO_WORDS) -> int:
-        if len(code) > self.most:
-            raise ValueError("A vector with more entries than there are slots has no report.")
+        slots = self.padded(code)
         slot = coins.below(self.most)
-        if slot < len(code):
-            place, number = code[slot]
-            return 2 * place + (not coins.flip(self.position(number) << (FINE - PLACES)))
-        place, sign = divmod(coins.below(2 * (self.dimensions - len(code))), 2)
-        for held, _ in code:  # in rising order
-            place += place >= held
-        return 2 * place + sign
+        filled = slot < len(code)
+        place, number = slots[slot]
+        signs = 2 * (self.dimensions - len(code)) or 1  # of the places that the answer leaves empty
+        drawn = coins.either(filled, partial(self.rises, number), lambda coins: coins.below(signs))
+        empty, sign = divmod(drawn, 2)
+        for held, _ in slots:  # in rising order
+            empty += empty >= held
+        return (2 * empty + sign, 2 * place + (not drawn))[filled]
 
     @property
     def payload_bits(self) -> int:
@@ -228,16 +254,16 @@ class SignedSets:
         return output // self.order == place % self.groups and self.rows.member(place, output) != bool(minus)
 
     def inside(self, code: int, index: int) -> int:
-        return self._reflected(code, self.rows.inside(code // 2, index))
+        return self.output(code, index, True)
 
     def outside(self, code: int, index: int) -> int:
-        return self._reflected(code, self.rows.outside(code // 2, index))
+        return self.output(code, index, False)
 
-    def _reflected(self, code: int, output: int) -> int:
+    def output(self, code: int, index: int, inside: bool) -> int:
         """For sign -1 the two halves of the group change places: the lowest bit of the row turns one into the other."""
         place, minus = divmod(code, 2)
-        row = place // self.groups + 1
-        return output ^ (row & -row) if minus and output // self.order == place % self.groups else output
+        output, row = self.rows.output(place, index, inside), place // self.groups + 1
+        return output ^ (row & -row) * minus * (output // self.order == place % self.groups)
 
     def contrast(self, inside: Fraction) -> Contrast:
         """How reports score a place: +1 for its sign +1, -1 for the other, nothing where they hit another group."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, overload
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
@@ -82,8 +83,14 @@ class Rounding(Channel):
         return False  # codes are numbers of a range
 
     def position(self, number: Fraction | int) -> int:
-        """Where a number lies, in units of 2**-32 steps."""
-        return round((number - Fraction(self.low)) / self.step * _STEP)
+        """Where a number lies, in units of 2**-32 steps, to the nearest and of two equally near to the even one.
+
+        In whole numbers: fractions are reduced to lowest terms at each step, in a time that tells the number.
+        """
+        low, scale = _scale(self)
+        top = (number.numerator * low.denominator - low.numerator * number.denominator) * scale.numerator
+        below, rest = divmod(top, bottom := number.denominator * low.denominator * scale.denominator)
+        return below + (2 * rest + (below & 1) > bottom)
 
     def number(self, position: int) -> Fraction:
         """The number at a position."""
@@ -127,3 +134,9 @@ class Rounding(Channel):
         low, high, steps = take(fields, cls.kind, ("low", "high", "steps"))
         ends = text(low, cls.kind, "low"), text(high, cls.kind, "high")
         return cls(*ends, steps=integer(steps, cls.kind, "steps"))
+
+
+@lru_cache(maxsize=256)
+def _scale(grid: Rounding) -> tuple[Fraction, Fraction]:
+    """The lower end of a grid, and how many positions there are to a unit: public, and worked out once."""
+    return Fraction(grid.low), _STEP / grid.step

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import comb
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +18,7 @@ from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import FINE, UNIT, floor_unit, units
+from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
 
 MAX_SLOTS = 48  # so that every pattern of agreement has a number that one coin draws
@@ -60,19 +60,17 @@ class Signs(Slots):
         return 2 + self.most + flips_span(self.dimensions, UNIT // 2)
 
     def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
-        if len(code) > self.most:
-            raise ValueError("A vector with more entries than there are slots has no report.")
-        end = coins.position + self.words
+        slots = self.padded(code)
         inside = coins.flip(self.inside)
-        index = coins.below(self.patterns[0 if inside else 1])
-        agreeing = pattern(index, self.least if inside else 0, self.most)
+        index = coins.below(self.patterns[not inside])
+        agreeing = pattern(index, (0, self.least)[inside], self.most)
         held = flipped = 0
-        for slot, (place, number) in enumerate(code):
-            plus = coins.flip(self.position(number) << (FINE - PLACES))
+        for slot, (place, number) in enumerate(slots):
+            plus = coins.when(slot < len(code), partial(self.rises, number))
             held |= 1 << place
-            flipped |= (plus == bool(agreeing >> slot & 1)) << place
-        coins.seek(end - flips_span(self.dimensions, UNIT // 2))
-        return coins.flips(self.dimensions, UNIT // 2) & ~held | flipped
+            flipped |= (plus == agreeing >> slot & 1) << place
+        signs = coins.flips(self.dimensions, UNIT // 2) & ~held | flipped
+        return signs & (1 << self.dimensions) - 1  # beyond stands what empty slots say
 
     @property
     def payload_bits(self) -> int:
@@ -192,15 +190,23 @@ def pattern(index: int, least: int, most: int) -> int:
 
     Subsets of one size are numbered so that those without the last slot come first, and so on inside.
     """
+    subsets = _subsets(most)
     size = least
-    while index >= comb(most, size):
-        index -= comb(most, size)
-        size += 1
+    for _ in range(most):  # as many steps for every index; once the size is found, nothing is passed over
+        passed = index >= subsets[most][size]
+        index -= passed * subsets[most][size]
+        size += passed
     mask = 0
     for slot in range(most - 1, -1, -1):
-        without = comb(slot, size)
-        if index >= without:
-            index -= without
-            mask |= 1 << slot
-            size -= 1
+        without = subsets[slot][size]
+        held = index >= without
+        index -= held * without
+        mask |= held << slot
+        size -= held
     return mask
+
+
+@lru_cache(maxsize=64)
+def _subsets(most: int) -> tuple[tuple[int, ...], ...]:
+    """How many subsets of so many slots have so many elements."""
+    return tuple(tuple(comb(slots, size) for size in range(most + 1)) for slots in range(most + 1))

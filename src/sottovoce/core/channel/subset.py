@@ -40,21 +40,23 @@ class Subset(Channel):
         return 1 + self.w
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
-        end = coins.position + self.words
         kept = coins.flip(self.keep)
         if self.w == 1:
-            report = code if kept else _skip(coins.below(self.k - 1), code)
-        else:
-            chosen = {code} if kept else set()
-            # Floyd's algorithm: the next of `wanted` elements is uniform below a bound that rises by one;
-            # an element already chosen is replaced by the bound itself, which cannot have been chosen.
-            wanted = self.w - 1 if kept else self.w
-            for bound in range(self.k - 1 - wanted, self.k - 1):
-                place = _skip(coins.below(bound + 1), code)
-                chosen.add(_skip(bound, code) if place in chosen else place)
-            report = _mask(chosen, self.k)
-        coins.seek(end)
-        return report
+            other = _skip(coins.below((self.k - 1, 1)[kept]), code)
+            return (other, code)[kept]
+        chosen: set[int] = set()
+        unused: set[int] = set()
+        (unused, chosen)[kept].add(code)
+        # Floyd's algorithm: the next of `wanted` elements is uniform below a bound that rises by one;
+        # an element already chosen is replaced by the bound itself, which cannot have been chosen.
+        # Where the code is kept, one element fewer is wanted, and the last draw is thrown away.
+        wanted = self.w - kept
+        for drawn in range(self.w):
+            needed = drawn < wanted
+            bound = self.k - 1 - wanted + drawn
+            places = _skip(coins.below((1, bound + 1)[needed]), code), _skip(bound, code)
+            (unused, chosen)[needed].add(places[places[0] in chosen])
+        return _mask(chosen, self.k)
 
     @property
     def payload_bits(self) -> int:
@@ -141,4 +143,4 @@ def _mask(places: set[int], k: int) -> int:
 
 def _skip(index: int, code: int) -> int:
     """The index-th code other than the given one."""
-    return index + 1 if index >= code else index
+    return index + (index >= code)

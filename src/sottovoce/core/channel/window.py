@@ -47,10 +47,9 @@ class Window(Channel):
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         start = self.stride * code
-        if coins.flip(self.inside):
-            return start + coins.below(self.width)
-        rest = coins.below(self.outputs - self.width)
-        return rest if rest < start else rest + self.width
+        inside = coins.flip(self.inside)
+        drawn = coins.below((self.outputs - self.width, self.width)[inside])
+        return (drawn + self.width * (drawn >= start), drawn + start)[inside]
 
     @property
     def payload_bits(self) -> int:

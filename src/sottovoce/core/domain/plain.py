@@ -265,7 +265,8 @@ def _whole(value: object) -> int | None:
 def exact_number(value: object) -> Fraction | None:
     """The number a value is, exactly, or None. A float is the shortest decimal that prints it, as in parameters."""
     if isinstance(value, float):
-        return Fraction(float.__repr__(value)) if isfinite(value) else None
+        # Through a decimal: to read the text as a fraction takes longer, and longer for longer texts.
+        return Fraction(Decimal(float.__repr__(value))) if isfinite(value) else None
     if isinstance(value, Decimal):
         return Fraction(value) if value.is_finite() and (not value or abs(value.adjusted()) <= MAX_DIGITS) else None
     if type(value).__name__ == "timedelta64":  # which NumPy counts among the integers

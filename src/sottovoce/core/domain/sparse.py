@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import compress
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
@@ -18,6 +19,7 @@ from sottovoce.core.specs import Spec, integer, take, text
 MAX_DIMENSIONS = 1 << 20
 MAX_MOST = 1 << 12
 
+_LONG = 0.7315936251849027
 Code = tuple[tuple[int, Fraction], ...]
 
 
@@ -53,15 +55,33 @@ class Sparse(Domain):
         """The range of each number."""
         return Interval(-self.bound, self.bound)
 
+    @property
+    def filler(self) -> float:
+        """A number with as many digits as most floats have: to read it takes as long as to read one of those."""
+        return _LONG * float(self.bound)
+
     def encode(self, value: object) -> Code:
-        pairs = _pairs(value)
-        places, side = _parts(self)
+        return self._encode(value, self.most)
+
+    def encode_fast(self, value: object) -> Code:
+        """The same code in a time that tells how many entries there are: for simulations, not for devices."""
+        return self._encode(value, 0)
+
+    def _encode(self, value: object, slots: int) -> Code:
+        """The code, read along with a number for each slot that is left empty: all of them go the same way."""
+        given = _entries(value)
+        entries = given if given is not None else []
+        places, side, filler = _parts(self)
+        padded = entries + [(0, filler)] * (slots - len(entries))
+        if given is None or not all(isinstance(entry, (list, tuple)) and len(entry) == 2 for entry in padded):
+            raise self._outside(value)
         try:
-            read = [(places.encode(place), side.encode(number)) for place, number in pairs or ()]
+            read = [(places.encode(place), side.encode(number)) for place, number in padded]
         except DomainError:
             raise self._outside(value) from None
-        held = sorted((place, number) for place, number in read if number)
-        if pairs is None or len({place for place, _ in read}) < len(read) or len(held) > self.most:
+        filled = [bool(number) & (slot < len(entries)) for slot, (_, number) in enumerate(read)]
+        held = sorted(compress(read, filled))
+        if len({place for place, _ in read[: len(entries)]}) < len(entries) or len(held) > self.most:
             raise self._outside(value)
         return tuple(held)
 
@@ -107,15 +127,13 @@ class Sparse(Domain):
 
 
 @lru_cache(maxsize=64)
-def _parts(domain: Sparse) -> tuple[Integers, Interval]:
-    """Places and numbers, made once for many answers."""
-    return domain.places, domain.side
+def _parts(domain: Sparse) -> tuple[Integers, Interval, float]:
+    """Places, numbers, and what is read for an empty slot, made once for many answers."""
+    return domain.places, domain.side, domain.filler
 
 
-def _pairs(value: object) -> Sequence[tuple[Any, Any]] | None:
-    """Places with their numbers; None where a value is nothing of the kind."""
+def _entries(value: object) -> list[Any] | None:
+    """Pairs of places and numbers, if that is what they are; None where a value is nothing of the kind."""
     if isinstance(value, Mapping):
         return list(value.items())
-    if not isinstance(value, (list, tuple)) or not all(isinstance(e, (list, tuple)) and len(e) == 2 for e in value):
-        return None
-    return [(place, number) for place, number in value]
+    return list(value) if isinstance(value, (list, tuple)) else None

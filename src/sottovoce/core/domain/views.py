@@ -6,7 +6,6 @@ then maps the code.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
@@ -72,7 +71,12 @@ class Bins(Domain):
         return len(self.edges) + 1
 
     def encode(self, value: object) -> int:
-        return bisect_right(self.edges, _number(self.of, value), key=Fraction)
+        number, edges, passed = _number(self.of, value), len(self.edges), 0
+        for power in range(edges.bit_length() - 1, -1, -1):  # bisection, with as many steps for every number
+            further = passed + (1 << power)
+            reached = Fraction(self.edges[min(further, edges) - 1]) <= number
+            passed += (reached and further <= edges) << power
+        return passed
 
     def labels(self) -> Sequence[object]:
         ends = [decimal_text(Decimal(self.of.low)), *map(decimal_text, self.edges)]

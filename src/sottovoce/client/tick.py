@@ -1,0 +1,76 @@
+"""When a message leaves the device: at a public time after the call, so that its duration tells nothing."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeVar
+
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import reject
+
+T = TypeVar("T")
+
+SHORTEST = 0.004  # seconds: many times what an ordinary answer takes
+STEPS = 256  # numbers and words that a device goes through in a small part of that
+LONGEST = 3600  # seconds
+SPIN = 200_000  # nanoseconds before the end: to wake up from sleep takes a varying time
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Work ends `seconds` after it began, or at a multiple of that if it took longer.
+
+    It sleeps until shortly before, and then looks at the clock until the time has come: the moment of return depends on
+    the clock, not on the work. A refusal waits as well, since a device that asks again may send right after it.
+    """
+
+    seconds: float
+    clock: Callable[[], int] = field(default=time.perf_counter_ns, repr=False)
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    def __post_init__(self) -> None:
+        number = self.seconds
+        plain = isinstance(number, (int, float, Decimal)) and not isinstance(number, bool)
+        if not plain or not math.isfinite(number) or not 0 < number <= LONGEST:
+            raise reject("seconds", "a tick", f"a number in (0, {LONGEST}]", number)
+        object.__setattr__(self, "seconds", float(number))
+
+    def after(self, work: Callable[[], T]) -> T:
+        """Do the work, and return at the tick."""
+        began = self.clock()
+        try:
+            return work()
+        finally:
+            self._wait(began)
+
+    def _wait(self, began: int) -> None:
+        step = max(1, round(self.seconds * _SECOND))
+        now = self.clock()
+        due = began + step * ((now - began) // step + 1)
+        if due - now > SPIN:
+            self.sleep((due - now - SPIN) / _SECOND)
+        while self.clock() < due:
+            pass
+
+
+@dataclass(frozen=True, slots=True)
+class NoTick:
+    """Returns at once: for simulations and measurements, where nobody's answer is at stake."""
+
+    def after(self, work: Callable[[], T]) -> T:
+        """Do the work."""
+        return work()
+
+
+NO_TICK = NoTick()
+
+
+def public_tick(mechanism: Mechanism) -> Tick:
+    """A tick that is longer than an answer takes, from public quantities only: how many numbers and words it reads."""
+    numbers = len(mechanism.domain.coordinates or ()) + getattr(mechanism.domain, "most", 0)
+    return Tick(SHORTEST * (1 + (numbers + mechanism.channel.words) // STEPS))
