@@ -379,11 +379,13 @@ class Diary(Channel):
             yield report >> bits * place & ((1 << bits) - 1)
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        end = coins.position + self.words
         memo = self.chain.memo(code, coins)
         report = 0
         for place in range(self.times):
             memo = self.chain.memo(code, coins) if self.redrawn and place else memo
             report |= self.chain.second.sample(memo, coins) << self.chain.payload_bits * place
+        coins.seek(end)
         return report
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:

@@ -221,7 +221,7 @@ def words() -> Iterator[Exhibit]:
 
 def released() -> Iterator[Exhibit]:
     """Noisy bit vectors as they were released."""
-    for k in (4, 256):
+    for k in (4, 64):
         quarter = UNIT // 4
         broken, honest = OneBitClear(k, 3 * quarter, quarter), Bits(k, 3 * quarter, quarter)
         small = INF if k < 9 else None
