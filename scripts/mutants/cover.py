@@ -89,7 +89,7 @@ class Cover:
 def read_cover(root: Path, folder: Path, trees: list[Tree], *, slow: bool) -> Cover:
     """The map, after tracing the test files whose part of it is missing or out of date."""
     helpers = [path for path in sorted((root / "tests").rglob("*.py")) if not path.name.startswith("test_")]
-    shared = _digest([*helpers, root / "pyproject.toml"])
+    shared = _digest(helpers)
     files = [path.relative_to(root).as_posix() for path in sorted((root / "tests").rglob("test_*.py"))]
     files = [name for name in files if name not in NOT_TRACED]
     parts = {name: folder / (name.replace("/", "-") + (".slow" if slow else ".quick") + ".json") for name in files}
