@@ -19,7 +19,18 @@ from queue import Queue
 from scripts.mutants.cover import Cover, read_cover
 from scripts.mutants.graph import Graph, read_graph
 from scripts.mutants.operators import Mutant
-from scripts.mutants.report import NO_TEST, QUICK, SLOW, SURVIVED, Result, Verdict, change, read_justifications, summary
+from scripts.mutants.report import (
+    NO_TEST,
+    QUICK,
+    SLOW,
+    SURVIVED,
+    Result,
+    Verdict,
+    change,
+    read_justifications,
+    read_results,
+    summary,
+)
 from scripts.mutants.sample import candidates, sample
 from scripts.mutants.trees import Tree, copy_tree
 
@@ -71,6 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="PATH", help="only files whose path contains this")
     parser.add_argument("--function", default="", help="only functions whose name contains this; all their mutants")
     parser.add_argument("--quick", action="store_true", help="leave the slow tests out")
+    parser.add_argument("--resume", action="store_true", help="keep what the last run killed, and run the others")
     parser.add_argument("--list", action="store_true", help="list the mutants and end")
     parser.add_argument("--workers", type=int, default=WORKERS, help=f"processes at a time (default {WORKERS})")
     options = parser.parse_args(arguments)
@@ -81,7 +93,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.list:
         print("\n\n".join(change(mutant, ROOT) for mutant in chosen))
         return 0
-    results = run_all(chosen, workers=options.workers, with_slow=not options.quick)
+    known = read_results(BUILD / "results.jsonl") if options.resume else []
+    killed = {result.mutant.name: result for result in known if not result.alive}
+    results = run_all(chosen, killed, workers=options.workers, with_slow=not options.quick)
     verdict = Verdict(tuple(results), tuple(read_justifications(JUSTIFIED)))
     text = summary(verdict, ROOT)
     (BUILD / "summary.txt").write_text(text + "\n", encoding="utf-8")
@@ -89,8 +103,8 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if verdict.ok else 1
 
 
-def run_all(chosen: list[Mutant], *, workers: int, with_slow: bool) -> list[Result]:
-    """Traces what is not yet traced, then runs every mutant; results are written down one by one."""
+def run_all(chosen: list[Mutant], killed: dict[str, Result], *, workers: int, with_slow: bool) -> list[Result]:
+    """Traces what is not yet traced, then runs every other mutant; results are written down one by one."""
     BUILD.mkdir(parents=True, exist_ok=True)
     trees = [copy_tree(ROOT, BUILD / f"tree-{number}") for number in range(workers)]
     quick = read_cover(ROOT, BUILD, trees, slow=False)
@@ -99,15 +113,17 @@ def run_all(chosen: list[Mutant], *, workers: int, with_slow: bool) -> list[Resu
     for tree in trees:
         free.put(tree)
     runner = Runner(read_graph(ROOT), quick, slow, free)
-    results: list[Result] = []
+    results = [killed[mutant.name] for mutant in chosen if mutant.name in killed]
+    left = [mutant for mutant in chosen if mutant.name not in killed]
     with (BUILD / "results.jsonl").open("w", encoding="utf-8") as file, ThreadPoolExecutor(workers) as pool:
-        for number, result in enumerate(pool.map(runner.run, chosen), 1):
+        file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
+        for number, result in enumerate(pool.map(runner.run, left), 1):
             results.append(result)
             file.write(json.dumps(asdict(result)) + "\n")
             file.flush()
             m = result.mutant
             print(
-                f"{number}/{len(chosen)} {result.state}, {result.seconds:.0f} s: {m.file}:{m.lines[0]} {m.operator}",
+                f"{number}/{len(left)} {result.state}, {result.seconds:.0f} s: {m.file}:{m.lines[0]} {m.operator}",
                 flush=True,
             )
     return results

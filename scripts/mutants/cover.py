@@ -105,8 +105,8 @@ def read_cover(root: Path, folder: Path, trees: list[Tree], *, slow: bool) -> Co
         raw.unlink(missing_ok=True)
         tree.trace(name, raw, slow=slow, seconds=TRACING)
         found = json.loads(raw.read_text(encoding="utf-8")) if raw.exists() else {}
-        sources = {file: _digest([root / file]) for file in found.get("lines", {})}
-        found |= {"key": _digest([root / name]) + shared, "sources": sources}
+        sources = {file: _digest([tree.folder / file]) for file in found.get("lines", {})}
+        found |= {"key": _digest([tree.folder / name]) + shared, "sources": sources}
         parts[name].write_text(json.dumps(found), encoding="utf-8")
         free.put(tree)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -49,6 +50,17 @@ class Justification:
     def matches(self, mutant: Mutant) -> bool:
         """By text, not by line, so that it still holds when the file grows elsewhere."""
         return all(getattr(self, field) == getattr(mutant, field) for field in FIELDS)
+
+
+def read_results(path: Path) -> list[Result]:
+    """The results that a run has written down."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    pairs = ("start", "end", "lines")
+    found = []
+    for row in rows:
+        fields = row["mutant"] | {name: tuple(row["mutant"][name]) for name in pairs}
+        found.append(Result(**(row | {"mutant": Mutant(**fields)})))
+    return found
 
 
 def read_justifications(path: Path) -> list[Justification]:
