@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import Queue
@@ -117,7 +117,9 @@ def run_all(chosen: list[Mutant], killed: dict[str, Result], *, workers: int, wi
     left = [mutant for mutant in chosen if mutant.name not in killed]
     with (BUILD / "results.jsonl").open("w", encoding="utf-8") as file, ThreadPoolExecutor(workers) as pool:
         file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
-        for number, result in enumerate(pool.map(runner.run, left), 1):
+        waiting = [pool.submit(runner.run, mutant) for mutant in left]
+        for number, done in enumerate(as_completed(waiting), 1):
+            result = done.result()
             results.append(result)
             file.write(json.dumps(asdict(result)) + "\n")
             file.flush()

@@ -18,6 +18,7 @@ from scripts.mutants.trees import Tree
 NOT_TRACED = ("tests/test_repository.py", "tests/test_wheel.py", "tests/test_mutants.py", "tests/test_rooms.py")
 TRACING = 3000.0  # seconds that one test file may take
 FIRST_FILES, FIRST_SECONDS = 5, 12.0  # of the first batch of tests
+MOST_SECONDS = 120.0  # that the tests of the second batch took when they were traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,11 @@ class Cover:
         return [name for _, _, name in sorted(turns)]
 
     def batches(self, names: list[str]) -> list[list[str]]:
-        """A few cheap tests of few files, then all others: collecting many files takes longer than most tests."""
+        """A few cheap tests of few files, then others: collecting many files takes longer than most tests.
+
+        A line that nearly every test runs would otherwise have all of them; of those that take long in sum, what comes
+        late in the order is left out.
+        """
         files: set[str] = set()
         first: list[str] = []
         seconds = 0.0
@@ -83,7 +88,12 @@ class Cover:
             first.append(name)
         taken = set(first)
         rest = [name for name in names if name not in taken]
-        return [batch for batch in (first, rest) if batch]
+        kept, seconds = [], 0.0
+        for name in rest:
+            seconds += self.tests[name].seconds
+            if seconds <= MOST_SECONDS:
+                kept.append(name)
+        return [batch for batch in (first, kept) if batch]
 
 
 def read_cover(root: Path, folder: Path, trees: list[Tree], *, slow: bool) -> Cover:
