@@ -311,3 +311,14 @@ def test_a_law_that_is_too_large_to_go_through_is_refused() -> None:
     channel = Each((Subset(2, 1, UNIT // 4 * 3),) * 3)
     with pytest.raises(TooLargeError):
         channel.extremes()
+
+
+def test_the_proof_of_a_long_mask_is_a_short_one() -> None:
+    high, low = UNIT // 2, UNIT // 4
+    assert Bits(9, high, low, "mask", 5).miniatures() == (Bits(4, high, low, "mask", 2),)
+    assert Bits(9, high, low, "mask", 1).miniatures() == (Bits(4, high, low, "mask", 1),)
+    assert Bits(9, high, low).miniatures() == (Bits(4, high, low),)
+    rising = tuple(range(low, low + 9))
+    first, last = Bits(9, high, rising).miniatures()
+    assert isinstance(first, Bits) and isinstance(last, Bits)
+    assert (first.q, last.q) == (rising[:4], rising[5:])
