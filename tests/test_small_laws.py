@@ -308,9 +308,14 @@ def test_the_noise_kernel_clamps_at_both_borders(place: int) -> None:
 
 
 def test_a_law_that_is_too_large_to_go_through_is_refused() -> None:
-    channel = Each((Subset(2, 1, UNIT // 4 * 3),) * 3)
-    with pytest.raises(TooLargeError):
-        channel.extremes()
+    for channel in (Each((Subset(2, 1, UNIT // 4 * 3),) * 3), Subset(5, 2, UNIT // 2)):
+        with pytest.raises(TooLargeError):
+            channel.extremes()
+
+
+def test_the_extremes_of_many_codes_need_no_summing_up() -> None:
+    most, least = Subset(1000, 1, UNIT // 4).extremes()
+    assert most == [Fraction(1, 4)] * 1000 and least == [Fraction(3, 4 * 999)] * 1000
 
 
 def test_the_proof_of_a_long_mask_is_a_short_one() -> None:
