@@ -1,0 +1,135 @@
+"""`python -m scripts.mutants`: change the source in small wrong ways and see whether the tests notice.
+
+A seeded sample of mutants; each runs in a copy of the repository, against the quick tests that run the changed line,
+and against the slow ones where it survives them. Survivors are justified in `survivors.toml`. The command fails where
+fewer than 95 % of the mutants that are not equivalent are killed, or a survivor in a critical file is not justified.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import Queue
+
+from scripts.mutants.cover import Cover, read_cover
+from scripts.mutants.graph import Graph, read_graph
+from scripts.mutants.operators import Mutant
+from scripts.mutants.report import (
+    NO_TEST,
+    QUICK,
+    SLOW,
+    SURVIVED,
+    Result,
+    Verdict,
+    change,
+    read_justifications,
+    read_results,
+    summary,
+)
+from scripts.mutants.sample import candidates, sample
+from scripts.mutants.trees import Tree, copy_tree
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "mutants"
+JUSTIFIED = Path(__file__).with_name("survivors.toml")
+SEED, COUNT, WORKERS = 20_250_117, 200, 2
+QUICK_SECONDS, SLOW_SECONDS = 300.0, 420.0  # for one mutant; one that is still alive then counts as a survivor
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Everything a mutant needs to be run."""
+
+    graph: Graph
+    quick: Cover
+    slow: Cover | None
+    trees: Queue[Tree]
+
+    def run(self, mutant: Mutant) -> Result:
+        tree = self.trees.get()
+        began = time.monotonic()
+        try:
+            return self._result(mutant, tree, began)
+        finally:
+            self.trees.put(tree)
+
+    def _result(self, mutant: Mutant, tree: Tree, began: float) -> Result:
+        around = self.graph.around(mutant.file, mutant.lines[0])
+        stale = self.graph.stale(around) if around is not None else set()
+        notes, any_test = [], False
+        for cover, state, limit in ((self.quick, QUICK, QUICK_SECONDS), (self.slow, SLOW, SLOW_SECONDS)):
+            until = time.monotonic() + limit
+            for batch in cover.batches(cover.selected(mutant, self.graph)) if cover else ():
+                any_test = True
+                usual = {name: cover.tests[name].seconds for name in batch}
+                outcome = tree.run(mutant, batch, usual, stale=stale, seconds=max(1.0, until - time.monotonic()))
+                if outcome.killer:
+                    return Result(mutant, state, outcome.killer, outcome.why, time.monotonic() - began)
+                if not outcome.finished:
+                    notes.append(f"{state.split()[-1]} tests {outcome.why}")
+        return Result(mutant, SURVIVED if any_test else NO_TEST, "", "", time.monotonic() - began, ", ".join(notes))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m scripts.mutants", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--count", type=int, default=COUNT, help=f"mutants in the sample (default {COUNT})")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
+    parser.add_argument("--only", default="", metavar="PATH", help="only files whose path contains this")
+    parser.add_argument("--function", default="", help="only functions whose name contains this; all their mutants")
+    parser.add_argument("--quick", action="store_true", help="leave the slow tests out")
+    parser.add_argument("--resume", action="store_true", help="keep what the last run killed, and run the others")
+    parser.add_argument("--list", action="store_true", help="list the mutants and end")
+    parser.add_argument("--workers", type=int, default=WORKERS, help=f"processes at a time (default {WORKERS})")
+    options = parser.parse_args(arguments)
+    if options.function:
+        chosen = [m for m in candidates(ROOT, options.only) if options.function in m.function]
+    else:
+        chosen = sample(ROOT, count=options.count, seed=options.seed, only=options.only)
+    if options.list:
+        print("\n\n".join(change(mutant, ROOT) for mutant in chosen))
+        return 0
+    known = read_results(BUILD / "results.jsonl") if options.resume else []
+    killed = {result.mutant.name: result for result in known if not result.alive}
+    results = run_all(chosen, killed, workers=options.workers, with_slow=not options.quick)
+    verdict = Verdict(tuple(results), tuple(read_justifications(JUSTIFIED)))
+    text = summary(verdict, ROOT)
+    (BUILD / "summary.txt").write_text(text + "\n", encoding="utf-8")
+    print(text)
+    return 0 if verdict.ok else 1
+
+
+def run_all(chosen: list[Mutant], killed: dict[str, Result], *, workers: int, with_slow: bool) -> list[Result]:
+    """Traces what is not yet traced, then runs every other mutant; results are written down one by one."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    trees = [copy_tree(ROOT, BUILD / f"tree-{number}") for number in range(workers)]
+    quick = read_cover(ROOT, BUILD, trees, slow=False)
+    slow = read_cover(ROOT, BUILD, trees, slow=True) if with_slow else None
+    free: Queue[Tree] = Queue()
+    for tree in trees:
+        free.put(tree)
+    runner = Runner(read_graph(ROOT), quick, slow, free)
+    results = [killed[mutant.name] for mutant in chosen if mutant.name in killed]
+    left = [mutant for mutant in chosen if mutant.name not in killed]
+    with (BUILD / "results.jsonl").open("w", encoding="utf-8") as file, ThreadPoolExecutor(workers) as pool:
+        file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
+        waiting = [pool.submit(runner.run, mutant) for mutant in left]
+        for number, done in enumerate(as_completed(waiting), 1):
+            result = done.result()
+            results.append(result)
+            file.write(json.dumps(asdict(result)) + "\n")
+            file.flush()
+            m = result.mutant
+            print(
+                f"{number}/{len(left)} {result.state}, {result.seconds:.0f} s: {m.file}:{m.lines[0]} {m.operator}",
+                flush=True,
+            )
+    return results
+
+
+if __name__ == "__main__":
+    sys.exit(main())

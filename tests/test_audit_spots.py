@@ -1,0 +1,67 @@
+"""What is wrong only in a large instance is found by enumerating some of its codes, and by nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+
+from sottovoce.core.channel import Subset
+from sottovoce.core.channel.base import NO_WORDS, Words
+from sottovoce.core.coins import Coins
+from sottovoce.core.rational import UNIT
+from sottovoce.privacy.audit import WRONG_LAW, WRONG_RATIO, audit
+
+LARGE = 100  # codes: 100 x 100 outcomes are too many to enumerate, 100 of one code are not
+
+
+@dataclass(frozen=True, slots=True)
+class RatioTooSmall(Subset):
+    """The closed form of the ratio is one per cent too small where there are many codes."""
+
+    def ratio(self) -> Fraction:
+        return Subset.ratio(self) * Fraction(99 if self.k == LARGE else 100, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class RatioTooLarge(Subset):
+    """One per cent too large is a bound as well."""
+
+    def ratio(self) -> Fraction:
+        return Subset.ratio(self) * Fraction(101 if self.k == LARGE else 100, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodOff(Subset):
+    """The closed form of one likelihood, that of the last code, is one per cent off where there are many codes."""
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        off = self.k == LARGE and report == code == LARGE - 1
+        return Subset.likelihood(self, report, code) * Fraction(101 if off else 100, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class MiddleOff(Subset):
+    """The middle code of many keeps itself a little less often: still a mechanism, but not that of the closed form."""
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        keep = self.keep - (UNIT // 1000 if self.k == LARGE and code == LARGE // 2 else 0)
+        return Subset.sample(Subset(self.k, self.w, keep), code, coins)
+
+
+@pytest.mark.parametrize(
+    ("kind", "problems"),
+    [
+        (Subset, ()),
+        (RatioTooLarge, ()),
+        (RatioTooSmall, (WRONG_RATIO,)),
+        (LikelihoodOff, (WRONG_LAW,)),
+        (MiddleOff, (WRONG_LAW,)),
+    ],
+)
+def test_codes_of_a_large_instance_are_compared_with_the_closed_forms(kind: type[Subset], problems: tuple[str]) -> None:
+    certificate = audit(kind(LARGE, 1, UNIT // 4), epsilon=4)
+    assert certificate.problems == problems
+    assert "closed form, proven on" in certificate.how
+    assert certificate.ratio == kind(LARGE, 1, UNIT // 4).ratio()

@@ -1,0 +1,41 @@
+"""Text as a domain holds it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.client.typed import MAX_LENGTH, holds_texts, typed
+
+
+def test_a_number_may_have_as_many_characters_as_allowed_and_no_more() -> None:
+    longest = "7".rjust(MAX_LENGTH, "0")
+    assert typed(sv.Integers(0, 9), longest) == 7
+    assert typed(sv.Integers(0, 9), "0" + longest) == "0" + longest  # left alone: the domain refuses a text
+
+
+@pytest.mark.parametrize(
+    ("domain", "text", "value"),
+    [
+        (sv.Integers(0, 9), " 7 ", 7),
+        (sv.Integers(0, 9), "7.0", "7.0"),
+        (sv.Categories([1, 2]), "2", 2),
+        (sv.Categories(["1", "2"]), "2", "2"),
+        (sv.Categories(["1", "2"]), 2, "2"),
+        (sv.Categories([1, 2]), 2, 2),
+        (sv.Interval(0, 1), "0.25", 0.25),
+        (sv.Interval(0, 1), "0.1234567890123456789", Decimal("0.1234567890123456789")),
+        (sv.Interval(0, 1), "a half", "a half"),
+        (sv.Bins(sv.Interval(0, 1), ["0.3"]), ".5", 0.5),
+    ],
+)
+def test_texts_become_what_the_domain_holds(domain: sv.Domain, text: object, value: object) -> None:
+    found = typed(domain, text)
+    assert found == value and type(found) is type(value)
+
+
+def test_which_domains_hold_texts() -> None:
+    assert holds_texts(sv.Categories(["a", "b"])) and not holds_texts(sv.Categories([1, 2]))
+    assert not holds_texts(sv.Integers(0, 1))
