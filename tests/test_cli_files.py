@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -396,12 +397,28 @@ def test_a_failed_write_and_a_closed_pipe_leave_nothing(raw: Path, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def interrupts_ignored() -> Iterator[None]:
+    """As in a job that a shell starts in the background; a child inherits it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def heed_interrupts() -> None:
+    """Runs in the child before its program: a shell in the foreground starts its programs so."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("interrupts_ignored")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_write_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
     verb = "privatize - --format csv --column v --method grr --epsilon 1 --low 0 --high 9 -o out.parquet"
     command = [sys.executable, "-m", "sottovoce", *verb.split()]
-    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts
+    ) as process:
         assert process.stdin is not None
         process.stdin.write(b"v\n" + b"1\n" * (1 << 23))  # more than one block: some reports are written
         process.stdin.flush()
