@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,  # local variables hold answers
     help="Statistics under local differential privacy: everyone answers sotto voce, only the crowd is heard.",
 )
 
@@ -40,9 +41,32 @@ def run(arguments: list[str]) -> int:
     try:
         return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
-        raise ParameterError(f"{problem.format_message().rstrip('.')}; see --help.") from None
+        raise ParameterError(f"{_complaint(problem)}; see --help.") from None
     except typer.Abort:
         return 130  # interrupted from the keyboard
+
+
+def _complaint(problem: Exception) -> str:
+    """What is wrong with the arguments, without repeating one of them: it may be an answer in the wrong place."""
+    parameter = getattr(problem, "param", None)
+    if parameter is not None:
+        missing = type(problem).__name__ == "MissingParameter"
+        name = parameter.opts[-1] if parameter.param_type_name == "option" else parameter.human_readable_name
+        return f"{name} is missing" if missing else f"The value of {name} must be {_described(parameter.type)}"
+    context = getattr(problem, "ctx", None)
+    command = "sottovoce" if context is None or context.parent is None else f"sottovoce {context.info_name}"
+    if command == "sottovoce":
+        return "The first argument is not one of the commands"
+    wrong = {"NoSuchOption": "an unknown option", "BadOptionUsage": "an option without its value, or with one too many"}
+    return f"The arguments of {command} have {wrong.get(type(problem).__name__, 'one too many')}"
+
+
+def _described(kind: Any) -> str:
+    """The type of a parameter and its range, where it has one."""
+    name, _, ranged = kind.name.partition(" ")
+    low, high = (getattr(kind, end, None) for end in ("min", "max"))
+    ends = [f"from {low}"] * (low is not None) + [f"up to {high}"] * (high is not None)
+    return " ".join(["an" if name[0] in "aeiou" else "a", name, *(ends if ranged else [])])
 
 
 @app.command()
@@ -104,12 +128,15 @@ def privatize(
     format_: Annotated[str | None, typer.Option("--format", help="csv, parquet or arrow, of the input.")] = None,
     output_format: Annotated[str | None, typer.Option(help="csv, parquet or arrow, of the reports.")] = None,
     delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV input; \\t is a tab.")] = ",",
+    public_header: Annotated[
+        bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")] = None,
     force: Force = False,
 ) -> None:
     """Randomize one column of a file: answers in, reports out."""
     load("cli.privatize:privatize")(
-        load("cli.columns:Source")(source, column, format_, load("cli.columns:separator")(delimiter)),
+        load("cli.columns:Source")(source, column, format_, load("cli.columns:separator")(delimiter), public_header),
         load("cli.privatize:Asked")(
             spec, method, epsilon, categories, categories_file, low, high, real, tuple(option or ())
         ),
@@ -175,7 +202,7 @@ def audit(
     if bool(specs) + all_ + (name is not None) != 1:
         raise ParameterError("The audit needs --all, or --name and a mechanism, or files with specifications.")
     if specs:
-        rows = [load("cli.grid:audit_file")(path) for path in specs]
+        rows = [load("cli.grid:audit_file")(path, place, len(specs)) for place, path in enumerate(specs)]
     else:
         grid = load("cli.grid:audit_grid")(None if name is None else [name])
         rows = list(load("cli.show:progress")(grid, "audit", lambda row: (1, 0)))

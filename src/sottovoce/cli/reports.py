@@ -16,8 +16,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sottovoce.cli.files import STANDARD, FileProblem, kind_of, kind_of_stream, naming, reading, shown
-from sottovoce.cli.show import listed, progress
+from sottovoce.cli.files import STANDARD, FileProblem, kind_of, kind_of_stream, naming, reading
+from sottovoce.cli.show import progress
 from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
@@ -100,22 +100,24 @@ def _hex_column(rows: NDArray[np.uint8]) -> pa.Array:
 
 
 # --- reading ----------------------------------------------------------------------------------------------
-def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None) -> tuple[Tally, bool]:
+def tally_of(
+    path: str, mechanism: Mechanism | None, kind: str | None = None, *, name: str = "The input"
+) -> tuple[Tally, bool]:
     """The tally of one file, of the reports in it or the one it holds, and whether it says that a seed made it.
 
     A mechanism that is given must be its.
     """
-    with reading(path) as file:
+    with reading(path, name) as file:
         if path == STANDARD:
             found = kind_of_stream(file, kind, TALLY_KINDS)
         else:
-            found = kind_of(path, kind, TALLY_KINDS)
-        with naming(path):
+            found = kind_of(path, kind, TALLY_KINDS, name=name)
+        with naming(name):
             if found == "tally":
                 return Tally.from_bytes(file.read(), mechanism=mechanism), False
             if found == "csv":
                 if mechanism is None:
-                    raise FileProblem(f"{shown(path)}: CSV does not say which mechanism made it: add --spec FILE.")
+                    raise ReportError("CSV does not say which mechanism made it: add --spec FILE.")
                 return _count(mechanism, _csv(file, mechanism)), False
             return _parquet(path, mechanism) if found == "parquet" else _arrow(file, mechanism)
 
@@ -180,7 +182,10 @@ def _csv(file: IO[bytes], mechanism: Mechanism) -> Iterator[Reports]:
     header = file.readline(1 << 16).decode("utf-8-sig").strip().split(",")
     for name in names:
         if name not in header:
-            raise ReportError(f"The reports of this mechanism come with a column {name!r}. Found: {listed(header)}.")
+            raise ReportError(
+                f"The reports of this mechanism come with a column {name!r}; none of the {len(header)} columns has this"
+                " name."
+            )
     if not file.peek(1):  # type: ignore[attr-defined]
         return
     stream = pa_csv.open_csv(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sottovoce.cli.files import STANDARD, FileProblem, check_apart, check_free, naming, writing
+from sottovoce.cli.files import STANDARD, FileProblem, check_apart, check_free, input_name, naming, writing
 from sottovoce.cli.privatize import read_spec
 from sottovoce.cli.reports import tally_of
 from sottovoce.cli.show import note
@@ -27,10 +27,11 @@ def merged_tally(paths: Sequence[str], *, spec: str | None = None, kind: str | N
         raise FileProblem("Standard input can be read once only.")
     mechanism = read_spec(spec) if spec is not None else None
     merged, simulated = None, False
-    for path in paths:
-        found, seeded = tally_of(path, mechanism, kind)
+    for place, path in enumerate(paths):
+        name = input_name(path, place, len(paths))
+        found, seeded = tally_of(path, mechanism, kind, name=name)
         simulated |= seeded
-        with naming(path):
+        with naming(name):
             merged = found if merged is None else merged + found
     if merged is None:
         raise FileProblem("There is nothing to count: name files of reports or tallies, or - for standard input.")

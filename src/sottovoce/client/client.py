@@ -44,9 +44,7 @@ class Client:
                 f"This mechanism has epsilon {found.epsilon:.6g}, more than the {found.claimed} it claims."
             )
         if self.limit is not None and not found.epsilon <= self.limit:  # a limit that is no number refuses
-            raise PrivacyError(
-                f"This device accepts epsilon up to {self.limit}; this mechanism has {found.epsilon:.6g}."
-            )
+            raise PrivacyError(f"This mechanism has epsilon {found.epsilon:.6g}, more than the limit of this device.")
 
     @classmethod
     def from_spec(

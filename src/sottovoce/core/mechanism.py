@@ -62,14 +62,14 @@ class Mechanism:
             raise SpecError(f"The name of a mechanism is a text of 1 to {MAX_NAME} printable characters.")
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
         if type(self.version) is not int or self.version != 1:
-            raise SpecError(f"This package knows version 1 of a mechanism. Got {self.version!r:.20}.")
+            raise SpecError("This package knows version 1 of a mechanism.")
         if self.guarantee not in GUARANTEES and self.delta is None:
             raise SpecError(
                 f"A guarantee is one of {', '.join(GUARANTEES)}, or approximate with its delta, such as"
-                f" 'approximate(0.000001)'. Got {self.guarantee!r:.80}."
+                " 'approximate(0.000001)'."
             )
         if self.statistic not in STATISTICS:
-            raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r}.")
+            raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}.")
         check_fits(self.domain, self.channel)
         if self.statistic == "outputs" and self.channel.outputs is None:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
@@ -226,8 +226,8 @@ class Mechanism:
             guarantee=text(guarantee, "a mechanism", "guarantee"),
         )
         if canonical(mechanism.spec()) != canonical(plain):
-            places = "; ".join(difference(mechanism.spec(), plain))
-            raise SpecError(f"This is not how this version writes the mechanism: {places or 'types differ'}.")
+            places = "; ".join(_corrections(mechanism.spec(), plain)) or "it has unknown keys"
+            raise SpecError(f"This is not how this version writes the mechanism: {places}.")
         return mechanism
 
     @cached_property
@@ -372,6 +372,18 @@ def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = ""
             lines += difference(a, b, here)
         elif a != b:
             lines.append(f"{here}: {a!r:.60} against {b!r:.60}")
+    return lines
+
+
+def _corrections(own: Mapping[str, Any], given: Mapping[str, Any], path: str = "") -> list[str]:
+    """What a specification should say where it differs; what it says instead is not repeated."""
+    lines: list[str] = []
+    for key in sorted(own):
+        a, b, here = own[key], given.get(key), f"{path}{key}"
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            lines += _corrections(a, b, f"{here}.")
+        elif canonical({"": a}) != canonical({"": b}):
+            lines.append(f"{here} must be {a!r:.60}")
     return lines
 
 

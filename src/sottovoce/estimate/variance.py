@@ -213,7 +213,7 @@ class Spread(Evidence):
 
     def project(self, name: str) -> Floats:
         if name != "range":
-            raise ParameterError(f"There is no projection of a variance named {name!r}. Known: range.")
+            raise ParameterError("There is no such projection of a variance. Known: range.")
         return np.clip(self.values(), *self.limits)
 
 

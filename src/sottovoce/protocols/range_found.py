@@ -61,7 +61,7 @@ class Sum(Evidence):
 
     def project(self, name: str) -> Floats:
         if name != "range":
-            raise ParameterError(f"There is no projection of a mean named {name!r}. Known: range.")
+            raise ParameterError("There is no such projection of a mean. Known: range.")
         return np.clip(self.values(), *self.ends)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:

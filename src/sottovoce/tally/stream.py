@@ -56,13 +56,13 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch) -> Reports:
             raise ReportError(f"The column {field.name!r} has empty cells.")
         found = batch.schema.field(place).type
         if pa.types.is_fixed_size_binary(field.type) and found != field.type:
-            raise ReportError(f"The column {field.name!r} must be of type {field.type}, not {found}.")
+            raise ReportError(f"The column {field.name!r} must be of type {field.type}, not {_type_text(found)}.")
     report = batch.column("report")
     ids = _bytes(batch.column("id"), codec.ID_BYTES) if mechanism.channel.publics else None
     if is_mask(mechanism):
         return from_payloads(mechanism, _bytes(report, codec.payload_bytes(mechanism.channel)), ids)
     if not pa.types.is_integer(report.type):
-        raise ReportError(f"The column 'report' must hold integers, not {report.type}.")
+        raise ReportError(f"The column 'report' must hold integers, not {_type_text(report.type)}.")
     public = None if ids is None else np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
     return checked(mechanism, report.to_numpy(zero_copy_only=False), public)
 
@@ -91,8 +91,8 @@ def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int | None = N
     fitting = BATCH_BYTES // (codec.ID_BYTES + codec.payload_bytes(mechanism.channel))
     try:
         file = pq.ParquetFile(path, pre_buffer=False)
-    except pa.ArrowInvalid as problem:
-        raise ReportError(f"{path} cannot be read as a Parquet file: {problem}") from None
+    except pa.ArrowInvalid:
+        raise ReportError("The file cannot be read as Parquet.") from None
     with file:
         for name in wanted:
             _place(file.schema_arrow, name)
@@ -103,9 +103,19 @@ def _place(schema: pa.Schema, name: str) -> int:
     """Where a column is; without it even an empty file is none of this mechanism."""
     place = int(schema.get_field_index(name))
     if place < 0:
-        found = ", ".join(schema.names) or "none"
-        raise ReportError(f"The reports of this mechanism come with one column {name!r}. Found: {found}.")
+        raise ReportError(
+            f"The reports of this mechanism come with one column {name!r}; {schema.names.count(name)} of the"
+            f" {len(schema.names)} columns have this name."
+        )
     return place
+
+
+def _type_text(kind: pa.DataType) -> str:
+    """The name of a type, without the names of fields inside it, which come from whoever wrote the file."""
+    if pa.types.is_list(kind):
+        return f"list<item: {_type_text(kind.value_type)}>"
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return "nested values" if pa.types.is_nested(inner) or isinstance(inner, pa.BaseExtensionType) else str(kind)
 
 
 def _each(batches: Any) -> Iterator[pa.RecordBatch]:
