@@ -169,6 +169,6 @@ BAD = {
     "estimate: method": ("estimate good.parquet --method bayes", "one of exact, wilson, normal"),
     "estimate: target": ("estimate good.parquet --target all", "'population' or 'sample'"),
     "estimate: projection": ("estimate good.parquet --project cone", "There is no such projection. Known: simplex"),
-    "estimate: top": ("estimate good.parquet --top 0", "The value of --top must be an integer from 1;"),
+    "estimate: top": ("estimate good.parquet --top 0", "The value of --top must be a number of its type from 1;"),
     "estimate: two forms": ("estimate good.parquet --json --csv", "not as both"),
 }

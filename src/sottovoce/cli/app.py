@@ -48,25 +48,27 @@ def run(arguments: list[str]) -> int:
 
 def _complaint(problem: Exception) -> str:
     """What is wrong with the arguments, without repeating one of them: it may be an answer in the wrong place."""
-    parameter = getattr(problem, "param", None)
+    kind, parameter, context = type(problem).__name__, getattr(problem, "param", None), getattr(problem, "ctx", None)
     if parameter is not None:
-        missing = type(problem).__name__ == "MissingParameter"
-        name = parameter.opts[-1] if parameter.param_type_name == "option" else parameter.human_readable_name
-        return f"{name} is missing" if missing else f"The value of {name} must be {_described(parameter.type)}"
-    context = getattr(problem, "ctx", None)
-    command = "sottovoce" if context is None or context.parent is None else f"sottovoce {context.info_name}"
-    if command == "sottovoce":
+        name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar or parameter.name.upper()
+        return (
+            f"{name} is missing" if kind == "MissingParameter" else f"The value of {name} must be {_range(parameter)}"
+        )
+    if kind == "BadOptionUsage":
+        return "An option lacks its value, or has a value and takes none"
+    if context is None or context.parent is None:
         return "The first argument is not one of the commands"
-    wrong = {"NoSuchOption": "an unknown option", "BadOptionUsage": "an option without its value, or with one too many"}
-    return f"The arguments of {command} have {wrong.get(type(problem).__name__, 'one too many')}"
+    wrong = "an unknown option" if kind == "NoSuchOption" else "one too many"
+    return f"The arguments of sottovoce {context.info_name} have {wrong}"
 
 
-def _described(kind: Any) -> str:
-    """The type of a parameter and its range, where it has one."""
-    name, _, ranged = kind.name.partition(" ")
-    low, high = (getattr(kind, end, None) for end in ("min", "max"))
+def _range(parameter: Any) -> str:
+    """What a number must be, where versions of typer say so in different places."""
+    low, high = (
+        getattr(parameter, end, getattr(getattr(parameter, "type", None), end, None)) for end in ("min", "max")
+    )
     ends = [f"from {low}"] * (low is not None) + [f"up to {high}"] * (high is not None)
-    return " ".join(["an" if name[0] in "aeiou" else "a", name, *(ends if ranged else [])])
+    return " ".join(["a number of its type", *ends])
 
 
 @app.command()
