@@ -121,7 +121,7 @@ BAD = {
         "privatize good.csv --column v --method grr --epsilon 1 --low 0.5 --high 9 -o out.parquet",
         "a whole number, unless --real",
     ),
-    "privatize: continuum": (f"privatize good.csv {V} --real -o out.parquet", "Got a continuum"),
+    "privatize: continuum": (f"privatize good.csv {V} --real -o out.parquet", "not a continuum"),
     "privatize: spec and more": (f"privatize good.csv {V} --spec spec.json -o out.parquet", "leave out the options"),
     "privatize: not pure": ("privatize good.csv --column v --spec impure.json -o out.parquet", "pure guarantees only"),
     "privatize: exists": (f"privatize good.csv {V} -o good.parquet", "The output exists: --force overwrites it"),

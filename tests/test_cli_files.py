@@ -27,10 +27,11 @@ from sottovoce.cli import main
 from sottovoce.cli.app import app
 from sottovoce.cli.columns import Outside, codes
 from sottovoce.cli.files import FileProblem, writing
-from sottovoce.cli.reports import MECHANISM, SIMULATION, Writer
+from sottovoce.cli.reports import MECHANISM, SIMULATION
 from sottovoce.core.registry import fits
 from sottovoce.core.specs import canonical
 from sottovoce.tally.stream import from_arrow
+from tests.cli_bad_files import write_bad_files
 from tests.cli_bad_lines import BAD
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -279,45 +280,7 @@ def test_tables_are_aligned_and_labels_cannot_steer_a_terminal(made: Path) -> No
 @pytest.fixture(scope="module")
 def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of broken things, and good ones to break others with."""
-    folder = tmp_path_factory.mktemp("bad")
-    (folder / "folder").mkdir()
-    texts = {
-        "good.csv": "v,text\n1,a\n2,b\n",
-        "twice.csv": "v,v\n1,2\n",
-        "empty.csv": "",
-        "broken.csv": "\x1b[2Jq," + "a" * 99 + ",1" * 30 + "\n",
-        "mac.csv": "c,v\ra,1\r",
-        "ragged.csv": "v,w\n1,2\n1,2,3\n",
-        "outside.csv": "v\n1\n10\nx\n2\n1.0\n",
-        "data.xls": "v\n1\n",
-        "reports.csv": "report\n01\n",
-        "hex.csv": "report\n0g\n",
-        "wide.csv": "report\n001\n",
-        "fake.parquet": "PAR1 is how it begins",
-        "fake.tally": "sottovoce tally 9\n" + "x" * 99,
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text, newline="")
-    (folder / "latin.csv").write_bytes("v,text\n1,é\n".encode("latin-1"))
-    for name, column in {"v": [1, 2], "null": [1, None], "float": [1.0, 2.0], "list": [[1], [2]]}.items():
-        pq.write_table(pa.table({"v": column}), folder / f"{name}.parquet")
-    (folder / "cut.parquet").write_bytes((folder / "v.parquet").read_bytes()[:-9])
-    good, other = (sv.mechanism("grr", sv.Integers(0, 9), epsilon=epsilon) for epsilon in (1, 2))
-    spec = good.spec()
-    (folder / "spec.json").write_bytes(canonical(spec))
-    (folder / "liar.json").write_bytes(canonical({**spec, "epsilon": "0.5"}))
-    (folder / "impure.json").write_bytes(canonical({**spec, "guarantee": "idealised"}))
-    for name, mechanism in {"good": good, "other": other}.items():
-        with open(folder / f"{name}.parquet", "wb") as file, Writer(file, "parquet", mechanism, seeded=False) as writer:
-            writer.write(mechanism.privatize([1, 2, 3], seed=1))
-    tally = other.tally(other.privatize([1, 2], seed=1)).to_bytes()
-    (folder / "other.tally").write_bytes(tally)
-    (folder / "cut.tally").write_bytes(tally[:-1])
-    schema = pq.read_schema(folder / "good.parquet")
-    pq.write_table(pa.table({"report": pa.array([1, 10, 2], pa.uint8())}, schema=schema), folder / "forged.parquet")
-    with pa.ipc.new_stream(folder / "cut.arrow", schema) as stream:  # whole for Arrow, but its end is missing
-        stream.write_batch(pa.record_batch({"report": pa.array([1, 2, 3, 4], pa.uint8())}, schema=schema))
-    return folder
+    return write_bad_files(tmp_path_factory.mktemp("bad"))
 
 
 @pytest.mark.parametrize(("line", "said"), BAD.values(), ids=BAD.keys())
