@@ -27,8 +27,9 @@ from sottovoce.cli import main
 from sottovoce.cli.app import app
 from sottovoce.cli.columns import Outside, codes
 from sottovoce.cli.files import FileProblem, writing
-from sottovoce.cli.reports import MECHANISM, SIMULATION
+from sottovoce.cli.reports import MECHANISM
 from sottovoce.core.registry import fits
+from sottovoce.core.simulation import METADATA
 from sottovoce.core.specs import canonical
 from sottovoce.tally.stream import from_arrow
 from tests.cli_bad_files import write_bad_files
@@ -179,7 +180,7 @@ def test_without_a_seed_no_two_runs_are_alike_and_nothing_says_simulation(raw: P
         assert done.code == 0 and "simulation" not in done.err and f"{N} reports" in done.err
     a, b = (pq.read_table(tmp_path / name) for name in ("a.parquet", "b.parquet"))
     assert a["report"] != b["report"]
-    assert SIMULATION not in a.schema.metadata and MECHANISM in a.schema.metadata
+    assert METADATA not in a.schema.metadata and MECHANISM in a.schema.metadata
     assert call("tally", tmp_path / "a.parquet", tmp_path / "b.parquet", "-o", tmp_path / "both.tally").code == 0
     assert tallied(tmp_path, "both.tally").n == 2 * N
 
@@ -270,9 +271,9 @@ def test_tables_are_aligned_and_labels_cannot_steer_a_terminal(made: Path) -> No
     lines = call("estimate", made).out.decode().splitlines()
     assert lines[0].split() == ["value", "estimate", "std", "error", "low", "high"]
     assert len({len(line) for line in lines[:5]}) == 1 and lines[4].startswith(repr("[red]yak\x1b"))
-    assert lines[5].startswith("100000 reports through grr, epsilon 2;")
+    assert lines[5].startswith("100000 simulated reports through grr, epsilon 2;")
     header, *rows = call("estimate", made, "--csv").out.decode().splitlines()
-    assert header == "value,estimate,std_error,low,high" and len(rows) == 4
+    assert header == "value,estimate,std_error,low,high,simulation" and len(rows) == 4
     assert float(rows[0].split(",")[1]) == rows_of(made)[0]["estimate"]
 
 

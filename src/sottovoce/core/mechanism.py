@@ -28,6 +28,7 @@ from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.rational import float_up, loss, odds, within
+from sottovoce.core.simulation import marked
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
 MAX_CELLS = 1 << 24
@@ -269,12 +270,14 @@ class Mechanism:
 
     def estimate(self, tally: Any) -> Any:
         """What the crowd said: unbiased, with intervals."""
-        return late.load(f"estimate.{self.question}:estimate")(self, tally)
+        found = late.load(f"estimate.{self.question}:estimate")(self, tally)
+        return marked(found, tally.simulated)
 
     def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
         """The shares of largest likelihood, from a tally of outputs or from reports, with the unbiased intervals."""
         decode = late.load("estimate.likelihood:decode")
-        return decode(self, data, method=method, tolerance=tolerance, max_iterations=max_iterations)
+        found = decode(self, data, method=method, tolerance=tolerance, max_iterations=max_iterations)
+        return marked(found, getattr(data, "simulated", False))
 
     def variance(self, truth: Any, n: int = 1, *, target: str = "population") -> Any:
         """The exact variance of an estimate from n reports, were this the truth.

@@ -7,6 +7,7 @@ public words, `id` (16 bytes of fixed-size binary).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.simulation import METADATA, NOTE
 from sottovoce.fast.batch import Reports, checked, from_payloads, index_type, is_mask, payload_outputs
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import Tally
@@ -39,8 +41,10 @@ def arrow_schema(mechanism: Mechanism) -> pa.Schema:
 
 
 def to_arrow(reports: Reports) -> pa.RecordBatch:
-    """A batch as Arrow columns."""
+    """A batch as Arrow columns; the metadata of its schema say where it is a simulation."""
     schema = arrow_schema(reports.mechanism)
+    if reports.simulated:
+        schema = schema.with_metadata({METADATA: NOTE})
     columns = [_binary(reports.payloads()) if is_mask(reports.mechanism) else pa.array(reports.payload)]
     if reports.public is not None:
         columns.append(_binary(reports.public.astype("<u8", copy=False).view(np.uint8)))
@@ -57,14 +61,15 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch) -> Reports:
         found = batch.schema.field(place).type
         if pa.types.is_fixed_size_binary(field.type) and found != field.type:
             raise ReportError(f"The column {field.name!r} must be of type {field.type}, not {_type_text(found)}.")
-    report = batch.column("report")
+    report, simulated = batch.column("report"), METADATA in (batch.schema.metadata or {})
     ids = _bytes(batch.column("id"), codec.ID_BYTES) if mechanism.channel.publics else None
     if is_mask(mechanism):
-        return from_payloads(mechanism, _bytes(report, codec.payload_bytes(mechanism.channel)), ids)
+        reports = from_payloads(mechanism, _bytes(report, codec.payload_bytes(mechanism.channel)), ids)
+        return replace(reports, simulated=simulated)
     if not pa.types.is_integer(report.type):
         raise ReportError(f"The column 'report' must hold integers, not {_type_text(report.type)}.")
     public = None if ids is None else np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
-    return checked(mechanism, report.to_numpy(zero_copy_only=False), public)
+    return replace(checked(mechanism, report.to_numpy(zero_copy_only=False), public), simulated=simulated)
 
 
 def tally_batches(
@@ -74,7 +79,7 @@ def tally_batches(
     threads: int | None = None,
 ) -> Tally:
     """Count a stream: one batch and one set of cells are in memory at a time. A table is a stream of its chunks."""
-    n, cells = 0, np.zeros(mechanism.cells, np.int64)
+    n, cells, simulated = 0, np.zeros(mechanism.cells, np.int64), False
     for batch in _each(batches):
         try:
             reports = from_arrow(mechanism, batch)
@@ -82,7 +87,8 @@ def tally_batches(
             raise ReportError(f"In the batch that starts at report {n} of the stream: {problem}") from None
         cells += count_cells(reports, threads=threads)
         n += len(reports)
-    return Tally(mechanism, n, cells)
+        simulated |= reports.simulated
+    return Tally(mechanism, n, cells, simulated)
 
 
 def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int | None = None) -> Iterator[pa.RecordBatch]:
