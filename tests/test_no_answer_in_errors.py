@@ -157,6 +157,7 @@ FILES = [
     json.dumps({"answer": NUMBER << 60}),
     f'{{"answer": {NUMBER}, "answer": "{TEXT}"}}',
     f'{{"é{TEXT}": 1}}',
+    f'{{"answer": "{TEXT}\\ud800"}}',
     f'"{TEXT}\t{NUMBER}',
     str(NUMBER) * 1000,
     "[" * 100_000 + TEXT,

@@ -260,7 +260,7 @@ def test_every_method_finds_mean_variance_and_deviation(method: str, seed: int) 
             "sd": "standard deviation",
         }
         assert {"mean": "mean", "variance": "variance", "sd": "standard deviation"}[name] in one.explain()
-        assert one.to_frame().shape == (1, 5)
+        assert one.to_frame().shape == (1, 6) and one.to_frame()["simulation"].all()
     low, high = found["variance"].ci(1 - ALPHA)
     assert not low[0] <= 2 * truth["variance"] <= high[0], "the check has power"
     assert found["variance"].n == 20_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from sottovoce.core.errors import SpecError
@@ -17,10 +18,9 @@ def canonical(spec: Mapping[str, Any]) -> bytes:
     """The one text of a specification: keys sorted, UTF-8, no spaces, integers up to 2**53, no floats."""
     check_plain(spec)
     text = json.dumps(spec, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    try:
+    with suppress(UnicodeEncodeError):  # which holds the whole text, and must not be the context of our error
         return text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise SpecError("A specification holds text that UTF-8 cannot carry.") from None
+    raise SpecError("A specification holds text that UTF-8 cannot carry.")
 
 
 def check_plain(value: object, depth: int = 0) -> None:

@@ -30,7 +30,8 @@ SIMULATED_ROW = -2  # in rows, beside -1 for the number of reports: how many par
 class Tally:
     """Counts of the reports of one mechanism; `simulated` where the noise of any of them came from a seed.
 
-    Tallies are equal where they count the same. The mark says where reports came from; a sum has it where a part has it.
+    Tallies are equal where they count the same. The mark says where reports came from; a sum has it
+    where a part has it.
     """
 
     mechanism: Mechanism
