@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +27,12 @@ from sottovoce.cli import main
 from sottovoce.cli.app import app
 from sottovoce.cli.columns import Outside, codes
 from sottovoce.cli.files import FileProblem, writing
-from sottovoce.cli.reports import MECHANISM, SIMULATION, Writer
+from sottovoce.cli.reports import MECHANISM
 from sottovoce.core.registry import fits
+from sottovoce.core.simulation import METADATA
 from sottovoce.core.specs import canonical
 from sottovoce.tally.stream import from_arrow
+from tests.cli_bad_files import write_bad_files
 from tests.cli_bad_lines import BAD
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -177,7 +180,7 @@ def test_without_a_seed_no_two_runs_are_alike_and_nothing_says_simulation(raw: P
         assert done.code == 0 and "simulation" not in done.err and f"{N} reports" in done.err
     a, b = (pq.read_table(tmp_path / name) for name in ("a.parquet", "b.parquet"))
     assert a["report"] != b["report"]
-    assert SIMULATION not in a.schema.metadata and MECHANISM in a.schema.metadata
+    assert METADATA not in a.schema.metadata and MECHANISM in a.schema.metadata
     assert call("tally", tmp_path / "a.parquet", tmp_path / "b.parquet", "-o", tmp_path / "both.tally").code == 0
     assert tallied(tmp_path, "both.tally").n == 2 * N
 
@@ -213,7 +216,7 @@ def test_only_entries_of_a_dictionary_that_rows_use_must_be_in_the_domain() -> N
     assert codes(domain, used).tolist() == [0, 2, 0]
     assert codes(domain, used[1:]).tolist() == [2, 0]
     wrong = pa.DictionaryArray.from_arrays(pa.array([2, 3, None, 1], pa.int8()), used.dictionary)
-    assert codes(domain, wrong) == Outside(3, 1, None)
+    assert codes(domain, wrong) == Outside(3, 1, True)
 
 
 def test_an_empty_file_gives_no_reports(tmp_path: Path) -> None:
@@ -268,9 +271,9 @@ def test_tables_are_aligned_and_labels_cannot_steer_a_terminal(made: Path) -> No
     lines = call("estimate", made).out.decode().splitlines()
     assert lines[0].split() == ["value", "estimate", "std", "error", "low", "high"]
     assert len({len(line) for line in lines[:5]}) == 1 and lines[4].startswith(repr("[red]yak\x1b"))
-    assert lines[5].startswith("100000 reports through grr, epsilon 2;")
+    assert lines[5].startswith("100000 simulated reports through grr, epsilon 2;")
     header, *rows = call("estimate", made, "--csv").out.decode().splitlines()
-    assert header == "value,estimate,std_error,low,high" and len(rows) == 4
+    assert header == "value,estimate,std_error,low,high,simulation" and len(rows) == 4
     assert float(rows[0].split(",")[1]) == rows_of(made)[0]["estimate"]
 
 
@@ -278,45 +281,7 @@ def test_tables_are_aligned_and_labels_cannot_steer_a_terminal(made: Path) -> No
 @pytest.fixture(scope="module")
 def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of broken things, and good ones to break others with."""
-    folder = tmp_path_factory.mktemp("bad")
-    (folder / "folder").mkdir()
-    texts = {
-        "good.csv": "v,text\n1,a\n2,b\n",
-        "twice.csv": "v,v\n1,2\n",
-        "empty.csv": "",
-        "broken.csv": "\x1b[2Jq," + "a" * 99 + ",1" * 30 + "\n",
-        "mac.csv": "c,v\ra,1\r",
-        "ragged.csv": "v,w\n1,2\n1,2,3\n",
-        "outside.csv": "v\n1\n10\nx\n2\n1.0\n",
-        "data.xls": "v\n1\n",
-        "reports.csv": "report\n01\n",
-        "hex.csv": "report\n0g\n",
-        "wide.csv": "report\n001\n",
-        "fake.parquet": "PAR1 is how it begins",
-        "fake.tally": "sottovoce tally 9\n" + "x" * 99,
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text, newline="")
-    (folder / "latin.csv").write_bytes("v,text\n1,é\n".encode("latin-1"))
-    for name, column in {"v": [1, 2], "null": [1, None], "float": [1.0, 2.0], "list": [[1], [2]]}.items():
-        pq.write_table(pa.table({"v": column}), folder / f"{name}.parquet")
-    (folder / "cut.parquet").write_bytes((folder / "v.parquet").read_bytes()[:-9])
-    good, other = (sv.mechanism("grr", sv.Integers(0, 9), epsilon=epsilon) for epsilon in (1, 2))
-    spec = good.spec()
-    (folder / "spec.json").write_bytes(canonical(spec))
-    (folder / "liar.json").write_bytes(canonical({**spec, "epsilon": "0.5"}))
-    (folder / "impure.json").write_bytes(canonical({**spec, "guarantee": "idealised"}))
-    for name, mechanism in {"good": good, "other": other}.items():
-        with open(folder / f"{name}.parquet", "wb") as file, Writer(file, "parquet", mechanism, seeded=False) as writer:
-            writer.write(mechanism.privatize([1, 2, 3], seed=1))
-    tally = other.tally(other.privatize([1, 2], seed=1)).to_bytes()
-    (folder / "other.tally").write_bytes(tally)
-    (folder / "cut.tally").write_bytes(tally[:-1])
-    schema = pq.read_schema(folder / "good.parquet")
-    pq.write_table(pa.table({"report": pa.array([1, 10, 2], pa.uint8())}, schema=schema), folder / "forged.parquet")
-    with pa.ipc.new_stream(folder / "cut.arrow", schema) as stream:  # whole for Arrow, but its end is missing
-        stream.write_batch(pa.record_batch({"report": pa.array([1, 2, 3, 4], pa.uint8())}, schema=schema))
-    return folder
+    return write_bad_files(tmp_path_factory.mktemp("bad"))
 
 
 @pytest.mark.parametrize(("line", "said"), BAD.values(), ids=BAD.keys())
@@ -396,12 +361,28 @@ def test_a_failed_write_and_a_closed_pipe_leave_nothing(raw: Path, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def interrupts_ignored() -> Iterator[None]:
+    """As in a job that a shell starts in the background; a child inherits it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def heed_interrupts() -> None:
+    """Runs in the child before its program: a shell in the foreground starts its programs so."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("interrupts_ignored")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_write_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
     verb = "privatize - --format csv --column v --method grr --epsilon 1 --low 0 --high 9 -o out.parquet"
     command = [sys.executable, "-m", "sottovoce", *verb.split()]
-    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts
+    ) as process:
         assert process.stdin is not None
         process.stdin.write(b"v\n" + b"1\n" * (1 << 23))  # more than one block: some reports are written
         process.stdin.flush()

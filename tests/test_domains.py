@@ -108,7 +108,7 @@ def test_foreign_values_are_refused_before_a_coin_is_drawn(name: str) -> None:
     for value in values:
         with pytest.raises(DomainError) as caught:
             mechanism.randomize(value, Untouchable())
-        assert caught.value.value is value or isinstance(domain, (Select, Record))
+        assert not hasattr(caught.value, "value")
         assert isinstance(caught.value.domain, Domain)
 
 
@@ -141,7 +141,7 @@ def test_an_error_never_prints_the_value(name: str, secret: object) -> None:
     while error is not None:
         assert "8271" not in str(error) and "8271" not in repr(error)
         error = error.__cause__ or error.__context__
-    assert caught.value.value is secret
+    assert b"8271" not in pickle.dumps(caught.value) and "8271" not in str(vars(caught.value))
 
 
 def test_a_secret_inside_a_record_is_not_printed() -> None:

@@ -763,7 +763,7 @@ def test_domains_are_checked_in_one_sentence(name: str) -> None:
         with pytest.raises(ParameterError) as caught:
             mechanism(name, wrong, epsilon=1)  # type: ignore[arg-type]
         assert re.match(rf"^The 'domain' parameter of {name} must be a domain\. Got .*\.$", str(caught.value))
-    with pytest.raises(ParameterError, match=r"no parameter 'colour'. Known: epsilon.*\.$"):
+    with pytest.raises(ParameterError, match=r"no such parameter. Known: epsilon.*\.$"):
         mechanism(name, BIRDS, epsilon=1, colour="red")
 
 

@@ -81,7 +81,7 @@ def test_bad_questions_get_one_sentence() -> None:
         sv.plan_mean(sv.Categories(["a", "b"]), epsilon=1, participants=5)
     with pytest.raises(sv.ParameterError, match="names among"):
         sv.plan_mean(DOMAIN, epsilon=1, participants=5, methods=["grr"])
-    with pytest.raises(sv.ParameterError, match="no mechanism named"):
+    with pytest.raises(sv.ParameterError, match="no mechanism of this name"):
         sv.plan_mean(DOMAIN, epsilon=1, participants=5, methods=["piecewize"])
     with pytest.raises(sv.ParameterError, match="positive"):
         sv.plan_mean(DOMAIN, epsilon=1, std_error=0)

@@ -19,7 +19,7 @@ from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import from_payloads
 
 NAMES = [*sv.names("frequency"), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
-MAGIC = b"sottovoce tally 1\n"
+MAGIC = b"sottovoce tally 2\n"
 
 
 def build(name: str = "grr", size: int = 5, epsilon: float = 1.0) -> sv.Mechanism:
@@ -251,7 +251,7 @@ def test_junk_is_no_tally(junk: bytes, keep: int) -> None:
         one_sentence(caught.value)
 
 
-@pytest.mark.parametrize("data", [b"", "text", None, 7, b"sottovoce tally 2\n" + SOME.to_bytes()[len(MAGIC) :]])
+@pytest.mark.parametrize("data", [b"", "text", None, 7, b"sottovoce tally 3\n" + SOME.to_bytes()[len(MAGIC) :]])
 def test_foreign_bytes_are_refused(data: Any) -> None:
     with pytest.raises(sv.ReportError, match="not a tally of this version"):
         sv.Tally.from_bytes(data)
@@ -268,7 +268,7 @@ def forged(
     """Bytes with a digest that fits, whatever they hold: a digest is no signature."""
     text = canonical(GRR.spec()) if spec is None else spec
     size = (len(text) if length is None else length).to_bytes(4, "little")
-    body = MAGIC + size + text + n.to_bytes(8, "little") + np.array(cells, "<i8").tobytes() + trailing
+    body = MAGIC + b"\0" + size + text + n.to_bytes(8, "little") + np.array(cells, "<i8").tobytes() + trailing
     return body + hashlib.sha256(body).digest()
 
 

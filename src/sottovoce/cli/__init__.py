@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from traceback import extract_tb
 
 from sottovoce import __version__
 from sottovoce.core.errors import SottovoceError
@@ -34,11 +35,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except SottovoceError as problem:
-        print(f"sottovoce: {problem}", file=sys.stderr)
-        return 2
-    except NotImplementedError as problem:  # a node without kernels, or a domain without batches
-        print(f"sottovoce: {problem}", file=sys.stderr)
-        return 2
+        return _refused(problem.sentence)
     except OSError as problem:
-        print(f"sottovoce: {problem.filename or 'Output'}: {problem.strerror or problem}.", file=sys.stderr)
-        return 2
+        return _refused(f"A file cannot be read or written: {problem.strerror or 'the system refused'}.")
+    except Exception as problem:
+        if type(problem) is NotImplementedError:  # a node without kernels, or a domain without batches
+            return _refused(str(problem))
+        # What another library says may hold an answer: only where it happened is shown.
+        places = [f"{frame.name} (line {frame.lineno})" for frame in extract_tb(problem.__traceback__)]
+        _refused(f"This is a mistake of the program: {type(problem).__name__} in {', '.join(places[-4:])}.")
+        return 1
+
+
+def _refused(sentence: str) -> int:
+    print(f"sottovoce: {sentence}", file=sys.stderr)
+    return 2

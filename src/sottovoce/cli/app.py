@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,  # local variables hold answers
     help="Statistics under local differential privacy: everyone answers sotto voce, only the crowd is heard.",
 )
 
@@ -40,9 +41,34 @@ def run(arguments: list[str]) -> int:
     try:
         return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
-        raise ParameterError(f"{problem.format_message().rstrip('.')}; see --help.") from None
+        raise ParameterError(f"{_complaint(problem)}; see --help.") from None
     except typer.Abort:
         return 130  # interrupted from the keyboard
+
+
+def _complaint(problem: Exception) -> str:
+    """What is wrong with the arguments, without repeating one of them: it may be an answer in the wrong place."""
+    kind, parameter, context = type(problem).__name__, getattr(problem, "param", None), getattr(problem, "ctx", None)
+    if parameter is not None:
+        name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar or parameter.name.upper()
+        return (
+            f"{name} is missing" if kind == "MissingParameter" else f"The value of {name} must be {_range(parameter)}"
+        )
+    if kind == "BadOptionUsage":
+        return "An option lacks its value, or has a value and takes none"
+    if context is None or context.parent is None:
+        return "The first argument is not one of the commands"
+    wrong = "an unknown option" if kind == "NoSuchOption" else "one too many"
+    return f"The arguments of sottovoce {context.info_name} have {wrong}"
+
+
+def _range(parameter: Any) -> str:
+    """What a number must be, where versions of typer say so in different places."""
+    low, high = (
+        getattr(parameter, end, getattr(getattr(parameter, "type", None), end, None)) for end in ("min", "max")
+    )
+    ends = [f"from {low}"] * (low is not None) + [f"up to {high}"] * (high is not None)
+    return " ".join(["a number of its type", *ends])
 
 
 @app.command()
@@ -104,12 +130,15 @@ def privatize(
     format_: Annotated[str | None, typer.Option("--format", help="csv, parquet or arrow, of the input.")] = None,
     output_format: Annotated[str | None, typer.Option(help="csv, parquet or arrow, of the reports.")] = None,
     delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV input; \\t is a tab.")] = ",",
+    public_header: Annotated[
+        bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")] = None,
     force: Force = False,
 ) -> None:
     """Randomize one column of a file: answers in, reports out."""
     load("cli.privatize:privatize")(
-        load("cli.columns:Source")(source, column, format_, load("cli.columns:separator")(delimiter)),
+        load("cli.columns:Source")(source, column, format_, load("cli.columns:separator")(delimiter), public_header),
         load("cli.privatize:Asked")(
             spec, method, epsilon, categories, categories_file, low, high, real, tuple(option or ())
         ),
@@ -175,7 +204,7 @@ def audit(
     if bool(specs) + all_ + (name is not None) != 1:
         raise ParameterError("The audit needs --all, or --name and a mechanism, or files with specifications.")
     if specs:
-        rows = [load("cli.grid:audit_file")(path) for path in specs]
+        rows = [load("cli.grid:audit_file")(path, place, len(specs)) for place, path in enumerate(specs)]
     else:
         grid = load("cli.grid:audit_grid")(None if name is None else [name])
         rows = list(load("cli.show:progress")(grid, "audit", lambda row: (1, 0)))

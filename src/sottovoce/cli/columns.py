@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import IO, Any
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sottovoce.cli.files import STANDARD, FileProblem, cells, kind_of, kind_of_stream, naming, reading, shown
-from sottovoce.cli.show import listed
+from sottovoce.cli.files import STANDARD, FileProblem, cells, input_name, kind_of, kind_of_stream, naming, reading
+from sottovoce.cli.show import listed, printable
 from sottovoce.client.typed import holds_texts, typed
 from sottovoce.core.domain import Categories, Domain, Integers
 from sottovoce.core.errors import DomainError
@@ -31,21 +32,34 @@ _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the answers are."""
+    """Where the answers are. Columns are named by position unless their user says that the header is public: a file
+    without a header has answers there."""
 
     path: str
     column: str
     kind: str | None = None
     delimiter: str = ","
+    public_header: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some rows, and their part of the file: `length` of `total`, which is 0 where nobody knows."""
+    """Some rows, and their part of the file: `length` of `total`, which is 0 where nobody knows.
 
-    values: pa.Array
+    `column` is what a sentence calls the column.
+    """
+
+    values: pa.Array = field(repr=False)
     length: int
     total: int
+    column: str
+
+
+class Ragged(NamedTuple):
+    """What is kept of a row with too many or too few cells: counts, not its text."""
+
+    cells: int
+    row: int | None
 
 
 def separator(text: str) -> str:
@@ -59,56 +73,102 @@ def separator(text: str) -> str:
 
 def pieces(source: Source) -> Iterator[Piece]:
     """The column, piece by piece."""
-    with reading(source.path) as file:
+    name = input_name(source.path)
+    with reading(source.path, name) as file:
         if source.path == STANDARD:
             kind = kind_of_stream(file, source.kind, RAW_KINDS)
         else:
             kind = kind_of(source.path, source.kind, RAW_KINDS)
         if kind == "parquet" and source.path == STANDARD:
             raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
-        with naming(source.path):
+        with naming(name):
             yield from _READERS[kind](source, file)
 
 
-def _check_column(source: Source, known: list[str]) -> None:
-    if known.count(source.column) != 1:
-        how = "no" if source.column not in known else "more than one"
-        raise FileProblem(f"{shown(source.path)} has {how} column {source.column!r}. Known: {listed(known)}.")
+def _checked_column(source: Source, known: list[str]) -> str:
+    """What a sentence calls the column that was asked for, after a look whether it is there once."""
+    count = known.count(source.column)
+    if count != 1:
+        names = f": {listed(known)}" if source.public_header else "; --public-header lists them"
+        raise FileProblem(
+            f"The column that --column names must be in the header once and is there {count} times. The header has"
+            f" {len(known)} columns{names}."
+        )
+    if source.public_header:
+        return f"the column {printable(source.column)!r}"
+    return f"column {known.index(source.column) + 1} of {len(known)}"
 
 
 def _parquet(source: Source, file: IO[bytes]) -> Iterator[Piece]:
     schema = pq.read_schema(source.path)
-    _check_column(source, schema.names)
+    column = _checked_column(source, schema.names)
     kind = schema.field(source.column).type
     texts = [source.column] if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None
     with pq.ParquetFile(source.path, read_dictionary=texts, pre_buffer=False) as table:
         for batch in table.iter_batches(batch_size=ROWS, columns=[source.column]):
-            yield Piece(batch.column(0), batch.num_rows, table.metadata.num_rows)
+            yield Piece(batch.column(0), batch.num_rows, table.metadata.num_rows, column)
 
 
 def _arrow(source: Source, file: IO[bytes]) -> Iterator[Piece]:
     with pa.ipc.open_stream(file) as stream:
-        _check_column(source, stream.schema.names)
+        column = _checked_column(source, stream.schema.names)
         for batch in stream:
-            yield Piece(batch.column(source.column), batch.num_rows, 0)
+            yield Piece(batch.column(source.column), batch.num_rows, 0, column)
 
 
 def _csv(source: Source, file: IO[bytes]) -> Iterator[Piece]:
     header = _header(file, source.delimiter)
-    _check_column(source, header)
+    column = _checked_column(source, header)
     if not file.peek(1):  # type: ignore[attr-defined]
         return
     total = 0 if source.path == STANDARD else os.fstat(file.fileno()).st_size
-    stream = pa_csv.open_csv(
+    rows = 0
+    ragged: list[Ragged] = []
+    try:
+        with _opened_csv(source, file, header, ragged) as stream:
+            for batch in stream:
+                rows += batch.num_rows
+                yield Piece(batch.column(0), BLOCK, total, column)
+    except pa.ArrowInvalid:
+        if not ragged:
+            raise
+        row = _ragged_row(source, header)
+        where = f"Row {row} of the data" if row else f"A row after row {rows} of the data"
+        raise FileProblem(f"{where} has {ragged[0].cells} cells, and the header has {len(header)}.") from None
+
+
+def _opened_csv(
+    source: Source, file: IO[bytes], header: list[str], ragged: list[Ragged], *, threads: bool = True
+) -> Any:
+    def note(row: Any) -> str:
+        ragged.append(Ragged(row.actual_columns, row.number))
+        return "error"
+
+    return pa_csv.open_csv(
         file,
-        pa_csv.ReadOptions(column_names=header, block_size=BLOCK),
-        # In a file of one column an empty line is an empty answer, and nobody's answer is dropped.
-        pa_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True, ignore_empty_lines=len(header) > 1),
+        pa_csv.ReadOptions(column_names=header, block_size=BLOCK, use_threads=threads),
+        pa_csv.ParseOptions(
+            delimiter=source.delimiter,
+            newlines_in_values=True,
+            # In a file of one column an empty line is an empty answer, and nobody's answer is dropped.
+            ignore_empty_lines=len(header) > 1,
+            invalid_row_handler=note,
+        ),
         pa_csv.ConvertOptions(include_columns=[source.column], column_types={source.column: _TEXTS}),
     )
-    with stream:
-        for batch in stream:
-            yield Piece(batch.column(0), BLOCK, total)
+
+
+def _ragged_row(source: Source, header: list[str]) -> int | None:
+    """The number of the first such row. Arrow counts rows only where one thread reads, so the file is read again."""
+    if source.path == STANDARD:
+        return None
+    ragged: list[Ragged] = []
+    with open(source.path, "rb", buffering=1 << 20) as file, suppress(pa.ArrowInvalid):
+        _header(file, source.delimiter)
+        with _opened_csv(source, file, header, ragged, threads=False) as stream:
+            for _ in stream:
+                pass
+    return ragged[0].row if ragged else None
 
 
 def _header(file: IO[bytes], delimiter: str) -> list[str]:
@@ -130,17 +190,17 @@ _READERS: dict[str, Callable[[Source, IO[bytes]], Iterator[Piece]]] = {
 # --- codes ------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Answers that the domain refuses: how many, and the first with its place."""
+    """Answers that the domain refuses: how many, the place of the first, and whether its cell is empty."""
 
     count: int
     place: int
-    value: object
+    empty: bool
 
     def after(self, rows: int, earlier: Outside | None) -> Outside:
         """These and earlier ones, where so many rows came before."""
         if earlier is None:
-            return Outside(self.count, rows + self.place, self.value)
-        return Outside(earlier.count + self.count, earlier.place, earlier.value)
+            return Outside(self.count, rows + self.place, self.empty)
+        return Outside(earlier.count + self.count, earlier.place, earlier.empty)
 
 
 def batch(mechanism: Mechanism, values: pa.Array) -> Any:
@@ -188,7 +248,7 @@ def _outside(values: pa.Array, refused: Any) -> Outside | None:
     """How many answers are refused, and the first of them."""
     count = int(np.count_nonzero(refused))
     place = int(np.argmax(refused)) if count else 0
-    return Outside(count, place, values[place].as_py()) if count else None
+    return Outside(count, place, values[place].as_py() is None) if count else None
 
 
 def _by_dictionary(domain: Domain, values: pa.Array) -> tuple[Any, list[object]]:
@@ -197,7 +257,7 @@ def _by_dictionary(domain: Domain, values: pa.Array) -> tuple[Any, list[object]]
     try:
         encoded = values if pa.types.is_dictionary(values.type) else pc.dictionary_encode(values)
     except pa.ArrowNotImplementedError:
-        raise FileProblem(f"A column of {values.type} cannot be read as answers.") from None
+        raise FileProblem("A column of lists or other nested values cannot be read as answers.") from None
     entries = [typed(domain, value) for value in encoded.dictionary.to_pylist()]
     indices = pc.fill_null(encoded.indices.cast(pa.int64()), len(entries)).to_numpy(zero_copy_only=False)
     return indices, entries

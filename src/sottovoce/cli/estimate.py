@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.cli.show import comma_separated, note, printable, table
+from sottovoce.core.simulation import COLUMN
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.tally.tally import Tally
 
@@ -37,7 +38,8 @@ def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int 
         finite = [{key: _finite(value) for key, value in row.items()} for row in rows]
         print(json.dumps({**_about(found, interval), "rows": finite}))
     elif form == "csv":
-        comma_separated(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
+        mark = [COLUMN] if found.simulated else []
+        comma_separated([*COLUMNS, *mark], ([*(row[name] for name in COLUMNS), *["true"] * len(mark)] for row in rows))
     else:
         _table(found, interval, rows)
 
@@ -77,6 +79,7 @@ def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
         "target": interval.target,
         "simultaneous": interval.simultaneous,
         "projection": found.projection,
+        "simulation": found.simulated,
     }
 
 
@@ -93,7 +96,8 @@ def _table(found: Estimate, interval: Interval, rows: list[dict[str, Any]]) -> N
     together = ", all of them at once" if interval.simultaneous else ""
     kind = f", projected ({found.projection})" if found.projection else ""
     intervals = "interval" if len(found.values) == 1 else "intervals"
+    what = "simulated reports" if found.simulated else "reports"
     print(
-        f"{found.n} reports through {found.mechanism.name}, epsilon {found.mechanism.epsilon:.6g}{kind};"
+        f"{found.n} {what} through {found.mechanism.name}, epsilon {found.mechanism.epsilon:.6g}{kind};"
         f" {interval.level:.6g} {_method(found, interval)} {intervals} for the {interval.target}{together}."
     )

@@ -1,4 +1,8 @@
-"""Files of the command line: which kind they are, opened for reading, and written whole or not at all."""
+"""Files of the command line: which kind they are, opened for reading, and written whole or not at all.
+
+Sentences name a file by what it is for, never by its path, and repeat nothing that it holds or that a parser said of
+it: a misplaced argument, a missing header or a broken row may be somebody's answer.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +29,12 @@ _ENDINGS = {
     ".arrows": "arrow",
     ".tally": "tally",
 }
+DAMAGED = "it is damaged, cut off, or not of the kind that its name or --format says"
 _FIRST_BYTES = {0xFF: "arrow", ord("P"): "parquet", ord("s"): "tally"}
 
 
 class FileProblem(SottovoceError):
     """A file that cannot be read or written."""
-
-
-def one_line(text: object) -> str:
-    """What another library said, fit for one sentence."""
-    line = " ".join(str(text).split()).rstrip(".")
-    return line if len(line) <= 300 else line[:297] + "..."
 
 
 def cells(line: str, **form: Any) -> list[str]:
@@ -46,20 +45,24 @@ def cells(line: str, **form: Any) -> list[str]:
         raise ParameterError(f"A line of CSV cannot be read: {str(problem).partition(' - ')[0]}.") from None
 
 
-def shown(path: str, standard: str = "standard input") -> str:
-    """How a sentence names a file."""
-    return standard if path == STANDARD else path
+def input_name(path: str, place: int = 0, total: int = 1) -> str:
+    """How a sentence names one of the inputs."""
+    if path == STANDARD:
+        return "Standard input"
+    return "The input" if total == 1 else f"Input {place + 1} of {total}"
 
 
-def kind_of(path: str, given: str | None, allowed: tuple[str, ...], *, option: str = "--format") -> str:
+def kind_of(
+    path: str, given: str | None, allowed: tuple[str, ...], *, name: str = "The input", option: str = "--format"
+) -> str:
     """The kind of a file: as given, else by how its name ends."""
     kind = given or _ENDINGS.get(Path(path).suffix.lower())
     if kind is None:
         raise FileProblem(
-            f"What kind of file {path} is cannot be told from its name: add {option} {'|'.join(allowed)}."
+            f"The ending of a file's name says of which kind it is; here it does not: add {option} {'|'.join(allowed)}."
         )
     if kind not in allowed:
-        raise FileProblem(f"{shown(path)} is of kind {kind!r} here, which must be one of {', '.join(allowed)}.")
+        raise FileProblem(f"{name} must be one of {', '.join(allowed)} here.")
     return kind
 
 
@@ -75,35 +78,37 @@ def kind_of_stream(stream: Any, given: str | None, allowed: tuple[str, ...]) -> 
 
 
 @contextmanager
-def reading(path: str) -> Iterator[IO[bytes]]:
-    """A file or standard input, as bytes."""
+def reading(path: str, name: str) -> Iterator[IO[bytes]]:
+    """A file or standard input, as bytes. `name` is what a sentence calls it."""
     if path == STANDARD:
         if sys.stdin.buffer.isatty():
             raise FileProblem("Standard input is a terminal: pipe something into it, or name a file.")
         yield sys.stdin.buffer
         return
-    with naming(path), open(path, "rb", buffering=1 << 20) as file:
+    with naming(name), open(path, "rb", buffering=1 << 20) as file:
         yield file
 
 
 @contextmanager
-def naming(path: str) -> Iterator[None]:
-    """Whatever goes wrong inside is the fault of this file, and the sentence says so."""
+def naming(name: str) -> Iterator[None]:
+    """Whatever goes wrong inside is the fault of this file, and the sentence says so, but not what a parser said."""
     try:
         yield
     except FileProblem:
         raise
     except SottovoceError as problem:
-        raise FileProblem(f"{shown(path)}: {problem}") from None
+        raise FileProblem(f"{name}: {problem.sentence}") from None
     except OSError as problem:
-        raise FileProblem(f"{shown(path)} cannot be read: {one_line(problem.strerror or problem)}.") from None
+        raise FileProblem(f"{name} cannot be read: {problem.strerror or DAMAGED}.") from None
     except (ValueError, NotImplementedError) as problem:  # what Arrow raises is one of these
-        raise FileProblem(f"{shown(path)} cannot be read: {one_line(problem)}.") from None
+        text = isinstance(problem, UnicodeDecodeError) or "invalid UTF8" in str(problem)
+        raise FileProblem(f"{name} cannot be read: {'it holds text that is not UTF-8' if text else DAMAGED}.") from None
 
 
 @contextmanager
-def writing(path: str, *, force: bool = False) -> Iterator[IO[bytes]]:
+def writing(path: str, *, force: bool = False, name: str = "The output") -> Iterator[IO[bytes]]:
     """A file that appears whole at the end of the block, or not at all; devices and pipes are written as they are."""
+    called = "Standard output" if path == STANDARD else name
     try:
         if path == STANDARD:
             with _standard_output() as stream:
@@ -112,18 +117,15 @@ def writing(path: str, *, force: bool = False) -> Iterator[IO[bytes]]:
             with open(path, "wb") as file:
                 yield file
         else:
-            with _whole(Path(os.path.realpath(path)), force) as file:
+            with _whole(Path(os.path.realpath(path)), force, name) as file:
                 yield file
     except BrokenPipeError:
-        raise FileProblem(
-            f"{shown(path, 'Standard output')} was closed by its reader before everything was written."
-        ) from None
+        raise FileProblem(f"{called} was closed by its reader before everything was written.") from None
     except OSError as problem:
-        name = shown(path, "Standard output")
-        raise FileProblem(f"{name} cannot be written: {one_line(problem.strerror or problem)}.") from None
+        raise FileProblem(f"{called} cannot be written: {problem.strerror or 'the system refused'}.") from None
 
 
-def check_free(path: str, force: bool) -> None:
+def check_free(path: str, force: bool, *, name: str = "The output") -> None:
     """Refuse early what `writing` would refuse in the end."""
     if path == STANDARD:
         if sys.stdout.buffer.isatty():
@@ -131,11 +133,11 @@ def check_free(path: str, force: bool) -> None:
         return
     target = Path(path)
     if target.is_dir():
-        raise FileProblem(f"{path} cannot be written: it is a folder.")
+        raise FileProblem(f"{name} cannot be written: it is a folder.")
     if not target.parent.is_dir():
-        raise FileProblem(f"{path} cannot be written: there is no folder {target.parent}.")
+        raise FileProblem(f"{name} cannot be written: its folder does not exist.")
     if target.exists() and not force and not _is_special(path):
-        raise FileProblem(f"{path} exists: --force overwrites it.")
+        raise FileProblem(f"{name} exists: --force overwrites it.")
 
 
 def same_file(one: str, other: str) -> bool:
@@ -147,10 +149,10 @@ def same_file(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def check_apart(path: str, source: str) -> None:
+def check_apart(path: str, source: str, *, name: str = "The output") -> None:
     """Refuse to write over what is read, even by force."""
     if path != STANDARD and not _is_special(path) and same_file(path, source):
-        raise FileProblem(f"{path} is the input: give the output another name.")
+        raise FileProblem(f"{name} is the input: give it another name.")
 
 
 def _is_special(path: str) -> bool:
@@ -174,8 +176,8 @@ def _standard_output() -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _whole(target: Path, force: bool) -> Iterator[IO[bytes]]:
-    check_free(str(target), force)
+def _whole(target: Path, force: bool, called: str) -> Iterator[IO[bytes]]:
+    check_free(str(target), force, name=called)
     name = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     descriptor, named = _part(name)
     try:
@@ -183,7 +185,7 @@ def _whole(target: Path, force: bool) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(descriptor)
-            check_free(str(target), force)
+            check_free(str(target), force, name=called)
             if not named:
                 _give_name(descriptor, name)
         os.replace(name, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sottovoce.cli.files import naming, reading
+from sottovoce.cli.files import input_name, naming, reading
 from sottovoce.cli.show import table
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
 from sottovoce.core.mechanism import Mechanism
@@ -54,9 +54,10 @@ def _domains(name: str) -> list[Domain]:
     return [domain for domain in (Integers(0, size - 1) for size in SIZES) if fits(name, domain)]
 
 
-def audit_file(path: str) -> dict[str, Any]:
+def audit_file(path: str, place: int = 0, total: int = 1) -> dict[str, Any]:
     """The row of the mechanism whose specification is in a file."""
-    with reading(path) as file, naming(path):
+    name = input_name(path, place, total)
+    with reading(path, name) as file, naming(name):
         subject = Mechanism.from_spec(file.read())
     return {**_row(subject, audit(subject)), "exception": None}
 

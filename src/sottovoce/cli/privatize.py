@@ -18,13 +18,11 @@ from sottovoce.cli.files import (
     naming,
     reading,
     same_file,
-    shown,
     writing,
 )
 from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows
 from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
-from sottovoce.client.typed import typed
 from sottovoce.core.domain import Categories, Domain, Integers, Interval
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -34,6 +32,8 @@ from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports, draw
 from sottovoce.fast.threads import chunks
 from sottovoce.fast.words import WordStream
+
+SPEC_OUTPUT = "The file for the specification"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ def privatize(source: Source, asked: Asked, goal: Goal, *, seed: int | None = No
     """Randomize a column of a file, all of it or nothing."""
     mechanism = Client(mechanism_of(asked)).mechanism  # which refuses all but pure guarantees
     kind = _output_kind(goal, asked)
-    for output in (goal.path, goal.spec):
-        check_apart(output or STANDARD, source.path)
+    for output, name in ((goal.path, "The output"), (goal.spec, SPEC_OUTPUT)):
+        check_apart(output or STANDARD, source.path, name=name)
     if seed is not None:
         note("--seed makes the noise predictable: these reports protect nobody, use them for simulation only.")
     with ExitStack() as stack:
         if goal.spec is not None:
-            beside = stack.enter_context(writing(goal.spec, force=goal.force))
+            beside = stack.enter_context(writing(goal.spec, force=goal.force, name=SPEC_OUTPUT))
             beside.write(canonical(mechanism.spec()) + b"\n")
             beside.flush()
         file = stack.enter_context(writing(goal.path, force=goal.force))
@@ -85,15 +85,15 @@ def _output_kind(goal: Goal, asked: Asked) -> str:
     """What is written, after everything that can be refused without reading."""
     check_free(goal.path, goal.force)
     if goal.spec is not None:
-        check_free(goal.spec, goal.force)
+        check_free(goal.spec, goal.force, name=SPEC_OUTPUT)
         if same_file(goal.spec, goal.path):
-            raise ParameterError(f"The reports and the specification cannot both go to {goal.path}.")
+            raise ParameterError("The reports and the specification cannot both go to one file.")
     if goal.path == STANDARD:
         kind = goal.kind or "arrow"
         if kind == "parquet":
             raise ParameterError("Parquet cannot be written to a pipe here: use --output-format arrow or csv.")
     else:
-        kind = kind_of(goal.path, goal.kind, REPORT_KINDS, option="--output-format")
+        kind = kind_of(goal.path, goal.kind, REPORT_KINDS, name="The output", option="--output-format")
     if kind == "csv" and goal.spec is None and asked.spec is None:
         raise ParameterError(
             "CSV has no room for the mechanism, without which nobody can count the reports: add --write-spec FILE."
@@ -106,10 +106,11 @@ def _reports(source: Source, mechanism: Mechanism, seed: int | None) -> Iterator
     """Some reports at a time; answers outside the domain are counted to the end and refused."""
     words = mechanism.words
     stream = WordStream.secure(words) if seed is None else WordStream.seeded(words, seed)
-    first, rows, outside = 0, 0, None
+    first, rows, outside, column = 0, 0, None, ""
     for piece in progress(pieces(source), "privatize", lambda piece: (piece.length, piece.total)):
         found = batch(mechanism, piece.values)
         if isinstance(found, Outside):
+            column = piece.column
             outside = found.after(rows, outside)
         rows += len(piece.values)
         if outside is None:
@@ -117,20 +118,20 @@ def _reports(source: Source, mechanism: Mechanism, seed: int | None) -> Iterator
                 yield draw(mechanism, found[start:stop], stream.after(first))
                 first += stop - start
     if outside is not None:
-        raise _refused(source, mechanism.domain, outside, rows)
+        raise _refused(column, mechanism.domain, outside, rows)
 
 
-def _refused(source: Source, domain: Domain, outside: Outside, rows: int) -> FileProblem:
+def _refused(column: str, domain: Domain, outside: Outside, rows: int) -> FileProblem:
     """Where to look, and what is wanted. The value itself is somebody's answer, and logs are read by others."""
+    wanted = ""
     try:
-        domain.encode(typed(domain, outside.value))
-        wanted = ""
+        domain.encode(object())
     except DomainError as problem:
         wanted = f" {str(problem).partition(';')[0]}."
-    cell = ": an empty cell" if outside.value is None else ""
+    cell = ": an empty cell" if outside.empty else ""
     return FileProblem(
-        f"{outside.count} of {rows} values of the column {source.column!r} of {shown(source.path)} lie outside the"
-        f" domain, the first in row {outside.place + 1} of the data{cell}.{wanted}"
+        f"{outside.count} of {rows} values of {column} lie outside the domain, the first in row {outside.place + 1} of"
+        f" the data{cell}.{wanted}"
     )
 
 
@@ -149,7 +150,8 @@ def mechanism_of(asked: Asked) -> Mechanism:
 
 def read_spec(path: str) -> Mechanism:
     """The mechanism of a specification in a file."""
-    with reading(path) as file, naming(path):
+    name = "Standard input" if path == STANDARD else "The specification"
+    with reading(path, name) as file, naming(name):
         return Mechanism.from_spec(file.read())
 
 
@@ -165,7 +167,7 @@ def _domain(asked: Asked) -> Domain:
     if asked.categories is not None:
         return Categories(cells(asked.categories, skipinitialspace=True))
     if asked.categories_file is not None:
-        with reading(asked.categories_file) as file, naming(asked.categories_file):
+        with reading(asked.categories_file, "The file of categories") as file, naming("The file of categories"):
             return Categories(file.read().decode("utf-8-sig").splitlines())
     if asked.real:
         return Interval(str(asked.low), str(asked.high))
@@ -185,7 +187,7 @@ def _options(texts: Iterable[str]) -> dict[str, Any]:
         if name in ("name", "domain", "epsilon"):
             raise ParameterError(f"{name!r} is no parameter for --option: it has options of its own, see --help.")
         if name in found:
-            raise ParameterError(f"--option gives the parameter {name!r} twice.")
+            raise ParameterError("--option gives one parameter twice.")
         found[name] = value
     return found
 

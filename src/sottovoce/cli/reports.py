@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -16,11 +17,12 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sottovoce.cli.files import STANDARD, FileProblem, kind_of, kind_of_stream, naming, reading, shown
-from sottovoce.cli.show import listed, progress
+from sottovoce.cli.files import STANDARD, FileProblem, kind_of, kind_of_stream, naming, reading
+from sottovoce.cli.show import progress
 from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.simulation import COLUMN, METADATA, NOTE
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports, from_payloads
 from sottovoce.tally.count import count_cells
@@ -28,7 +30,6 @@ from sottovoce.tally.stream import arrow_schema, from_arrow, to_arrow
 from sottovoce.tally.tally import Tally
 
 MECHANISM = b"sottovoce.mechanism"
-SIMULATION = b"sottovoce.simulation"
 COUNT = b"sottovoce.reports"
 BATCH_BYTES = 1 << 26
 MAX_ROWS = 1 << 20
@@ -47,10 +48,10 @@ class Writer:
     """Reports of one mechanism into an open file of some kind."""
 
     def __init__(self, file: IO[bytes], kind: str, mechanism: Mechanism, *, seeded: bool) -> None:
-        self._mechanism, self._kind = mechanism, kind
+        self._mechanism, self._kind, self._seeded = mechanism, kind, seeded
         metadata = {MECHANISM: canonical(mechanism.spec())}
         if seeded:
-            metadata[SIMULATION] = b"the noise of these reports came from a seed: they protect nobody"
+            metadata[METADATA] = NOTE.encode()
         schema = arrow_schema(mechanism).with_metadata(metadata)
         if kind == "parquet":
             # Noise does not compress, but few different reports do.
@@ -61,7 +62,9 @@ class Writer:
         elif kind == "arrow":
             self._writer = pa.ipc.new_stream(file, schema)
         else:
-            self._schema = pa.schema([(name, pa.string()) for name in schema.names])
+            # A column, so that no tool that cuts, sorts or joins rows loses the mark.
+            names = [*schema.names, *[COLUMN] * seeded]
+            self._schema = pa.schema([(name, pa.string()) for name in names])
             options = pa_csv.WriteOptions(quoting_style="none", quoting_header="none")
             self._writer = pa_csv.CSVWriter(file, self._schema, write_options=options)
         self.n = 0
@@ -75,6 +78,8 @@ class Writer:
         columns = [_hex_column(reports.payloads())]
         if reports.public is not None:
             columns.append(_hex_column(reports.public.astype("<u8", copy=False).view(np.uint8)))
+        if self._seeded:
+            columns.append(pa.array(["true"] * len(reports)))
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     def __enter__(self) -> Writer:
@@ -100,35 +105,33 @@ def _hex_column(rows: NDArray[np.uint8]) -> pa.Array:
 
 
 # --- reading ----------------------------------------------------------------------------------------------
-def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None) -> tuple[Tally, bool]:
-    """The tally of one file, of the reports in it or the one it holds, and whether it says that a seed made it.
-
-    A mechanism that is given must be its.
-    """
-    with reading(path) as file:
+def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None, *, name: str = "The input") -> Tally:
+    """The tally of one file, of the reports in it or the one it holds. A mechanism that is given must be its."""
+    with reading(path, name) as file:
         if path == STANDARD:
             found = kind_of_stream(file, kind, TALLY_KINDS)
         else:
-            found = kind_of(path, kind, TALLY_KINDS)
-        with naming(path):
+            found = kind_of(path, kind, TALLY_KINDS, name=name)
+        with naming(name):
             if found == "tally":
-                return Tally.from_bytes(file.read(), mechanism=mechanism), False
+                return Tally.from_bytes(file.read(), mechanism=mechanism)
             if found == "csv":
                 if mechanism is None:
-                    raise FileProblem(f"{shown(path)}: CSV does not say which mechanism made it: add --spec FILE.")
-                return _count(mechanism, _csv(file, mechanism)), False
+                    raise ReportError("CSV does not say which mechanism made it: add --spec FILE.")
+                return _count(mechanism, _csv(file, mechanism))
             return _parquet(path, mechanism) if found == "parquet" else _arrow(file, mechanism)
 
 
 def _count(mechanism: Mechanism, batches: Iterable[Reports], total: int = 0) -> Tally:
-    n, cells = 0, np.zeros(mechanism.cells, np.int64)
+    n, cells, simulated = 0, np.zeros(mechanism.cells, np.int64), False
     try:
         for reports in progress(batches, "tally", lambda reports: (len(reports), total)):
             cells += count_cells(reports)
             n += len(reports)
+            simulated |= reports.simulated
     except ReportError as problem:
         raise ReportError(f"{problem}" + (f" (Counted from row {n} on.)" if n else "")) from None
-    return Tally(mechanism, n, cells)
+    return Tally(mechanism, n, cells, simulated)
 
 
 def _mechanism(metadata: Any, given: Mechanism | None) -> Mechanism:
@@ -142,7 +145,7 @@ def _mechanism(metadata: Any, given: Mechanism | None) -> Mechanism:
     return given
 
 
-def _parquet(path: str, given: Mechanism | None) -> tuple[Tally, bool]:
+def _parquet(path: str, given: Mechanism | None) -> Tally:
     if path == STANDARD:
         raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
     with pq.ParquetFile(path, pre_buffer=False) as file:
@@ -150,13 +153,13 @@ def _parquet(path: str, given: Mechanism | None) -> tuple[Tally, bool]:
         present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
         batches = file.iter_batches(batch_size=batch_rows(mechanism), columns=present)
         tally = _count(mechanism, (from_arrow(mechanism, batch) for batch in batches), file.metadata.num_rows)
-        return tally, SIMULATION in (file.metadata.metadata or {})
+        return replace(tally, simulated=METADATA in (file.metadata.metadata or {}))
 
 
-def _arrow(file: IO[bytes], given: Mechanism | None) -> tuple[Tally, bool]:
+def _arrow(file: IO[bytes], given: Mechanism | None) -> Tally:
     with pa.ipc.open_stream(file) as stream:
         mechanism = _mechanism(stream.schema.metadata, given)
-        promised, seeded = (mark in (stream.schema.metadata or {}) for mark in (MECHANISM, SIMULATION))
+        promised, seeded = (mark in (stream.schema.metadata or {}) for mark in (MECHANISM, METADATA))
         ends: list[int] = []
 
         def batches() -> Iterator[Reports]:
@@ -172,28 +175,36 @@ def _arrow(file: IO[bytes], given: Mechanism | None) -> tuple[Tally, bool]:
         tally = _count(mechanism, batches())
     if promised and ends != [tally.n]:
         raise ReportError(f"The stream of reports was cut off after {tally.n}: its writer did not finish.")
-    return tally, seeded
+    return replace(tally, simulated=seeded)
 
 
 def _csv(file: IO[bytes], mechanism: Mechanism) -> Iterator[Reports]:
     names = arrow_schema(mechanism).names
     header = file.readline(1 << 16).decode("utf-8-sig").strip().split(",")
+    marks = [COLUMN] if COLUMN in header else []
     for name in names:
         if name not in header:
-            raise ReportError(f"The reports of this mechanism come with a column {name!r}. Found: {listed(header)}.")
+            raise ReportError(
+                f"The reports of this mechanism come with a column {name!r}; none of the {len(header)} columns has this"
+                " name."
+            )
     if not file.peek(1):  # type: ignore[attr-defined]
         return
     stream = pa_csv.open_csv(
         file,
         pa_csv.ReadOptions(column_names=header, block_size=1 << 24),
         pa_csv.ParseOptions(ignore_empty_lines=len(header) > 1),
-        pa_csv.ConvertOptions(include_columns=names, column_types=dict.fromkeys(names, pa.string())),
+        pa_csv.ConvertOptions(
+            include_columns=[*names, *marks], column_types=dict.fromkeys([*names, *marks], pa.string())
+        ),
     )
     widths = {"report": codec.payload_bytes(mechanism.channel), "id": codec.ID_BYTES}
     with stream:
         for batch in stream:
             rows = [_hex_rows(batch.column(name), name, widths[name]) for name in names]
-            yield from_payloads(mechanism, rows[0], rows[1] if len(rows) > 1 else None)
+            reports = from_payloads(mechanism, rows[0], rows[1] if len(rows) > 1 else None)
+            said = {text for name in marks for text in batch.column(name).unique().to_pylist()}
+            yield replace(reports, simulated=bool(said - {"false", "", None}))
 
 
 def _hex_rows(column: Any, name: str, width: int) -> NDArray[np.uint8]:

@@ -25,7 +25,7 @@ def printable(value: object) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names from a file, fit for one sentence: where a header is broken they may be anything, even answers."""
+    """Names from a header that its user called public, fit for one sentence; a broken one may hold anything."""
     shown = [text if len(text) <= 60 else text[:57] + "..." for text in map(printable, names[:20])]
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     return ", ".join(shown) + more or "none"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sottovoce.cli.files import STANDARD, FileProblem, check_apart, check_free, naming, writing
+from sottovoce.cli.files import STANDARD, FileProblem, check_apart, check_free, input_name, naming, writing
 from sottovoce.cli.privatize import read_spec
 from sottovoce.cli.reports import tally_of
 from sottovoce.cli.show import note
+from sottovoce.core.simulation import NOTE
 from sottovoce.tally.tally import Tally
 
 
@@ -26,14 +27,14 @@ def merged_tally(paths: Sequence[str], *, spec: str | None = None, kind: str | N
     if paths.count(STANDARD) > 1:
         raise FileProblem("Standard input can be read once only.")
     mechanism = read_spec(spec) if spec is not None else None
-    merged, simulated = None, False
-    for path in paths:
-        found, seeded = tally_of(path, mechanism, kind)
-        simulated |= seeded
-        with naming(path):
+    merged = None
+    for place, path in enumerate(paths):
+        name = input_name(path, place, len(paths))
+        found = tally_of(path, mechanism, kind, name=name)
+        with naming(name):
             merged = found if merged is None else merged + found
     if merged is None:
         raise FileProblem("There is nothing to count: name files of reports or tallies, or - for standard input.")
-    if simulated:
-        note("the noise of these reports came from a seed: they are a simulation and protect nobody.")
+    if merged.simulated:
+        note(f"{NOTE}.")
     return merged

@@ -54,9 +54,7 @@ class Client:
         allowed = found.claimed if limit is None or promised.delta is not None else limit
         broken = promised.broken_by(found.channel, allowed)
         if limit is not None and (broken is not None or (promised.delta is not None and found.claimed > limit)):
-            raise PrivacyError(
-                f"This device accepts epsilon up to {self.limit}; this mechanism has {found.epsilon:.6g}."
-            )
+            raise PrivacyError(f"This mechanism has epsilon {found.epsilon:.6g}, more than the limit of this device.")
         if broken is not None:
             raise PrivacyError(f"This mechanism has {broken} it claims.")
         self._check_lifetime(found.claimed if limit is None else limit, lifetime)
@@ -71,8 +69,8 @@ class Client:
             raise PrivacyError("This mechanism keeps no memo, so the loss of repeated answers has no limit.")
         if stages is not None and not within(stages[0].ratio(), allowed):
             raise PrivacyError(
-                f"This device accepts epsilon up to {allowed} for all reports of a value; this mechanism has"
-                f" {self.mechanism.epsilon_forever:.6g}."
+                f"All reports of a value together have epsilon {self.mechanism.epsilon_forever:.6g}, more than the limit"
+                " of this device."
             )
 
     @classmethod
@@ -113,7 +111,7 @@ def _most(name: str, limit: object) -> Decimal | None:
         raise reject(name, "a client", "a number", limit)
     exact = Decimal(limit)
     if not exact.is_finite() or exact < 0:
-        raise PrivacyError(f"A device cannot keep a {name} of {limit}: it must be a finite number of at least 0.")
+        raise PrivacyError(f"The {name} of a device must be a finite number of at least 0.")
     written = check_decimal(name, "a client", limit)
     if not isinstance(limit, float):
         return written

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         client = Client.from_spec(options.spec.read_bytes(), limit=options.limit)
     except OSError as problem:
-        raise ParameterError(f"The specification {options.spec} cannot be read: {problem.strerror}.") from None
+        raise ParameterError(f"The specification cannot be read: {problem.strerror}.") from None
     text = options.value if options.value is not None else _read()
     print(client.report_text(text).hex())
     print(f"epsilon {client.mechanism.epsilon:.6g}, computed from the channel", file=sys.stderr)

@@ -1,4 +1,8 @@
-"""Every error the package raises on purpose. Each is one sentence, and carries the objects it speaks of."""
+"""Every error the package raises on purpose, each one sentence.
+
+An error is printed, logged, pickled and sent to others. So it says what was expected and how much was found, and holds
+neither an answer nor a text that was read from a file or typed: a misplaced text may be an answer.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,43 @@ from __future__ import annotations
 class SottovoceError(Exception):
     """Base of all errors raised on purpose."""
 
+    @property
+    def sentence(self) -> str:
+        """What may be shown to anyone, whoever gave the parameters."""
+        return str(self)
+
 
 class ParameterError(SottovoceError, ValueError):
-    """A parameter lies outside what it may be."""
+    """A parameter lies outside what it may be. `got` names what a program gave; the command line leaves it out."""
+
+    def __init__(self, sentence: str, got: str | None = None) -> None:
+        super().__init__(*([sentence] if got is None else [sentence, got]))
+
+    @property
+    def sentence(self) -> str:
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return " ".join([self.sentence, *(f"Got {got}." for got in self.args[1:])])
 
 
 class DomainError(SottovoceError, ValueError):
-    """A value lies outside the domain of the question. Raised before any coin is drawn."""
+    """A value lies outside the domain of the question. Raised before any coin is drawn.
 
-    def __init__(self, message: str, *, value: object, domain: object) -> None:
+    It carries the domain, which is public, and never the value.
+    """
+
+    def __init__(self, message: str, *, domain: object) -> None:
         super().__init__(message)
-        self.value = value
         self.domain = domain
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _domain_error, (str(self), self.value, self.domain)
+        return _domain_error, (str(self), self.domain)
 
 
-def _domain_error(message: str, value: object, domain: object) -> DomainError:
+def _domain_error(message: str, domain: object) -> DomainError:
     """Pickling calls without keywords."""
-    return DomainError(message, value=value, domain=domain)
+    return DomainError(message, domain=domain)
 
 
 class ReportError(SottovoceError, ValueError):

@@ -46,7 +46,7 @@ class Guarantee:
         raise SpecError(
             f"A guarantee is one of {', '.join(GUARANTEES)}, or approximate with its delta, such as"
             " 'approximate(0.000001)', or utility_optimised with the sensitive codes in rising order, such as"
-            f" 'utility_optimised(0,3)'. Got {text!r:.80}."
+            " 'utility_optimised(0,3)'."
         )
 
     def ratio(self, channel: Channel) -> Fraction:

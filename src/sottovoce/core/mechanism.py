@@ -29,6 +29,7 @@ from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.rational import float_up, loss
+from sottovoce.core.simulation import marked
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
 MAX_CELLS = 1 << 24
@@ -62,10 +63,10 @@ class Mechanism:
             raise SpecError(f"The name of a mechanism is a text of 1 to {MAX_NAME} printable characters.")
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
         if type(self.version) is not int or self.version != 1:
-            raise SpecError(f"This package knows version 1 of a mechanism. Got {self.version!r:.20}.")
+            raise SpecError("This package knows version 1 of a mechanism.")
         promised = Guarantee.read(self.guarantee)
         if self.statistic not in STATISTICS:
-            raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r}.")
+            raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}.")
         check_fits(self.domain, self.channel)
         check_memos(self.channel)
         if self.statistic == "outputs" and self.channel.outputs is None:
@@ -211,8 +212,8 @@ class Mechanism:
             guarantee=text(guarantee, "a mechanism", "guarantee"),
         )
         if canonical(mechanism.spec()) != canonical(plain):
-            places = "; ".join(difference(mechanism.spec(), plain))
-            raise SpecError(f"This is not how this version writes the mechanism: {places or 'types differ'}.")
+            places = "; ".join(_corrections(mechanism.spec(), plain)) or "it has unknown keys"
+            raise SpecError(f"This is not how this version writes the mechanism: {places}.")
         return mechanism
 
     @cached_property
@@ -254,12 +255,14 @@ class Mechanism:
 
     def estimate(self, tally: Any) -> Any:
         """What the crowd said: unbiased, with intervals."""
-        return late.load(f"estimate.{self.question}:estimate")(self, tally)
+        found = late.load(f"estimate.{self.question}:estimate")(self, tally)
+        return marked(found, tally.simulated)
 
     def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
         """The shares of largest likelihood, from a tally of outputs or from reports, with the unbiased intervals."""
         decode = late.load("estimate.likelihood:decode")
-        return decode(self, data, method=method, tolerance=tolerance, max_iterations=max_iterations)
+        found = decode(self, data, method=method, tolerance=tolerance, max_iterations=max_iterations)
+        return marked(found, getattr(data, "simulated", False))
 
     def variance(self, truth: Any, n: int = 1, *, target: str = "population") -> Any:
         """The exact variance of an estimate from n reports, were this the truth.
@@ -357,6 +360,18 @@ def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = ""
             lines += difference(a, b, here)
         elif a != b:
             lines.append(f"{here}: {a!r:.60} against {b!r:.60}")
+    return lines
+
+
+def _corrections(own: Mapping[str, Any], given: Mapping[str, Any], path: str = "") -> list[str]:
+    """What a specification should say where it differs; what it says instead is not repeated."""
+    lines: list[str] = []
+    for key in sorted(own):
+        a, b, here = own[key], given.get(key), f"{path}{key}"
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            lines += _corrections(a, b, f"{here}.")
+        elif canonical({"": a}) != canonical({"": b}):
+            lines.append(f"{here} must be {a!r:.60}")
     return lines
 
 

@@ -14,10 +14,17 @@ MAX_DIGITS = 120
 
 def reject(name: str, owner: str, must_be: str, value: object) -> ParameterError:
     """The error for one parameter; callers raise it."""
-    shown = repr(value) if not isinstance(value, int) or abs(value) < 1 << 256 else "a very large integer"
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
-    return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}. Got {shown}.")
+    return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}.", shown(value))
+
+
+def shown(value: object) -> str:
+    """A single number as it is, anything else by its type: texts and lists may be answers in the wrong place."""
+    if isinstance(value, int) and abs(value) >= 1 << 256:
+        return "a very large integer"
+    if value is None or isinstance(value, (int, float, Decimal, Fraction)):
+        text = repr(value) if value is None or isinstance(value, (int, float)) else str(value)
+        return text if len(text) <= 80 else text[:77] + "..."
+    return f"a value of type {type(value).__name__}"
 
 
 def decimal_text(value: Decimal) -> str:

@@ -88,9 +88,7 @@ def builder(name: str) -> Callable[..., Mechanism]:
     """The function that builds a mechanism of this name."""
     target = BUILDERS.get(ALIASES.get(name, name))
     if target is None:
-        raise ParameterError(
-            f"There is no mechanism named {name!r}. Known: {', '.join(sorted({*BUILDERS, *ALIASES}))}."
-        )
+        raise ParameterError(f"There is no mechanism of this name. Known: {', '.join(sorted({*BUILDERS, *ALIASES}))}.")
     found: Callable[..., Mechanism] = late.load(target)
     return found
 
@@ -111,9 +109,7 @@ def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mec
     allowed = [parameter for parameter in inspect.signature(build).parameters if parameter not in ("domain", "epsilon")]
     for option in options:
         if option not in allowed:
-            raise ParameterError(
-                f"{name} has no parameter {option!r}. Known: epsilon{''.join(', ' + a for a in allowed)}."
-            )
+            raise ParameterError(f"{name} has no such parameter. Known: epsilon{''.join(', ' + a for a in allowed)}.")
     if not isinstance(domain, Domain):
-        raise ParameterError(f"The 'domain' parameter of {name} must be a domain. Got {domain!r:.80}.")
+        raise reject("domain", name, "a domain", domain)
     return build(domain, epsilon=epsilon, **options)

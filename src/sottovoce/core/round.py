@@ -7,14 +7,16 @@ tallies, and go on elsewhere with the same result.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
+from sottovoce.core.simulation import marked
 
 Tallies = tuple[Any, ...]  # one tally per arm, in the order of the arms
 History = Sequence[Tallies]  # of every round that is over
@@ -80,6 +82,13 @@ class Round:
 class Protocol(ABC):
     """Subclasses are frozen: everything that changes is in the history."""
 
+    def __init_subclass__(cls) -> None:
+        """Whatever a protocol makes of simulated tallies is marked as a simulation."""
+        super().__init_subclass__()
+        own = cls.__dict__.get("advance")
+        if own is not None and not hasattr(own, "__wrapped__"):
+            cls.advance = _marking(own)  # type: ignore[method-assign, assignment]
+
     @abstractmethod
     def start(self) -> Round:
         """The first round."""
@@ -87,6 +96,18 @@ class Protocol(ABC):
     @abstractmethod
     def advance(self, history: History) -> Round | Estimates:
         """What follows these finished rounds: another round, or the estimates."""
+
+
+def _marking(advance: Callable[[Any, History], Round | Estimates]) -> Callable[[Any, History], Round | Estimates]:
+    @wraps(advance)
+    def marking(self: Any, history: History) -> Round | Estimates:
+        found = advance(self, history)
+        if isinstance(found, Round):
+            return found
+        simulated = any(getattr(tally, "simulated", False) for tallies in history for tally in tallies)
+        return {name: marked(one, simulated) for name, one in found.items()}
+
+    return marking
 
 
 def check_tallies(current: Round, tallies: Sequence[Any]) -> Tallies:

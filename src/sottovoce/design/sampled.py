@@ -105,10 +105,7 @@ def _ranges(owner: str, domain: Domain) -> list[Domain]:
     """The domains of the coordinates, all of them numbers."""
     parts = domain.coordinates if isinstance(domain, Domain) else None
     if parts is None or any(part.numbers is None for part in parts):
-        raise ParameterError(
-            f"The 'domain' parameter of {owner} must be a Box, or a record whose fields are numbers."
-            f" Got {domain!r:.80}."
-        )
+        raise reject("domain", owner, "a Box, or a record whose fields are numbers", domain)
     return list(parts)
 
 

@@ -68,7 +68,7 @@ class Combined(Evidence):
 
     def project(self, name: str) -> Floats:
         if name != "range":
-            raise ParameterError(f"There is no projection of a mean named {name!r}. Known: range.")
+            raise ParameterError("There is no such projection of a mean. Known: range.")
         return np.clip(self.values(), *self.limits)
 
     @property
@@ -92,4 +92,5 @@ def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate
     found = Combined(means, scaled / scaled.sum())
     spender = max((estimate.mechanism for estimate in estimates), key=lambda mechanism: mechanism.epsilon)
     cells = np.concatenate([estimate.cells for estimate in estimates])
-    return Estimate(spender, found.n, found.values(), np.sqrt(found.variances("population")), found, cells)
+    errors, simulated = np.sqrt(found.variances("population")), any(estimate.simulated for estimate in estimates)
+    return Estimate(spender, found.n, found.values(), errors, found, cells, simulated=simulated)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sottovoce.core import late
 from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
+from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.tally.tally import Tally
 
@@ -57,7 +58,8 @@ class Estimate:
     """Unbiased shares of each code, or the mean of a number, with standard errors for the population.
 
     A projected estimate, or one of largest likelihood, has other values but carries the standard errors of the
-    unbiased one, and its interval cut to where the truth can be. `fit` says how an iterative decoder ended.
+    unbiased one, and its interval cut to where the truth can be. `fit` says how an iterative decoder ended, `simulated`
+    that the reports were no survey: words, tables and pictures say so too.
     """
 
     mechanism: Mechanism
@@ -68,6 +70,7 @@ class Estimate:
     cells: NDArray[np.int64]
     projection: str | None = None
     fit: Fit | None = None
+    simulated: bool = field(default=False, kw_only=True)
 
     def ci(
         self,
@@ -145,10 +148,11 @@ class Estimate:
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table: value, estimate, standard error and interval for the target."""
+        """A table: value, estimate, standard error and interval for the target; of a simulation one column more."""
         import pandas as pd
 
         low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
+        mark = {COLUMN: True} if self.simulated else {}
         return pd.DataFrame(
             {
                 "value": list(self.labels),
@@ -156,6 +160,7 @@ class Estimate:
                 "std_error": np.sqrt(self.evidence.variances(target)),
                 "low": low,
                 "high": high,
+                **mark,
             }
         )
 
@@ -165,6 +170,9 @@ class Estimate:
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""
+        return in_words(self._explained(level), self.simulated)
+
+    def _explained(self, level: float) -> str:
         low, high = self.ci(level)
         top = int(np.argmax(self.values))
         kind = "unbiased" if self.projection is None else f"projected ({self.projection})"
@@ -195,5 +203,5 @@ class Estimate:
         )
 
     def __repr__(self) -> str:
-        kind = f", projection={self.projection!r}" if self.projection else ""
-        return f"Estimate({self.mechanism.name}, n={self.n}, {len(self.values)} values{kind})"
+        kind = (f", projection={self.projection!r}" if self.projection else "") + ", simulation" * self.simulated
+        return f"{type(self).__name__}({self.mechanism.name}, n={self.n}, {len(self.values)} values{kind})"

@@ -27,11 +27,11 @@ _STEPS = 33
 _ACROSS = np.linspace(-3, 3, 13)  # deviations of the log deviation, among which it is chosen for a given mean
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GaussianEstimate(Estimate):
     """A mean or a deviation of answers that were taken to be normally distributed."""
 
-    def explain(self, level: float = 0.95) -> str:
+    def _explained(self, level: float) -> str:
         low, high = self.ci(level)
         (name,) = self.labels
         bottom, ceiling = self.evidence.limits
@@ -57,7 +57,7 @@ class _OfPopulation(Evidence):
 
     def project(self, name: str) -> Floats:
         if name != "range":
-            raise ParameterError(f"There is no projection of a mean named {name!r}. Known: range.")
+            raise ParameterError("There is no such projection of a mean. Known: range.")
         return np.clip(self.values(), *self.limits)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
+from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.contrasts import (
     Difference,
     Equality,
@@ -55,6 +56,7 @@ class GroupEstimate:
     n: int
     cells: Ints
     totals: Totals
+    simulated: bool = False
 
     # --- four views --------------------------------------------------------------------------------
     @property
@@ -223,6 +225,8 @@ class GroupEstimate:
         table = table.rename(columns={"estimate": "mean"})
         table.insert(1, "size", self.sizes.values)
         table.insert(2, "share", self.shares.values)
+        if self.simulated:
+            table[COLUMN] = True
         return table
 
     def explain(self, level: float = 0.95) -> str:
@@ -234,10 +238,11 @@ class GroupEstimate:
             f" {np.exp(self.mechanism.epsilon):.3g} to 1 against any other answer. The means of {told} of"
             f" {len(self.groups)} groups can be told."
         )
-        return start + "\n" + self.means.explain(level)
+        return in_words(start + "\n" + self.means.explain(level), self.simulated)
 
     def __repr__(self) -> str:
-        return f"GroupEstimate({self.mechanism.name}, n={self.n}, {len(self.groups)} groups)"
+        kind = ", simulation" if self.simulated else ""
+        return f"GroupEstimate({self.mechanism.name}, n={self.n}, {len(self.groups)} groups{kind})"
 
 
 def estimate(mechanism: Mechanism, tally: Tally) -> GroupEstimate:

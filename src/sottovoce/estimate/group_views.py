@@ -194,5 +194,5 @@ class Means(View):
 
     def project(self, name: str) -> Means:
         if name != "range":
-            raise ParameterError(f"There is no projection of group means named {name!r}. Known: range.")
+            raise ParameterError("There is no such projection of group means. Known: range.")
         return replace(self, values=np.clip(self.values, *self.limits), projection=name)

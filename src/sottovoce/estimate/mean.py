@@ -148,7 +148,7 @@ class Mean(Evidence):
 
     def project(self, name: str) -> Floats:
         if name != "range":
-            raise ParameterError(f"There is no projection of a mean named {name!r}. Known: range.")
+            raise ParameterError("There is no such projection of a mean. Known: range.")
         return np.clip(self.values(), *self.ends)
 
 

@@ -29,5 +29,6 @@ def plot(estimate: Estimate, level: float, axes: Any) -> Any:
     if len(labels) <= 40:
         axes.set_xticks(places, labels, rotation=45 if max(map(len, labels)) > 4 else 0)
     axes.set_ylabel("mean" if estimate.mechanism.question == "mean" else "share")
-    axes.set_title(f"{estimate.mechanism.name}, n = {estimate.n:,}, {level:.0%} intervals")
+    kind = "simulation of " if estimate.simulated else ""
+    axes.set_title(f"{kind}{estimate.mechanism.name}, n = {estimate.n:,}, {level:.0%} intervals")
     return axes

@@ -86,5 +86,5 @@ PROJECTIONS: dict[str, Callable[[Evidence], Floats]] = {
 def project(name: str, evidence: Evidence) -> Floats:
     """The projection of this name of the unbiased shares."""
     if name not in PROJECTIONS:
-        raise ParameterError(f"There is no projection named {name!r}. Known: {', '.join(PROJECTIONS)}.")
+        raise ParameterError(f"There is no such projection. Known: {', '.join(PROJECTIONS)}.")
     return PROJECTIONS[name](evidence)

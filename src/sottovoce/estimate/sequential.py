@@ -77,16 +77,15 @@ class Sequential(Combined):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AdaptiveEstimate(Estimate):
     """The mean of a protocol that may adapt: whether it did, and why, is part of what it says."""
 
     adapted: bool = False
     decision: str = ""
 
-    def explain(self, level: float = 0.95) -> str:
-        """What these numbers are, in words, and whether adapting paid."""
-        return f"{Estimate.explain(self, level)} {self.decision}"
+    def _explained(self, level: float) -> str:
+        return f"{Estimate._explained(self, level)} {self.decision}"
 
 
 def adaptive(found: Estimate, *, adapted: bool, decision: str) -> AdaptiveEstimate:
@@ -102,6 +101,7 @@ def adaptive(found: Estimate, *, adapted: bool, decision: str) -> AdaptiveEstima
         None,
         adapted,
         decision,
+        simulated=found.simulated,
     )
 
 
@@ -117,4 +117,5 @@ def two_rounds(first: Estimate, second: Estimate, variances: tuple[float, float]
     found = Sequential(parts, np.array(weights_of((first.n, second.n), variances)))
     errors = np.array([math.sqrt(float(found.variances("population")[0]))])
     cells = np.concatenate([first.cells, second.cells])
-    return Estimate(second.mechanism, found.n, found.values(), errors, found, cells)
+    simulated = first.simulated or second.simulated
+    return Estimate(second.mechanism, found.n, found.values(), errors, found, cells, simulated=simulated)

@@ -79,7 +79,7 @@ class Places(Evidence):
 
     def project(self, name: str) -> Floats:
         if name != "range":
-            raise ParameterError(f"There is no projection of a vector of means named {name!r}. Known: range.")
+            raise ParameterError("There is no such projection of a vector of means. Known: range.")
         return np.clip(self.values(), *self.limits)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:

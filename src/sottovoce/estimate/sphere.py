@@ -58,7 +58,7 @@ class BallMean(Evidence):
 
     def project(self, name: str) -> Floats:
         if name != "ball":
-            raise ParameterError(f"There is no projection of a mean of this ball named {name!r}. Known: ball.")
+            raise ParameterError("There is no such projection of a mean of this ball. Known: ball.")
         return self.means * min(1.0, self.radius / max(float(np.linalg.norm(self.means)), 1e-300))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:

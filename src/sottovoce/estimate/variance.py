@@ -213,7 +213,7 @@ class Spread(Evidence):
 
     def project(self, name: str) -> Floats:
         if name != "range":
-            raise ParameterError(f"There is no projection of a variance named {name!r}. Known: range.")
+            raise ParameterError("There is no such projection of a variance. Known: range.")
         return np.clip(self.values(), *self.limits)
 
 
@@ -265,12 +265,11 @@ class Deviation(Evidence):
         return np.sqrt(self.spread.project(name))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MomentEstimate(Estimate):
     """A mean, a variance or a standard deviation that came out of one protocol."""
 
-    def explain(self, level: float = 0.95) -> str:
-        """What this number is, in words."""
+    def _explained(self, level: float) -> str:
         (what,), (low, high) = self.evidence.labels(self.mechanism.domain), self.ci(level)
         kind = "unbiased" if self.projection is None else f"projected ({self.projection})"
         if isinstance(self.evidence, Deviation):

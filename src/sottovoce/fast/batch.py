@@ -35,12 +35,14 @@ _sampler = lru_cache(maxsize=16)(sampler)  # tables of public numbers, which sma
 class Reports:
     """A batch: one payload per participant, and the two public words where the mechanism reads them.
 
-    `payload` holds indices in the smallest unsigned type, or masks as rows of 64-bit words.
+    `payload` holds indices in the smallest unsigned type, or masks as rows of 64-bit words. `simulated` says that the
+    noise came from a seed, and goes with the reports into files, tallies and estimates.
     """
 
     mechanism: Mechanism
     payload: NDArray[Any]
     public: NDArray[np.uint64] | None = None
+    simulated: bool = False
 
     def __post_init__(self) -> None:
         # Comparisons pass over what a mask hides, and kernels read it: nothing hidden may get behind the checks.
@@ -59,7 +61,7 @@ class Reports:
         if not isinstance(rows, slice):
             raise TypeError("A batch of reports is cut by slices; iterate over it for single reports.")
         public = None if self.public is None else self.public[rows]
-        return Reports(self.mechanism, self.payload[rows], public)
+        return Reports(self.mechanism, self.payload[rows], public, self.simulated)
 
     def payloads(self) -> NDArray[np.uint8]:
         """The payload bytes, one row per report, as a device would send them."""
@@ -129,7 +131,7 @@ def draw(
                 redo[:] = 0
 
     run(work, len(codes), stretch(len(codes), size, threads), threads)
-    return Reports(mechanism, payload, public)
+    return Reports(mechanism, payload, public, stream.simulated)
 
 
 def _redo(mechanism: Mechanism, code: Any, stream: WordStream, report: int, bits: int) -> tuple[tuple[int, int], Any]:

@@ -42,12 +42,12 @@ def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
 def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
     """Answers as a one-dimensional array, or something else to go through; what no domain takes is refused here."""
     if isinstance(values, np.ma.MaskedArray):
-        raise DomainError("Answers come without empty cells; this array has a mask.", value=values, domain=domain)
+        raise DomainError("Answers come without empty cells; this array has a mask.", domain=domain)
     array = _plain(values)
     if isinstance(array, np.ndarray) and array.ndim != 1:
-        raise DomainError("Answers come as a one-dimensional array.", value=values, domain=domain)
+        raise DomainError("Answers come as a one-dimensional array.", domain=domain)
     if isinstance(array, (str, bytes)) or not isinstance(array, (np.ndarray, Iterable)):
-        raise DomainError("Answers come as a list or an array, not as one value.", value=values, domain=domain)
+        raise DomainError("Answers come as a list or an array, not as one value.", domain=domain)
     # Booleans are no numbers, and times must not become some by the way they are stored.
     if isinstance(array, np.ndarray) and array.dtype.kind in "bmM":
         refuse(domain, array, np.ones(len(array), bool))
@@ -160,6 +160,5 @@ def refuse(domain: Domain, values: Any, outside: NDArray[np.bool_]) -> None:
         first = int(np.argmax(outside))
         raise DomainError(
             f"{count} of {len(outside)} answers lie outside the domain, the first at position {first}.",
-            value=values[first],
             domain=domain,
         )

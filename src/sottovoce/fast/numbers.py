@@ -89,10 +89,10 @@ def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> ND
     if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2 and values.shape[1] == 2:
         values = (values.iloc[:, 0], values.iloc[:, 1])
     if isinstance(values, tuple) and len(values) == 2 and all(isinstance(part, tuple) for part in values):
-        raise DomainError("Two tuples may be two pairs or two columns; use lists.", value=values, domain=domain)
+        raise DomainError("Two tuples may be two pairs or two columns; use lists.", domain=domain)
     if not (isinstance(values, tuple) and len(values) == 2):
         if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
-            raise DomainError("Answers come as a list of pairs, or as two columns.", value=values, domain=domain)
+            raise DomainError("Answers come as a list of pairs, or as two columns.", domain=domain)
         listed = list(values)
         wrong = np.array([not isinstance(one, (tuple, list)) or len(one) != 2 for one in listed], bool)
         refuse(domain, listed, wrong)
@@ -107,7 +107,6 @@ def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> ND
     if len(groups) != len(numbers):
         raise DomainError(
             f"Groups and values come in pairs. Got {len(groups)} groups and {len(numbers)} values.",
-            value=values,
             domain=domain,
         )
     return np.column_stack([groups.astype(np.uint64), numbers.astype(np.uint64)])

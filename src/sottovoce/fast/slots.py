@@ -51,7 +51,7 @@ def slot_code(grid: Rounding, row: Rows) -> tuple[tuple[int, Fraction], ...]:
 def _entries(domain: Sparse, values: Any) -> Entries | None:
     """The entries of a table that are not zero; None where answers are single objects."""
     if isinstance(values, np.ma.MaskedArray):
-        raise DomainError("Answers come without empty cells; this array has a mask.", value=values, domain=domain)
+        raise DomainError("Answers come without empty cells; this array has a mask.", domain=domain)
     table = values.tocsr() if hasattr(values, "tocsr") else values
     if hasattr(table, "iloc") and getattr(table, "ndim", 0) == 2:
         table = table.to_numpy()
@@ -61,7 +61,6 @@ def _entries(domain: Sparse, values: Any) -> Entries | None:
     if len(table.shape) != 2 or table.shape[1] != domain.dimensions:
         raise DomainError(
             f"Answers come as rows of {domain.dimensions} numbers. Got a table of shape {tuple(table.shape)}.",
-            value=values,
             domain=domain,
         )
     if is_sparse:
@@ -111,7 +110,7 @@ def _listed(entries: Entries) -> list[list[tuple[Any, Any]]]:
 
 def _one_by_one(domain: Sparse, grid: Rounding, values: Any) -> Rows:
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise DomainError("Answers come as a list or a table, not as one value.", value=values, domain=domain)
+        raise DomainError("Answers come as a list or a table, not as one value.", domain=domain)
     listed = list(values)
     rows, outside = np.full((len(listed), domain.most), EMPTY, np.uint64), np.zeros(len(listed), bool)
     for number, value in enumerate(listed):

@@ -36,7 +36,7 @@ def _rectangle(domain: Box, values: Any) -> NDArray[Any] | None:
     """The numbers as an array of n rows; None where answers are other objects, to be looked at one by one."""
     array = values.to_numpy() if _is_table(values) else values
     if isinstance(array, np.ma.MaskedArray):
-        raise DomainError("Answers come without empty cells; this array has a mask.", value=values, domain=domain)
+        raise DomainError("Answers come without empty cells; this array has a mask.", domain=domain)
     if isinstance(array, (list, tuple)) and array and all(isinstance(row, np.ndarray) for row in array):
         shapes = {(row.shape, row.dtype) for row in array}
         masked = any(isinstance(row, np.ma.MaskedArray) for row in array)  # stacked, they would lose their masks
@@ -48,7 +48,6 @@ def _rectangle(domain: Box, values: Any) -> NDArray[Any] | None:
     if array.ndim != 2 or array.shape[1] != domain.dimensions:
         raise DomainError(
             f"Answers come as rows of {domain.dimensions} numbers. Got an array of shape {array.shape}.",
-            value=values,
             domain=domain,
         )
     return array
@@ -81,7 +80,7 @@ def _columns(domain: Record, grids: Sequence[Rounding], table: Any, encode: Enco
 
 def _one_by_one(domain: Domain, grids: Sequence[Rounding], values: Any) -> Positions:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise DomainError("Answers come as a list or an array, not as one value.", value=values, domain=domain)
+        raise DomainError("Answers come as a list or an array, not as one value.", domain=domain)
     listed = list(values)
     codes = one_by_one(domain, listed)
     rows = [[grid.position(number) for grid, number in zip(grids, code, strict=True)] for code in codes]

@@ -32,6 +32,7 @@ class WordStream:
     key: bytes = field(repr=False)  # whoever knows it can undo the noise of the batch
     words: int  # per report, even: a block of the cipher holds two
     skipped: int = 0  # reports whose words were given to an earlier part of the same batch
+    simulated: bool = False  # the key came from a seed
 
     @classmethod
     def secure(cls, words: int) -> WordStream:
@@ -42,7 +43,7 @@ class WordStream:
     def seeded(cls, words: int, seed: int) -> WordStream:
         """A reproducible stream, for simulation only."""
         check_integer("seed", "a simulation", seed, -(1 << 63), 1 << 256)
-        return cls(hashlib.sha256(b"sottovoce words 1|%d" % seed).digest(), words)
+        return cls(hashlib.sha256(b"sottovoce words 1|%d" % seed).digest(), words, simulated=True)
 
     def after(self, reports: int) -> WordStream:
         """The rest of the stream: a file is one batch under one key, drawn in pieces."""

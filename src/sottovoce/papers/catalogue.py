@@ -19,4 +19,4 @@ def find(id_: str) -> Experiment:
         if experiment.id == id_:
             return experiment
     known = ", ".join(experiment.id for experiment in EXPERIMENTS)
-    raise ParameterError(f"There is no experiment named {id_!r:.60}. Known: {known}.")
+    raise ParameterError(f"There is no such experiment. Known: {known}.")

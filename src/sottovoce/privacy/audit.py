@@ -117,7 +117,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     mechanism.
     """
     if not isinstance(subject, (Mechanism, Channel)):
-        raise ParameterError(f"An audit is of a mechanism or a channel. Got {subject!r:.80}.")
+        raise ParameterError(f"An audit is of a mechanism or a channel. Got {type(subject).__name__}.")
     if isinstance(subject, Mechanism):
         name, fingerprint, channel = subject.name, subject.fingerprint, subject.channel
         claimed = subject.claimed if epsilon is None else check_epsilon("audit", epsilon)

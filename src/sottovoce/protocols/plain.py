@@ -47,7 +47,7 @@ def protocol_from_spec(spec: object) -> Protocol:
     plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
     name, parameters = take(plain, "a protocol", ("protocol", "parameters"))
     if not isinstance(name, str) or name not in PROTOCOLS:
-        raise SpecError(f"A protocol is one of {', '.join(PROTOCOLS)}. Got {name!r:.80}.")
+        raise SpecError(f"A protocol is one of {', '.join(PROTOCOLS)}.")
     kind = load(PROTOCOLS[name])
     known = tuple(field.name for field in fields(kind) if field.init)
     values = take(parameters, name, known)
@@ -86,7 +86,7 @@ def _value(plain: Any) -> Any:
     if not isinstance(plain, dict):
         return plain
     if len(plain) != 1 or (kind := next(iter(plain))) not in _READ:
-        raise SpecError(f"A parameter is plain, or one of {', '.join(_READ)}. Got {plain!r:.80}.")
+        raise SpecError(f"A parameter is plain, or one of {', '.join(_READ)}.")
     return _READ[kind](plain[kind])
 
 

@@ -61,7 +61,7 @@ class Sum(Evidence):
 
     def project(self, name: str) -> Floats:
         if name != "range":
-            raise ParameterError(f"There is no projection of a mean named {name!r}. Known: range.")
+            raise ParameterError("There is no such projection of a mean. Known: range.")
         return np.clip(self.values(), *self.ends)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
@@ -121,11 +121,11 @@ def _of_bits(mean: Mean, level: float) -> Bounds:
     return Bounds(read.low + mean.reach * low, read.low + mean.reach * high)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Unclamped(Estimate):
     """What clamped numbers and answers about the rest say of the mean itself."""
 
-    def explain(self, level: float = 0.95) -> str:
+    def _explained(self, level: float) -> str:
         (low,), (high,) = self.ci(level)
         about = self.evidence.about if isinstance(self.evidence, Sum) else ""
         return f"{about}: {self.value:.6g} ({level:.0%} interval from {low:.6g} to {high:.6g}, {self.n} participants)."
@@ -141,7 +141,7 @@ class Beyond(Supports):
         return self.names
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FoundRange(Estimate):
     """The range that was searched. Its values are the shares below and above it; a share that cannot be is 0."""
 
@@ -154,7 +154,7 @@ class FoundRange(Estimate):
         check_target(target)
         return np.diag(self.evidence.variances(target))
 
-    def explain(self, level: float = 0.95) -> str:
+    def _explained(self, level: float) -> str:
         low, high = self.ci(level)
         ends = ", ".join(
             f"{share:.4f} are {name} ({level:.0%} interval from {max(0.0, left):.4f} to {right:.4f})"

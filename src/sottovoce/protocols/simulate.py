@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, cast
 
@@ -93,7 +94,7 @@ def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None, c
         chosen = who[arms == place]
         values = _take(answers, chosen, whole=arm.mechanism.question == "vector")
         reports = arm.mechanism.privatize(values, seed=_derived(seed, f"arm {place}"))
-        tallies.append(arm.mechanism.tally(reports))
+        tallies.append(replace(arm.mechanism.tally(reports), simulated=True))  # whatever the noise came from
     return tuple(tallies)
 
 

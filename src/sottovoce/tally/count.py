@@ -28,7 +28,7 @@ def tally(mechanism: Mechanism, reports: Any, *, threads: int | None = None) -> 
         raise ReportError(f"A tally counts a batch of reports, or a list of messages. Got {type(reports).__name__}.")
     batch = reports if isinstance(reports, Reports) else from_messages(mechanism, list(reports))
     check_same(mechanism, batch.mechanism, "count reports")
-    return Tally(mechanism, len(batch), count_cells(_safe(batch), threads=threads))
+    return Tally(mechanism, len(batch), count_cells(_safe(batch), threads=threads), batch.simulated)
 
 
 def _safe(batch: Reports) -> Reports:

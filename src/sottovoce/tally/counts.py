@@ -51,7 +51,7 @@ MAX_STEPS = 1 << 22
 def simulate_counts(mechanism: Mechanism, histogram: Any, *, seed: int, joint: bool = True) -> Tally:
     """The tally of a crowd in which histogram[code] participants hold each code, or each point of a grid of numbers."""
     cells = simulate_cells(mechanism, histogram, runs=1, seed=seed, joint=joint)
-    return Tally(mechanism, int(np.sum(histogram)), cells[0])
+    return Tally(mechanism, int(np.sum(histogram)), cells[0], simulated=True)
 
 
 def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int, joint: bool = True) -> Ints:

@@ -7,6 +7,7 @@ public words, `id` (16 bytes of fixed-size binary).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.simulation import METADATA, NOTE
 from sottovoce.fast.batch import Reports, checked, from_payloads, index_type, is_mask, payload_outputs
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import Tally
@@ -39,8 +41,10 @@ def arrow_schema(mechanism: Mechanism) -> pa.Schema:
 
 
 def to_arrow(reports: Reports) -> pa.RecordBatch:
-    """A batch as Arrow columns."""
+    """A batch as Arrow columns; the metadata of its schema say where it is a simulation."""
     schema = arrow_schema(reports.mechanism)
+    if reports.simulated:
+        schema = schema.with_metadata({METADATA: NOTE})
     columns = [_binary(reports.payloads()) if is_mask(reports.mechanism) else pa.array(reports.payload)]
     if reports.public is not None:
         columns.append(_binary(reports.public.astype("<u8", copy=False).view(np.uint8)))
@@ -56,15 +60,16 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch) -> Reports:
             raise ReportError(f"The column {field.name!r} has empty cells.")
         found = batch.schema.field(place).type
         if pa.types.is_fixed_size_binary(field.type) and found != field.type:
-            raise ReportError(f"The column {field.name!r} must be of type {field.type}, not {found}.")
-    report = batch.column("report")
+            raise ReportError(f"The column {field.name!r} must be of type {field.type}, not {_type_text(found)}.")
+    report, simulated = batch.column("report"), METADATA in (batch.schema.metadata or {})
     ids = _bytes(batch.column("id"), codec.ID_BYTES) if mechanism.channel.publics else None
     if is_mask(mechanism):
-        return from_payloads(mechanism, _bytes(report, codec.payload_bytes(mechanism.channel)), ids)
+        reports = from_payloads(mechanism, _bytes(report, codec.payload_bytes(mechanism.channel)), ids)
+        return replace(reports, simulated=simulated)
     if not pa.types.is_integer(report.type):
-        raise ReportError(f"The column 'report' must hold integers, not {report.type}.")
+        raise ReportError(f"The column 'report' must hold integers, not {_type_text(report.type)}.")
     public = None if ids is None else np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
-    return checked(mechanism, report.to_numpy(zero_copy_only=False), public)
+    return replace(checked(mechanism, report.to_numpy(zero_copy_only=False), public), simulated=simulated)
 
 
 def tally_batches(
@@ -74,7 +79,7 @@ def tally_batches(
     threads: int | None = None,
 ) -> Tally:
     """Count a stream: one batch and one set of cells are in memory at a time. A table is a stream of its chunks."""
-    n, cells = 0, np.zeros(mechanism.cells, np.int64)
+    n, cells, simulated = 0, np.zeros(mechanism.cells, np.int64), False
     for batch in _each(batches):
         try:
             reports = from_arrow(mechanism, batch)
@@ -82,7 +87,8 @@ def tally_batches(
             raise ReportError(f"In the batch that starts at report {n} of the stream: {problem}") from None
         cells += count_cells(reports, threads=threads)
         n += len(reports)
-    return Tally(mechanism, n, cells)
+        simulated |= reports.simulated
+    return Tally(mechanism, n, cells, simulated)
 
 
 def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -91,8 +97,8 @@ def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int | None = N
     fitting = BATCH_BYTES // (codec.ID_BYTES + codec.payload_bytes(mechanism.channel))
     try:
         file = pq.ParquetFile(path, pre_buffer=False)
-    except pa.ArrowInvalid as problem:
-        raise ReportError(f"{path} cannot be read as a Parquet file: {problem}") from None
+    except pa.ArrowInvalid:
+        raise ReportError("The file cannot be read as Parquet.") from None
     with file:
         for name in wanted:
             _place(file.schema_arrow, name)
@@ -103,9 +109,19 @@ def _place(schema: pa.Schema, name: str) -> int:
     """Where a column is; without it even an empty file is none of this mechanism."""
     place = int(schema.get_field_index(name))
     if place < 0:
-        found = ", ".join(schema.names) or "none"
-        raise ReportError(f"The reports of this mechanism come with one column {name!r}. Found: {found}.")
+        raise ReportError(
+            f"The reports of this mechanism come with one column {name!r}; {schema.names.count(name)} of the"
+            f" {len(schema.names)} columns have this name."
+        )
     return place
+
+
+def _type_text(kind: pa.DataType) -> str:
+    """The name of a type, without the names of fields inside it, which come from whoever wrote the file."""
+    if pa.types.is_list(kind):
+        return f"list<item: {_type_text(kind.value_type)}>"
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return "nested values" if pa.types.is_nested(inner) or isinstance(inner, pa.BaseExtensionType) else str(kind)
 
 
 def _each(batches: Any) -> Iterator[pa.RecordBatch]:

@@ -20,18 +20,24 @@ from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import canonical
 
-_MAGIC = b"sottovoce tally 1\n"
+_MAGIC = b"sottovoce tally 2\n"
 _DIGEST = 32
 MAX_REPORTS = 1 << 53
+SIMULATED_ROW = -2  # in rows, beside -1 for the number of reports: how many parts of the sum are simulations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """Counts of the reports of one mechanism."""
+    """Counts of the reports of one mechanism; `simulated` where the noise of any of them came from a seed.
+
+    Tallies are equal where they count the same. The mark says where reports came from; a sum has it
+    where a part has it.
+    """
 
     mechanism: Mechanism
     n: int
     cells: NDArray[np.int64]
+    simulated: bool = False
 
     def __post_init__(self) -> None:
         n = check_integer("n", "a tally", self.n, 0, MAX_REPORTS)
@@ -73,7 +79,9 @@ class Tally:
     def merge(self, other: Tally) -> Tally:
         """The tally of the reports of both."""
         check_same(self.mechanism, other.mechanism, "add tallies")
-        return Tally(self.mechanism, self.n + other.n, self.cells + other.cells)
+        return Tally(
+            self.mechanism, self.n + other.n, self.cells + other.cells, simulated=self.simulated or other.simulated
+        )
 
     def update(self, reports: Any) -> Tally:
         """This tally and further reports."""
@@ -91,11 +99,14 @@ class Tally:
         return hash((self.fingerprint, self.n, self.cells.tobytes()))
 
     def __repr__(self) -> str:
-        return f"Tally({self.mechanism.name} {self.fingerprint[:12]}, n={self.n}, {self.cells.size} cells)"
+        kind = ", simulation" if self.simulated else ""
+        return f"Tally({self.mechanism.name} {self.fingerprint[:12]}, n={self.n}, {self.cells.size} cells{kind})"
 
     def to_rows(self) -> Iterator[tuple[int, int]]:
-        """(cell, count) for every cell that is not zero, after the row (-1, n)."""
+        """(cell, count) for every cell that is not zero, after the row (-1, n); of a simulation also a row (-2, 1)."""
         yield -1, self.n
+        if self.simulated:
+            yield SIMULATED_ROW, 1
         for cell in np.flatnonzero(self.cells):
             yield int(cell), int(self.cells[cell])
 
@@ -104,19 +115,21 @@ class Tally:
         """The sum of rows, from however many tallies they come."""
         counts: Counter[int] = Counter()
         for cell, count in rows:
-            place = check_integer("cell", "a tally's row", cell, -1, mechanism.cells - 1)
+            place = check_integer("cell", "a tally's row", cell, SIMULATED_ROW, mechanism.cells - 1)
             counts[place] += check_integer("count", "a tally's row", count, 0, MAX_REPORTS)
-        n, cells = counts.pop(-1, 0), np.zeros(mechanism.cells, np.int64)
+        n, simulated = counts.pop(-1, 0), counts.pop(SIMULATED_ROW, 0) > 0
+        cells = np.zeros(mechanism.cells, np.int64)
         for place, total in counts.items():
             cells[place] = min(total, MAX_REPORTS + 1)  # more than any tally holds, and refused
-        return cls(mechanism, n, cells)
+        return cls(mechanism, n, cells, simulated)
 
     def to_bytes(self) -> bytes:
-        """Self-describing bytes: specification, number of reports, cells, and a digest of all of it."""
+        """Self-describing bytes: whether it is a simulation, specification, number of reports, cells, and a digest."""
         spec = canonical(self.mechanism.spec())
         body = b"".join(
             (
                 _MAGIC,
+                bytes([self.simulated]),
                 len(spec).to_bytes(4, "little"),
                 spec,
                 self.n.to_bytes(8, "little"),
@@ -128,13 +141,15 @@ class Tally:
     @classmethod
     def from_bytes(cls, data: bytes, *, mechanism: Mechanism | None = None) -> Tally:
         """The tally of these bytes; where a mechanism is given, it must be the same one."""
-        head = len(_MAGIC) + 4
+        head = len(_MAGIC) + 5
         if not isinstance(data, bytes) or len(data) < head + 8 + _DIGEST or not data.startswith(_MAGIC):
             raise ReportError("These bytes are not a tally of this version.")
         body, digest = data[:-_DIGEST], data[-_DIGEST:]
         if hashlib.sha256(body).digest() != digest:
             raise ReportError("This tally is damaged or cut off: its digest does not fit.")
-        length = int.from_bytes(data[len(_MAGIC) : head], "little")
+        mark, length = data[len(_MAGIC)], int.from_bytes(data[len(_MAGIC) + 1 : head], "little")
+        if mark > 1:
+            raise ReportError("These bytes are not a tally of this version.")
         found = Mechanism.from_spec(body[head : head + length])
         if mechanism is not None:
             check_same(mechanism, found, "read the tally")
@@ -142,7 +157,7 @@ class Tally:
         cells = body[head + length + 8 :]
         if len(cells) != 8 * found.cells:
             raise ReportError(f"This tally holds {len(cells)} bytes of cells; its mechanism needs {8 * found.cells}.")
-        return cls(found, n, np.frombuffer(cells, "<i8"))
+        return cls(found, n, np.frombuffer(cells, "<i8"), mark == 1)
 
 
 def _most(n: int, sums: tuple[int, ...]) -> NDArray[np.int64]:

@@ -324,7 +324,7 @@ def channel_from_spec(spec: object) -> Channel:
     """The channel a specification describes."""
     node = spec.get("node") if isinstance(spec, dict) else None
     if not isinstance(spec, dict) or not isinstance(node, str) or node not in NODES:
-        raise SpecError(f"A channel of a specification has a node among {', '.join(NODES)}. Got {spec!r:.80}.")
+        raise SpecError(f"A channel of a specification has a node among {', '.join(NODES)}.")
     fields = {key: value for key, value in spec.items() if key != "node"}
     channel: Channel = load(NODES[node]).from_fields(fields)
     return channel

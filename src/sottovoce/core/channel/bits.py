@@ -177,7 +177,7 @@ class Bits(Channel):
     def from_fields(cls, fields: Spec) -> Bits:
         k, p, q, encoding, ones = take(fields, cls.kind, ("k", "p", "q", "encoding", "ones"))
         if not isinstance(encoding, str):
-            raise SpecError(f"The encoding of a bits channel is a text. Got {encoding!r:.80}.")
+            raise SpecError("The encoding of a bits channel is a text.")
         p, q = (
             integers(v, cls.kind, n) if isinstance(v, list) else integer(v, cls.kind, n)
             for n, v in (("p", p), ("q", q))

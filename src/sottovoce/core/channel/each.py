@@ -99,5 +99,5 @@ class Each(Channel):
     def from_fields(cls, fields: Spec) -> Each:
         (channels,) = take(fields, cls.kind, ("channels",))
         if not isinstance(channels, list):
-            raise SpecError(f"The channels side by side are a list. Got {channels!r:.80}.")
+            raise SpecError("The channels side by side are a list.")
         return cls(tuple(map(channel_from_spec, channels)))

@@ -34,13 +34,13 @@ def grids_spec(grids: Sequence[Rounding]) -> list[dict[str, Any]]:
 def grids_from(spec: object, owner: str) -> tuple[Rounding, ...]:
     """The grids of a specification."""
     if not isinstance(spec, list):
-        raise SpecError(f"The grids of a {owner} channel are a list. Got {spec!r:.80}.")
+        raise SpecError(f"The grids of a {owner} channel are a list.")
     grids: list[Rounding] = []
     for run in spec:
         count, fields = take(run, "a run of grids", ("count", "grid"))
         grid = channel_from_spec(fields)
         if not isinstance(grid, Rounding):
-            raise SpecError(f"The coordinates of a {owner} channel are roundings. Got {fields!r:.80}.")
+            raise SpecError(f"The coordinates of a {owner} channel are roundings.")
         grids += [grid] * check_integer("count", "a run of grids", integer(count, owner, "count"), 1, MAX_COORDINATES)
         if len(grids) > MAX_COORDINATES:
             raise SpecError(f"A {owner} channel has at most {MAX_COORDINATES} coordinates.")

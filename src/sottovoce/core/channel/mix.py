@@ -132,7 +132,7 @@ class Mix(Channel):
     def from_fields(cls, fields: Spec) -> Mix:
         weights, channels = take(fields, cls.kind, ("weights", "channels"))
         if not isinstance(channels, list):
-            raise SpecError(f"The channels of a mix are a list. Got {channels!r:.80}.")
+            raise SpecError("The channels of a mix are a list.")
         return cls(integers(weights, cls.kind, "weights"), tuple(map(channel_from_spec, channels)))
 
 

@@ -255,6 +255,6 @@ class Public(Channel):
     def from_fields(cls, fields: Spec) -> Public:
         spec, inner = take(fields, cls.kind, ("map", "inner"))
         if not isinstance(spec, dict) or not isinstance(spec.get("kind"), str) or spec["kind"] not in MAPS:
-            raise SpecError(f"The map of a public channel has a kind among {', '.join(MAPS)}. Got {spec!r:.80}.")
+            raise SpecError(f"The map of a public channel has a kind among {', '.join(MAPS)}.")
         rest = {key: value for key, value in spec.items() if key != "kind"}
         return cls(MAPS[spec["kind"]].from_spec(rest), channel_from_spec(inner))

@@ -114,7 +114,7 @@ class Table(Channel):
     def from_fields(cls, fields: Spec) -> Table:
         (rows,) = take(fields, cls.kind, ("rows",))
         if not isinstance(rows, list):
-            raise SpecError(f"The rows of a table are a list. Got {rows!r:.80}.")
+            raise SpecError("The rows of a table are a list.")
         return cls(integers(row, cls.kind, "rows") for row in rows)
 
 

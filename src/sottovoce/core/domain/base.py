@@ -97,10 +97,9 @@ class Domain(ABC):
         ]
 
     def refuse(self, value: object, must_be: str) -> DomainError:
-        """The error for a value outside. The value itself is carried, not printed: it may be private."""
+        """The error for a value outside; of the value itself it keeps the type only."""
         return DomainError(
             f"An answer must be {must_be}; a value of type {type(value).__name__} is outside.",
-            value=value,
             domain=self,
         )
 
@@ -109,7 +108,7 @@ def domain_from_spec(spec: object) -> Domain:
     """The domain a specification describes."""
     kind = spec.get("kind") if isinstance(spec, dict) else None
     if not isinstance(spec, dict) or not isinstance(kind, str) or kind not in KINDS:
-        raise SpecError(f"The domain of a specification has a kind among {', '.join(KINDS)}. Got {spec!r:.80}.")
+        raise SpecError(f"The domain of a specification has a kind among {', '.join(KINDS)}.")
     rest = {key: value for key, value in spec.items() if key != "kind"}
     domain: Domain = load(KINDS[kind]).from_spec(rest)
     return domain

@@ -35,7 +35,7 @@ class Clamp(Domain):
         if not of.low <= left:
             raise reject("low", self.kind, f"a number of the wide domain, from {of.low} on", low)
         if not left < right <= of.high:
-            raise reject("high", self.kind, f"a number above low = {left}, up to {of.high}", high)
+            raise reject("high", self.kind, f"a number above low, up to {of.high}", high)
         object.__setattr__(self, "of", of)
         object.__setattr__(self, "low", left)
         object.__setattr__(self, "high", right)

@@ -40,7 +40,9 @@ class Categories(Domain):
             normal = {unicodedata.normalize("NFC", value) for value in plain}
             encodable = all(_is_utf8(value) for value in plain)
         else:
-            plain = tuple(check_integer("values", "categories", v, -MAX_INTEGER, MAX_INTEGER) for v in listed)
+            plain = tuple(number for number in map(_whole, listed) if number is not None)
+            if len(plain) < len(listed) or any(abs(number) > MAX_INTEGER for number in plain):
+                raise reject("values", "categories", "texts only, or integers of at most 2**53 only", listed)
             normal = set(plain)
             encodable = True
         if len(plain) < 2 or len(plain) > MAX_CODES or len(normal) != len(plain) or not encodable:
@@ -109,7 +111,9 @@ class Integers(Domain):
 
     def __post_init__(self) -> None:
         low = check_integer("low", self.kind, self.low, -MAX_INTEGER, MAX_INTEGER - 1)
-        high = check_integer("high", self.kind, self.high, low + 1, min(MAX_INTEGER, low + MAX_CODES - 1))
+        high = check_integer("high", self.kind, self.high, 1 - MAX_INTEGER, MAX_INTEGER)
+        if not low < high < low + MAX_CODES:
+            raise reject("high", self.kind, f"an integer from 1 to {MAX_CODES - 1} above low", high)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
@@ -154,7 +158,7 @@ class Interval(Domain):
         left = check_decimal("low", self.kind, low)
         right = check_decimal("high", self.kind, high)
         if not left < right:
-            raise reject("high", self.kind, f"a number above low = {left}", high)
+            raise reject("high", self.kind, "a number above low", high)
         object.__setattr__(self, "low", left)
         object.__setattr__(self, "high", right)
 

@@ -314,5 +314,5 @@ class Square(Domain):
 
 def _texts(values: object, owner: str) -> list[str]:
     if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
-        raise SpecError(f"The specification of {owner} holds a list of texts. Got {values!r:.80}.")
+        raise SpecError(f"The specification of {owner} holds a list of texts.")
     return list(values)

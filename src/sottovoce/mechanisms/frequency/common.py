@@ -11,8 +11,6 @@ def categories(owner: str, domain: Domain, largest: int = 1 << 24) -> int:
     """The number of codes of a finite domain."""
     size = domain.size
     if size is None or not 2 <= size <= largest:
-        raise ParameterError(
-            f"The 'domain' parameter of {owner} must have from 2 to {largest} codes."
-            f" Got {'a continuum' if size is None else count_text(size)}."
-        )
+        sentence = f"The 'domain' parameter of {owner} must have from 2 to {largest} codes, not a continuum of numbers."
+        raise ParameterError(sentence, "a continuum" if size is None else count_text(size))
     return size
