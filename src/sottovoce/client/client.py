@@ -69,8 +69,8 @@ class Client:
             raise PrivacyError("This mechanism keeps no memo, so the loss of repeated answers has no limit.")
         if stages is not None and not within(stages[0].ratio(), allowed):
             raise PrivacyError(
-                f"All reports of a value together have epsilon {self.mechanism.epsilon_forever:.6g}, more than the limit"
-                " of this device."
+                f"All reports of a value have epsilon {self.mechanism.epsilon_forever:.6g} together, more than the"
+                " limit of this device."
             )
 
     @classmethod
