@@ -27,7 +27,7 @@ class Client:
 
     A message is returned at a `tick`, a public time after the call, since how long an answer takes would tell something
     of it: `Tick(0.01)` is ten milliseconds, and `public_tick` chooses where none is given. Simulations turn it off with
-    `NO_TICK`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
+    `NoTick()`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
     """
 
     mechanism: Mechanism
@@ -55,7 +55,7 @@ class Client:
                 f"This device accepts epsilon up to {self.limit}; this mechanism has {found.epsilon:.6g}."
             )
         if not isinstance(self.tick, (Tick, NoTick, type(None))):
-            raise reject("tick", "a client", "a Tick, or NO_TICK for simulations", self.tick)
+            raise reject("tick", "a client", "a Tick, or NoTick() for simulations", self.tick)
         object.__setattr__(self, "tick", self.tick or public_tick(found))
 
     @classmethod
