@@ -24,11 +24,8 @@ TRIES = 4  # draws of a slot that must not agree, for which the span has room
 AGREES, DISAGREES, SILENT = range(3)
 
 
-def _anything(state: int) -> bool:
-    return True
-
-
-def _not_agreeing(state: int) -> bool:
+def _disagrees(state: int) -> bool:
+    """Whether a state is any but that of agreement."""
     return state != AGREES
 
 
@@ -101,8 +98,14 @@ class Hints(Slots):
 
     def _state(self, slot: int, first: int, coins: Coins) -> int:
         """Of a slot after the first that agrees any state, before it any but that one."""
-        state = coins.until(self._chance, (_anything, _not_agreeing)[slot < first], TRIES)
-        return (state, AGREES)[slot == first]
+        begin = coins.position
+        before = coins.when(slot < first, self._not_agreeing)
+        coins.seek(begin)
+        after = coins.when(slot > first, self._chance)
+        return (AGREES, before, after)[(slot < first) + 2 * (slot > first)]
+
+    def _not_agreeing(self, coins: Coins) -> int:
+        return coins.until(self._chance, _disagrees, TRIES)
 
     def _chance(self, coins: Coins) -> int:
         return coins.pick((self.speak, 2 * self.speak, UNIT))
