@@ -27,17 +27,8 @@ from sottovoce.core.hashing import hash_value, id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.registry import mechanism
-from sottovoce.privacy.audit import (
-    INFINITE,
-    LENGTH,
-    NOT_REPEATABLE,
-    UNREADABLE,
-    WRONG_ID,
-    WRONG_LAW,
-    WRONG_MEMO,
-    WRONG_RATIO,
-    WRONG_SUPPORT,
-)
+from sottovoce.privacy.audit import INFINITE, LENGTH, WRONG_LAW, WRONG_MEMO, WRONG_RATIO
+from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_ID, WRONG_SUPPORT
 from tests.museum_tables import (
     aaa,
     answer_at_random,
@@ -388,11 +379,13 @@ class Diary(Channel):
             yield report >> bits * place & ((1 << bits) - 1)
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        end = coins.position + self.words
         memo = self.chain.memo(code, coins)
         report = 0
         for place in range(self.times):
             memo = self.chain.memo(code, coins) if self.redrawn and place else memo
             report |= self.chain.second.sample(memo, coins) << self.chain.payload_bits * place
+        coins.seek(end)
         return report
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:

@@ -33,7 +33,8 @@ from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT, within
 from sottovoce.core.registry import fits
-from sottovoce.privacy.audit import BETWEEN, UNPROVEN, WRONG_LAW, Certificate, _some_codes, audit, closed_ratio
+from sottovoce.privacy.audit import BETWEEN, UNPROVEN, WRONG_LAW, Certificate, audit, closed_ratio
+from sottovoce.privacy.drawn import some_codes
 from tests.museum_tables import laplace, rounding, table
 
 SECONDS = 30.0  # of processor time: a guard against an enumeration without end, not a benchmark
@@ -247,7 +248,7 @@ def test_numbers_between_grid_points_are_followed_too(broken: type[Rounding], st
 
 
 @pytest.mark.parametrize("broken", [Nearest, Squared])
-def test_numbers_between_are_followed_where_only_some_codes_are(broken: type[Rounding]) -> None:
+def test_numbers_between_are_followed_where_onlysome_codes_are(broken: type[Rounding]) -> None:
     """A table has no small instance that fits the grid."""
     rows = [[400 - j if y % 2 else 300 + j for y in range(60)] for j in range(71)]
     inner = table(rows)
@@ -258,7 +259,7 @@ def test_numbers_between_are_followed_where_only_some_codes_are(broken: type[Rou
 
 def test_a_grid_is_looked_at_in_its_middle_and_at_its_ends() -> None:
     channel = Then(Rounding(-1, 1, 1024), Subset(1025, 1, UNIT // 2))
-    assert _some_codes(channel) == [-1, 0, 1]
+    assert some_codes(channel) == [-1, 0, 1]
 
 
 # --- refusal before a coin ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import ast
 import math
 from dataclasses import fields, replace
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,13 @@ from sottovoce.core.errors import MismatchError, ParameterError, PrivacyError, S
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.privacy import audit as audit_module
+from sottovoce.privacy import drawn, follow
 from sottovoce.privacy.audit import Certificate, audit
-from tests import museum
+from tests import museum, museum_words
 from tests.museum import Exhibit, Subject
 from tests.museum_tables import aaa, budget, flip, group_nprr, histogram_encoding
 
-EXHIBITS = [exhibit for room in museum.ROOMS for exhibit in room()]
+EXHIBITS = [exhibit for room in (*museum.ROOMS, *museum_words.ROOMS) for exhibit in room()]
 every_exhibit = pytest.mark.parametrize("exhibit", EXHIBITS, ids=[exhibit.title for exhibit in EXHIBITS])
 
 DISGUISED = [exhibit for exhibit in EXHIBITS if type(exhibit.broken) is not type(exhibit.honest)]
@@ -29,6 +31,7 @@ DISGUISED = [exhibit for exhibit in EXHIBITS if type(exhibit.broken) is not type
 
 def certify(subject: Subject, claim: str) -> Certificate:
     museum.restart()
+    museum_words.restart()
     return audit(subject) if isinstance(subject, Mechanism) else audit(subject, epsilon=claim)
 
 
@@ -74,10 +77,13 @@ def test_honest_under_a_bad_name_passes() -> None:
 
 
 def test_audit_knows_no_exhibit() -> None:
-    words = {node.id for node in ast.walk(ast.parse(Path(audit_module.__file__).read_text())) if hasattr(node, "id")}
-    assert not words & {name for name, value in vars(museum).items() if isinstance(value, type)} - {
-        "Chain", "Channel", "Coins", "Decimal", "Fraction", "Iterator", "Mechanism", "Rates", "Callable",
-    }  # fmt: skip
+    for room, module in product((museum, museum_words), (audit_module, drawn, follow)):
+        text = Path(module.__file__).read_text()
+        words = {node.id for node in ast.walk(ast.parse(text)) if hasattr(node, "id")}
+        assert not words & {name for name, value in vars(room).items() if isinstance(value, type)} - {
+            "Chain", "Channel", "Coins", "Decimal", "Fraction", "Iterator", "Mechanism", "Rates", "Callable",
+            "TreeCoins",
+        }  # fmt: skip
 
 
 # --- the published numbers --------------------------------------------------------------------------------

@@ -77,9 +77,8 @@ def test_what_is_not_a_number_stays_refused_beside_tiny_numbers() -> None:
             batch_codes(sv.mechanism("priv-unit", ball, epsilon=1), np.array([wrong]))
 
 
-@pytest.mark.parametrize("guarantee", ["idealised", "approximate"])
-def test_a_device_without_a_limit_does_not_believe_what_it_cannot_be_shown(guarantee: str) -> None:
-    telling = Table([[UNIT, 0], [0, UNIT]])
+def test_a_device_without_a_limit_does_not_believe_what_it_cannot_be_shown() -> None:
+    guarantee, telling = "idealised", Table([[UNIT, 0], [0, UNIT]])
     m = sv.Mechanism("x", sv.Integers(0, 1), telling, Decimal("0.1"), "outputs", guarantee=guarantee)
     with pytest.raises(sv.PrivacyError, match="infinite"):
         sv.Client(m, accept=(guarantee,))
@@ -88,6 +87,14 @@ def test_a_device_without_a_limit_does_not_believe_what_it_cannot_be_shown(guara
     with pytest.raises(sv.PrivacyError, match=r"epsilon 2\.19722, more than the 0\.1"):
         sv.Client(m, accept=(guarantee,))
     assert sv.Client(m, limit=2.2, accept=(guarantee,)).report(1)
+
+
+@pytest.mark.parametrize("guarantee", ["approximate", "utility_optimised"])
+def test_a_guarantee_without_its_parameter_cannot_claim_less_than_it_loses(guarantee: str) -> None:
+    telling, large = Table([[UNIT, 0], [0, UNIT]]), Subset(2, 1, UNIT * 9 // 10)
+    for channel, problem in ((telling, "infinite"), (large, r"epsilon 2\.19722, more than the 0\.1")):
+        with pytest.raises(sv.PrivacyError, match=problem):
+            sv.Mechanism("x", sv.Integers(0, 1), channel, Decimal("0.1"), "outputs", guarantee=guarantee)
 
 
 def test_an_idealised_specification_cannot_claim_less_than_it_loses() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sottovoce.cli.show import note, progress, table
 from sottovoce.core.errors import ParameterError
-from sottovoce.privacy.audit import ALPHA
+from sottovoce.privacy.drawn import ALPHA
 from sottovoce.privacy.duration import CONTROL, SLACK, DurationRow, measure_all, pure_names
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -11,8 +12,9 @@ from sottovoce.client.tick import NoTick, Tick, public_tick
 from sottovoce.client.typed import typed
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
+from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import reject
+from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.rational import within
 
 
@@ -20,10 +22,14 @@ from sottovoce.core.rational import within
 class Client:
     """Checks the guarantee once, then randomizes answers on the device.
 
-    The epsilon is computed from the channel, not believed, and so is the delta of an approximate guarantee. A mechanism
-    whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes any delta,
-    "approximate(0.000001)" this one only. One whose epsilon exceeds `limit` is refused always; so is, without a limit,
-    one whose epsilon exceeds what it claims.
+    The loss is computed from the channel, never believed, and held exactly against `limit`: the largest epsilon of one
+    report. The limit 1.15 is the decimal, not the float next to it. Without a limit the mechanism is held against its
+    own claim. A mechanism whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes
+    any delta, "approximate(0.000001)" this one only; and so for the sensitive codes of "utility_optimised".
+
+    Where a device keeps a memo, `lifetime_limit` bounds the epsilon of all reports of one value together; without it,
+    they are held against what bounds one report. Without a memo no number of reports has such a bound, so a lifetime
+    limit refuses the mechanism.
 
     A message is returned at a `tick`, a public time after the call, since how long an answer takes would tell something
     of it: `Tick(0.01)` is ten milliseconds, and `public_tick` chooses where none is given. Simulations turn it off with
@@ -33,30 +39,41 @@ class Client:
     mechanism: Mechanism
     limit: float | Decimal | None = None
     accept: tuple[str, ...] = ()
+    lifetime_limit: float | Decimal | None = None
     tick: Tick | NoTick | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         found = self.mechanism
         if not isinstance(found, Mechanism) or isinstance(self.accept, str):
             raise ParameterError("A client takes a mechanism, and the guarantees it accepts as a tuple of names.")
-        if self.limit is not None and (
-            isinstance(self.limit, bool) or not isinstance(self.limit, (int, float, Decimal))
-        ):
-            raise reject("limit", "a client", "a number", self.limit)
+        limit, lifetime = _most("limit", self.limit), _most("lifetime_limit", self.lifetime_limit)
         if not {found.guarantee, found.guarantee.partition("(")[0]} & {"pure", *self.accept}:
             raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {found.guarantee}.")
-        unchecked = found.guarantee in ("idealised", "approximate")  # of these a specification may claim anything
-        if self.limit is None and unchecked and not within(found.ratio, found.claimed):
-            raise PrivacyError(
-                f"This mechanism has epsilon {found.epsilon:.6g}, more than the {found.claimed} it claims."
-            )
-        if self.limit is not None and not found.epsilon <= self.limit:  # a limit that is no number refuses
+        promised = Guarantee.read(found.guarantee)
+        # A delta belongs to the epsilon that is claimed, and it is what a limit bounds.
+        allowed = found.claimed if limit is None or promised.delta is not None else limit
+        broken = promised.broken_by(found.channel, allowed)
+        if limit is not None and (broken is not None or (promised.delta is not None and found.claimed > limit)):
             raise PrivacyError(
                 f"This device accepts epsilon up to {self.limit}; this mechanism has {found.epsilon:.6g}."
             )
+        if broken is not None:
+            raise PrivacyError(f"This mechanism has {broken} it claims.")
+        self._check_lifetime(found.claimed if limit is None else limit, lifetime)
         if not isinstance(self.tick, (Tick, NoTick, type(None))):
             raise reject("tick", "a client", "a Tick, or NoTick() for simulations", self.tick)
         object.__setattr__(self, "tick", self.tick or public_tick(found))
+
+    def _check_lifetime(self, once: Decimal, lifetime: Decimal | None) -> None:
+        """All reports of one value together stay below a limit, where they do at all."""
+        stages, allowed = self.mechanism.channel.stages, once if lifetime is None else lifetime
+        if stages is None and lifetime is not None:
+            raise PrivacyError("This mechanism keeps no memo, so the loss of repeated answers has no limit.")
+        if stages is not None and not within(stages[0].ratio(), allowed):
+            raise PrivacyError(
+                f"This device accepts epsilon up to {allowed} for all reports of a value; this mechanism has"
+                f" {self.mechanism.epsilon_forever:.6g}."
+            )
 
     @classmethod
     def from_spec(
@@ -65,10 +82,11 @@ class Client:
         *,
         limit: float | Decimal | None = None,
         accept: tuple[str, ...] = (),
+        lifetime_limit: float | Decimal | None = None,
         tick: Tick | NoTick | None = None,
     ) -> Client:
         """The client of a mechanism's specification."""
-        return cls(Mechanism.from_spec(spec), limit, accept, tick=tick)
+        return cls(Mechanism.from_spec(spec), limit, accept, lifetime_limit, tick=tick)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
         """The randomized message: a 16-byte random id, then the payload. It takes a tick, whatever the value."""
@@ -81,3 +99,22 @@ class Client:
     def _after(self, draw: Callable[[], bytes]) -> bytes:
         tick = self.tick if self.tick is not None else public_tick(self.mechanism)
         return tick.after(draw)
+
+
+def _most(name: str, limit: object) -> Decimal | None:
+    """A limit as an exact decimal; None where there is none.
+
+    A float of few digits means the decimal that was written, or the number that it is where that is a little larger;
+    one of more digits was computed, and means the number that it is.
+    """
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, (int, float, Decimal)):
+        raise reject(name, "a client", "a number", limit)
+    exact = Decimal(limit)
+    if not exact.is_finite() or exact < 0:
+        raise PrivacyError(f"A device cannot keep a {name} of {limit}: it must be a finite number of at least 0.")
+    written = check_decimal(name, "a client", limit)
+    if not isinstance(limit, float):
+        return written
+    return max(written, exact) if len(written.as_tuple().digits) <= sys.float_info.dig else exact

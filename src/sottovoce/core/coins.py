@@ -23,10 +23,12 @@ from collections.abc import Callable, Iterable, Sequence
 from math import isqrt
 from typing import TypeVar
 
+from sottovoce.core.errors import WordsError
 from sottovoce.core.rational import FINE, UNIT
 
 T = TypeVar("T")
 
+BACKWARD = "A sampler goes back to a word that it has passed."
 LEVELS = 8  # bit-sliced comparisons before the few undecided lanes get a word each
 
 
@@ -82,6 +84,8 @@ class Coins(ABC):
 
     def seek(self, position: int) -> None:
         """Pass on to a word of the span: what a branch did not use is skipped, not reused."""
+        if 8 * position < self._at:
+            raise WordsError(BACKWARD)
         self._at = 8 * position
 
     def word(self) -> int:
@@ -202,6 +206,15 @@ class Coins(ABC):
         value = draw(self)
         self._idle = before
         return value
+
+    def either(self, first: bool, one: Callable[[Coins], int], other: Callable[[Coins], int]) -> int:
+        """One of two draws that read the same words: both are made, and one of them counts."""
+        start = self._at
+        given = self.when(first, one)
+        end, self._at = self._at, start
+        instead = self.when(not first, other)
+        self._at = max(end, self._at)
+        return (instead, given)[first]
 
 
 class _Overflow(Coins):

@@ -44,6 +44,10 @@ class PrivacyError(SottovoceError):
     """A device refuses to answer: the guarantee is not the one it was told to accept."""
 
 
+class WordsError(SottovoceError):
+    """A sampler that does not read its words once, in order and within its span."""
+
+
 class TooLargeError(SottovoceError):
     """An exact computation that would not end in reasonable time; a closed form is needed."""
 

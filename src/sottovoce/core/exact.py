@@ -3,6 +3,9 @@
 The walk runs the shipped `sample` itself. Each decision (a flip, a draw below n, a pick from a row, one lane of
 `flips`) branches with its exact probability; a rejection is conditioning. So the result is the law given
 uniform words, in `Fraction`s, at the full resolution of 2**53, whatever closed forms claim.
+
+Decisions branch independently of each other only if each has words of its own. So the walk follows the position in the
+span as well: a word that is read twice, or outside a span that was asked for, is an error.
 """
 
 from __future__ import annotations
@@ -11,11 +14,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sottovoce.core.channel.base import Channel, Words
-from sottovoce.core.coins import Coins
-from sottovoce.core.errors import TooLargeError
+from sottovoce.core.coins import BACKWARD, Coins, flips_span
+from sottovoce.core.errors import TooLargeError, WordsError
 from sottovoce.core.rational import UNIT
 
 H = TypeVar("H", bound=Hashable)
@@ -24,8 +27,71 @@ T = TypeVar("T")
 MAX_PATHS = 1 << 18
 MAX_PUBLIC_BITS = 16
 
+TWICE = "A sampler reads a word twice: two of its decisions are one."
+BEYOND = "A sampler reads words beyond those that its channel owns."
+ENDS = "A sampler ends at another word than the last that its channel owns."
+STALE = "A sampler reads the words of a report that was sent before."
 
-class TreeCoins(Coins):
+
+class TrackedCoins(Coins):
+    """Coins that know which words of the span were read: a word decides once, and none lies outside the span."""
+
+    __slots__ = ("_highest", "_skipped", "_span", "closed")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._span: int | None = None  # words that may be read; None: no span was asked for, and all may
+        self._highest = 0  # all words before this one were read or skipped
+        self._skipped: list[tuple[int, int]] = []  # from which word on, and to which
+        self.closed = False
+
+    def begin(self, words: int) -> None:
+        super().begin(words)
+        self._span, self._highest, self._skipped = words, 0, []
+
+    def seek(self, position: int) -> None:
+        if position < self.position:
+            self.misuse(BACKWARD)
+        if position > self._highest:
+            self._skipped.append((self._highest, position))
+            self._highest = position
+        self._at = 8 * position
+
+    def pass_words(self, words: int) -> None:
+        """Read so many words from here on. A draw that does not count skips them: another may read them."""
+        here, there = self.position, self.position + words
+        if self.closed:
+            self.misuse(STALE)
+        if words and self._span is not None and there > self._span:
+            self.misuse(BEYOND)
+        if self._idle:
+            self.seek(there)
+            return
+        if here < self._highest and words:
+            self._return_to(here, min(there, self._highest))
+        self._highest = max(self._highest, there)
+        self._at = 8 * there
+
+    def _return_to(self, here: int, there: int) -> None:
+        """Read words behind the highest: each must be one that was skipped."""
+        for number, (start, end) in enumerate(self._skipped):
+            if start <= here and there <= end:
+                self._skipped[number : number + 1] = [(start, here), (there, end)]
+                return
+        self.misuse(TWICE)
+
+    def close(self) -> None:
+        """The report is drawn: its whole span was passed, and no later report reads it."""
+        if self._span is not None and self.position != self._span:
+            self.misuse(ENDS)
+        self.closed = True
+
+    def misuse(self, problem: str) -> None:
+        """What happens when a sampler does not keep to its words."""
+        raise WordsError(problem)
+
+
+class TreeCoins(TrackedCoins):
     """Coins that follow a path of decisions and take the first branch beyond its end."""
 
     __slots__ = ("_depth", "path", "weights")
@@ -45,11 +111,10 @@ class TreeCoins(Coins):
     def word(self) -> int:
         raise TypeError("A sampler that reads raw words cannot be enumerated: use flip, flips, pick, below or until.")
 
-    def seek(self, position: int) -> None:
-        """Decisions have no positions."""
-
     def decide(self, weights: list[Fraction]) -> int:
-        """Take one branch; weights of zero are passed over."""
+        """Take one branch; weights of zero are passed over. What does not count must not multiply the branches."""
+        if self._idle:
+            return next(i for i, weight in enumerate(weights) if weight)
         if self._depth == len(self.path):
             self.path.append(next(i for i, weight in enumerate(weights) if weight))
         self.weights.append(weights)
@@ -57,30 +122,47 @@ class TreeCoins(Coins):
         return self.path[self._depth - 1]
 
     def flip(self, num: int) -> bool:
+        self.pass_words(1)
         yes = Fraction(num, UNIT)
         return self.decide([1 - yes, yes]) == 1
 
     def pick(self, cumulative: Sequence[int]) -> int:
+        self.pass_words(1)
         return self.decide(_steps(tuple(cumulative)))
 
     def below(self, n: int) -> int:
+        self.pass_words(1)
+        if self._idle:
+            return 0
         if n > MAX_PATHS:
             raise TooLargeError(f"A draw from {n} outcomes is too wide to enumerate.")
         return self.decide([Fraction(1, n)] * n)
 
     def flips(self, lanes: int, num: int) -> int:
-        return sum(self.flip(num) << lane for lane in range(lanes))
-
-    def when(self, counts: bool, draw: Callable[[Coins], int]) -> int:
-        return draw(self) if counts else 0  # what does not count would only multiply the branches
+        self.pass_words(flips_span(lanes, num))
+        yes = Fraction(num, UNIT)
+        return sum(self.decide([1 - yes, yes]) << lane for lane in range(lanes))
 
     def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
+        """Rejection is conditioning. Beyond it, a sampler may count on no word that some try could have read."""
+        accepted = self._accepted(draw, accept)
+        self.pass_words(tries * accepted.words)
+        value: T = accepted.values[self.decide(accepted.weights)]
+        return value
+
+    def _accepted(self, draw: Callable[[Coins], Any], accept: Callable[[Any], bool]) -> _Accepted:
         # What is kept for later must depend on its coins alone. That is known of the nodes here; a stranger's draw may
         # look at something that `sample` has put aside, and is walked through again.
         known = type(getattr(draw, "__self__", None)).__module__.startswith(Channel.__module__.removesuffix("base"))
-        values, weights = (_accepted if known else _accepted.__wrapped__)(draw, accept)
-        value: T = values[self.decide(weights)]
-        return value
+        return (_accepted if known else _accepted.__wrapped__)(draw, accept, self.position)
+
+
+class _Accepted(NamedTuple):
+    """The law of a draw given that it is accepted."""
+
+    values: list[Any]
+    weights: list[Fraction]
+    words: int  # the most that one try reads
 
 
 @lru_cache(maxsize=8)
@@ -90,13 +172,22 @@ def _steps(cumulative: tuple[int, ...]) -> list[Fraction]:
 
 
 @lru_cache(maxsize=8)
-def _accepted(draw: Callable[[Coins], Any], accept: Callable[[Any], bool]) -> tuple[list[Any], list[Fraction]]:
+def _accepted(draw: Callable[[Coins], Any], accept: Callable[[Any], bool], start: int) -> _Accepted:
     """The outcomes that are accepted, once for all paths that lead to the same draw: it depends on its coins alone."""
-    outcomes = [(value, weight) for value, weight in walk(draw) if accept(value)]
+    words = 0
+
+    def counted(coins: Coins) -> Any:
+        nonlocal words
+        coins.seek(start)
+        value = draw(coins)
+        words = max(words, coins.position - start)
+        return value
+
+    outcomes = [(value, weight) for value, weight in walk(counted) if accept(value)]
     total = sum((weight for _, weight in outcomes), Fraction(0))
     if not total:
         raise ValueError("A draw that is never accepted has no law.")
-    return [value for value, _ in outcomes], [weight / total for _, weight in outcomes]
+    return _Accepted([value for value, _ in outcomes], [weight / total for _, weight in outcomes], words)
 
 
 def walk(draw: Callable[[Coins], T], max_paths: int = MAX_PATHS) -> Iterator[tuple[T, Fraction]]:

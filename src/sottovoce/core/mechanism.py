@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from sottovoce.core import codec, late
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, check_memos
 from sottovoce.core.channel.each import Each
 from sottovoce.core.channel.keyed import Keyed
 from sottovoce.core.channel.place import check_vectors
@@ -25,16 +25,16 @@ from sottovoce.core.domain.plain import Record
 from sottovoce.core.domain.powers import Powers
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
+from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
-from sottovoce.core.rational import float_up, loss, odds, within
+from sottovoce.core.rational import float_up, loss
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 
 MAX_CELLS = 1 << 24
 MAX_JOINT = 1 << 20  # cells of a statistic "joint": combinations of what several channels report
 MAX_NAME = 100
 STATISTICS = ("outputs", "supports", "seeds", "keyed", "parts", "sums", "joint")
-GUARANTEES = ("pure", "approximate", "utility_optimised", "idealised")
 _KEYS = ("name", "version", "epsilon", "domain", "channel", "statistic", "codec", "guarantee")
 
 
@@ -63,14 +63,11 @@ class Mechanism:
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
         if type(self.version) is not int or self.version != 1:
             raise SpecError(f"This package knows version 1 of a mechanism. Got {self.version!r:.20}.")
-        if self.guarantee not in GUARANTEES and self.delta is None:
-            raise SpecError(
-                f"A guarantee is one of {', '.join(GUARANTEES)}, or approximate with its delta, such as"
-                f" 'approximate(0.000001)'. Got {self.guarantee!r:.80}."
-            )
+        promised = Guarantee.read(self.guarantee)
         if self.statistic not in STATISTICS:
             raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r}.")
         check_fits(self.domain, self.channel)
+        check_memos(self.channel)
         if self.statistic == "outputs" and self.channel.outputs is None:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
         if (self.statistic == "keyed") != isinstance(self.channel, Keyed):
@@ -89,33 +86,21 @@ class Mechanism:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
         if not self.channel.exact and self.guarantee != "idealised":
             raise SpecError(f"A {self.channel.kind} channel computes with floats: its guarantee can only be idealised.")
-        if self.guarantee == "pure" and not within(self.ratio, self.claimed):
-            raise PrivacyError(
-                f"This {self.name} channel has epsilon {self.epsilon:.6g}, more than the {self.claimed} it claims."
-            )
-
-        if self.delta is not None and not self.channel.delta(odds(self.claimed)) <= Fraction(self.delta):
-            found = float(self.channel.delta(odds(self.claimed)))
-            raise PrivacyError(
-                f"This {self.name} channel has delta {found:.6g} at epsilon {self.claimed}, more than the {self.delta}"
-                " it claims."
-            )
+        # Of floats nothing is exact: an idealised claim is looked at by the device and by the audit.
+        broken = None if promised.kind == "idealised" else promised.broken_by(self.channel, self.claimed)
+        if broken is not None:
+            raise PrivacyError(f"This {self.name} channel has {broken} it claims.")
 
     # --- privacy -----------------------------------------------------------------------------------
     @property
     def delta(self) -> Decimal | None:
         """The delta of a guarantee "approximate(delta)", as claimed; None for all others."""
-        kind, bracket, rest = self.guarantee.partition("(") if isinstance(self.guarantee, str) else ("", "", "")
-        digits = rest.removesuffix(")")
-        if kind != "approximate" or not bracket or digits == rest or not digits.startswith("0."):
-            return None
-        plain = digits.isascii() and digits[2:].isdecimal() and digits[-1] != "0"  # one text for each number
-        return Decimal(digits) if plain else None
+        return Guarantee.read(self.guarantee).delta
 
     @cached_property
     def ratio(self) -> Fraction:
-        """The worst-case likelihood ratio of one report, exactly."""
-        return self.channel.ratio()
+        """The worst-case likelihood ratio of one report, exactly: of all, or of those that the guarantee protects."""
+        return Guarantee.read(self.guarantee).ratio(self.channel)
 
     @cached_property
     def epsilon(self) -> float:

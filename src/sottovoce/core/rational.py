@@ -14,6 +14,7 @@ from fractions import Fraction
 FINE = 53
 UNIT = 1 << FINE
 _DIGITS = 60
+_LARGE = 1000
 _BITS = 1 << 10  # of a fraction whose logarithm is taken: many more than the digits need
 
 
@@ -31,6 +32,10 @@ def odds(epsilon: Decimal) -> Fraction:
 
 def within(ratio: Fraction, epsilon: Decimal) -> bool:
     """Whether ratio <= e**epsilon. In the gap of one part in 10**59 the answer is no."""
+    if ratio == 1:
+        return epsilon >= 0
+    if epsilon > _LARGE:  # e**epsilon would have too many digits
+        return loss(ratio) <= epsilon
     return ratio <= _exp_bounds(epsilon)[0]
 
 

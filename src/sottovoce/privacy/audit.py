@@ -11,28 +11,39 @@ seeded messages must have the id they were given, be readable, and support codes
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count, islice
-from math import log, sqrt
+from itertools import islice
 from typing import Any
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Contrast, Rates
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.base import Words, excess
 from sottovoce.core.channel.rounding import PLACES
-from sottovoce.core.coins import Coins, SeededCoins
+from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import DomainError, ParameterError, PrivacyError, ReportError, SottovoceError, TooLargeError
-from sottovoce.core.exact import law_of, public_words, worst_ratio
+from sottovoce.core.exact import STALE, TWICE, law_of, public_words, worst_ratio
+from sottovoce.core.guarantee import Guarantee, guarded_ratio
 from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.rational import float_up, loss, odds, within
 from sottovoce.core.specs import canonical
-from sottovoce.privacy.follow import Codes, MessageCoins, NoCoins
+from sottovoce.privacy.drawn import (
+    NOT_REPEATABLE,
+    SOME_ID,
+    UNREADABLE,
+    WRONG_ID,
+    send,
+    some_codes,
+    some_id,
+    watch_messages,
+    watch_nodes,
+)
+from sottovoce.privacy.follow import AGAIN, Codes, MessageCoins, NoCoins, message_spans
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
 PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where it reads public words
@@ -40,29 +51,21 @@ DELTA_RUNS = 1 << 16  # to enumerate all of an instance with a delta
 MAX_IDS = 1 << 10
 SPOT_RUNS = 1 << 10  # of the sampler, for one code of a large instance
 SPOT_WORDS = 16  # of a sampler that may have so few outcomes
-DRAWS = 250  # seeded messages of one code
-FEW_DRAWS = 60  # of them at least, however long they are: fewer could not tell a support that is always there
-DRAWN_WORDS = 1 << 19  # that these may take
-REPEATED = 32  # of them are drawn again
 MAX_BETWEEN = 4  # coordinates of a vector that are tried between two grid points
 ODD_PLACE = 0x5A827999  # between two grid points, of 2**32: about a third of the way, and no round number
-ALPHA = 1e-6  # false alarms of the comparison of frequencies; the seed is fixed, so an audit always says the same
-SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # nothing up the sleeve: golden ratio, a prime of xxHash
 
 INFINITE = "Some message can come from one value and not from another: the ratio is infinite."
 LENGTH = "The length of a report depends on the coins."
-UNREADABLE = "A message is not what the codec of the specification writes."
-WRONG_ID = "The id of a message is not the two words that were drawn for it."
 WRONG_RATIO = "The closed form of the ratio is not that of the enumerated messages."
 WRONG_DELTA = "The closed form of the delta is not that of the enumerated messages."
 WRONG_LAW = "The closed form of the likelihood is not that of the enumerated messages."
 WRONG_MEMO = "The closed form of the ratio for ever is not that of the enumerated memo."
-WRONG_SUPPORT = "Messages do not support codes as often as the closed form says."
-NOT_REPEATABLE = "The same coins give different messages: something else than the coins is at work."
 BETWEEN = "A number between two grid points is not reported like a mixture of its neighbours."
 IDEALISED = "idealised: closed-form density ratio, not exact"
+UNFOLLOWED = "not to be followed"
 UNPROVEN = "There is no small instance on which the closed form could be proven."
 
+DEPENDENT = frozenset({TWICE, STALE, AGAIN})  # what makes decisions depend on each other
 MessageLaw = dict[bytes, Fraction]
 
 
@@ -123,22 +126,29 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         name, claimed, channel = subject.kind, check_epsilon("audit", epsilon), subject
         fingerprint = hashlib.sha256(canonical(subject.spec())).hexdigest()
         problems = []
-    ratio, delta, how = None, None, "not to be followed"
-    approximate = subject.delta if isinstance(subject, Mechanism) else None
+    ratio, delta, how = None, None, UNFOLLOWED
+    promised = Guarantee.read(subject.guarantee if isinstance(subject, Mechanism) else "pure")
     try:
         device = _device(subject, channel, claimed)
-        if approximate is None:
-            ratio, how = _examined(device, problems)
-        else:
+        if promised.delta is not None:
             delta, how = _delta(device, problems)
-        problems += _seeded_problems(device)
+        elif promised.sensitive is not None:
+            ratio, how = _protected(device, promised, problems)
+        else:
+            ratio, how = _examined(device, problems)
+        watch_nodes(channel, problems)
+        watch_messages(device, problems)
     except Exception as error:  # a sampler is anybody's code; one that fails is not certified, whatever the error
         problems.append(f"The sampler cannot be followed: {type(error).__name__}: {error}")
+    if not DEPENDENT.isdisjoint(
+        problems
+    ):  # decisions that depend on each other have another law than the enumerated one
+        ratio, delta, how = None, None, UNFOLLOWED
     if ratio is not None and not within(ratio, claimed):
         kind = "exact epsilon" if channel.exact else "epsilon"
         problems.append(f"The {kind} is {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
-    if delta is not None and approximate is not None and not delta <= Fraction(approximate):
-        problems.append(f"The exact delta is {float(delta):.9g}, more than the {approximate} claimed.")
+    if delta is not None and promised.delta is not None and not delta <= Fraction(promised.delta):
+        problems.append(f"The exact delta is {float(delta):.9g}, more than the {promised.delta} claimed.")
     return Certificate(name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)), delta)
 
 
@@ -189,13 +199,6 @@ def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) ->
     return device
 
 
-def _send(device: Mechanism, code: Any, coins: Coins) -> bytes:
-    """One message of a device that was never asked before."""
-    if device.channel.stages:
-        return device.answer_from(device.remember(code, coins), coins)
-    return device.randomize(code, coins)
-
-
 # --- enumeration ----------------------------------------------------------------------------------------
 def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, str]:
     """The ratio and how it was found; what is wrong is added to the problems as it is seen."""
@@ -229,23 +232,39 @@ def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, 
 
 def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
     """The delta of the enumerated messages at the claimed epsilon; e**epsilon is rounded down, so the delta is not."""
-    channel, allowed = device.channel, odds(device.claimed)
-    ids, laws = [SOME_ID], []
-    if channel.publics or channel.stages:
-        raise TooLargeError("Only channels without public words and memos are followed for their delta.")
-    for code in channel.codes():
-        law, _ = _message_law(device, code, ids, DELTA_RUNS // channel.inputs)
-        problems += _law_problems(channel, code, law, ids)
-        laws.append(law)
-    problems += _between_problems(device, ids, DELTA_RUNS)
-    if len({len(message) for law in laws for message in law}) > 1:
-        problems.append(LENGTH)
-    messages = sorted(set().union(*laws))
-    rows = [[law.get(message, Fraction(0)) for message in messages] for law in laws]
+    allowed = odds(device.claimed)
+    columns = _columns(device, problems)
+    rows = list(zip(*columns, strict=True))
     found = max(excess(one, other, allowed) for one in rows for other in rows)
-    if channel.delta(allowed) != found:
+    if device.channel.delta(allowed) != found:
         problems.append(WRONG_DELTA)
     return found, "delta enumerated"
+
+
+def _protected(device: Mechanism, promised: Guarantee, problems: list[str]) -> tuple[Fraction | None, str]:
+    """The ratio of those enumerated messages that a utility-optimised guarantee protects."""
+    found = guarded_ratio(_columns(device, problems), promised.sensitive or frozenset())
+    if found is None:
+        problems.append(INFINITE)
+    elif promised.ratio(device.channel) != found:
+        problems.append(WRONG_RATIO)
+    return found, "protected messages enumerated"
+
+
+def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
+    """For every message its probabilities, code by code."""
+    channel = device.channel
+    ids, laws = [SOME_ID], []
+    if channel.publics or channel.stages:
+        raise TooLargeError("Only channels without public words and memos are followed message by message.")
+    for code in channel.codes():
+        law, _ = _message_law(device, code, ids, DELTA_RUNS // channel.inputs, problems)
+        problems += _law_problems(channel, code, law, ids)
+        laws.append(law)
+    problems += _between_problems(device, ids, DELTA_RUNS, problems)
+    if len({len(message) for law in laws for message in law}) > 1:
+        problems.append(LENGTH)
+    return [[law.get(message, Fraction(0)) for law in laws] for message in sorted(set().union(*laws))]
 
 
 def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | None:
@@ -257,11 +276,11 @@ def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | 
     laws, left = [], limit
     for code in channel.codes():
         # A code that takes far more than its share shows at once that all of them would take too long.
-        law, runs = _message_law(device, code, ids, min(left, 3 * limit // (2 * channel.inputs)))
+        law, runs = _message_law(device, code, ids, min(left, 3 * limit // (2 * channel.inputs)), problems)
         problems += _law_problems(channel, code, law, ids)
         laws.append(law)
         left -= runs
-    problems += _between_problems(device, ids, limit)
+    problems += _between_problems(device, ids, limit, problems)
     ratio = worst_ratio(laws)
     if ratio is None:
         problems.append(INFINITE)
@@ -276,11 +295,11 @@ def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | 
     return ratio
 
 
-def _between_problems(device: Mechanism, ids: list[Words], limit: int) -> Iterator[str]:
+def _between_problems(device: Mechanism, ids: list[Words], limit: int, problems: list[str]) -> Iterator[str]:
     """Numbers off the grid are not enumerated one by one: a mixture of two laws is no worse than both of them."""
     up = Fraction(ODD_PLACE, 1 << PLACES)
     for codes in _between_codes(device.channel):
-        near, far, law = (_message_law(device, code, ids, limit)[0] for code in codes)
+        near, far, law = (_message_law(device, code, ids, limit, problems)[0] for code in codes)
         yield from _law_problems(device.channel, codes[-1], law, ids)
         mixed = {m: (1 - up) * near.get(m, Fraction(0)) + up * far.get(m, Fraction(0)) for m in {*near, *far}}
         if mixed != law:
@@ -308,17 +327,21 @@ def _between_codes(channel: Channel) -> Iterator[list[Any]]:
                 yield [(*others[:at], number, *others[at + 1 :]) for number in numbers]
 
 
-def _message_law(device: Mechanism, code: Any, ids: list[Words], max_runs: int) -> tuple[MessageLaw, int]:
+def _message_law(
+    device: Mechanism, code: Any, ids: list[Words], max_runs: int, problems: list[str]
+) -> tuple[MessageLaw, int]:
     """The law of the message that a code sends, and how often the device had to run for it."""
     law: MessageLaw = {}
     runs = 0
+    spans = message_spans(device.channel)
     for words in ids:
 
         def draw(tree: Coins, words: Words = words) -> bytes:
             nonlocal runs
             runs += 1
-            coins = MessageCoins(tree, words)  # type: ignore[arg-type]
-            message = _send(device, code, coins)
+            coins = MessageCoins(tree, words, spans, problems)  # type: ignore[arg-type]
+            message = send(device, code, coins)
+            coins.close()
             if len(coins.weights) != len(coins.path):
                 raise ValueError(NOT_REPEATABLE)
             return message
@@ -345,27 +368,18 @@ def _law_problems(channel: Channel, code: Any, law: MessageLaw, ids: list[Words]
 
 
 # --- the instance itself, where it is too large to enumerate ----------------------------------------------
-def _some_codes(channel: Channel) -> list[Any]:
-    """The first, the last and the middle code, or the first few where they are not simply numbered."""
-    codes = channel.codes()
-    if isinstance(codes, Sequence):
-        places = (0, channel.inputs // 2, channel.inputs - 1)
-        return [codes[place] for place in dict.fromkeys(places)]
-    return list(islice(codes, 3))
-
-
 def _spots(device: Mechanism, problems: list[str]) -> int:
     """How many codes of a large instance could be enumerated, given one id, because they have few outcomes."""
     channel = device.channel
     if channel.words > SPOT_WORDS:
         return 0
-    words = next(id for shift in count() if channel.accepts(id := (SOME_ID[0] >> shift, SOME_ID[1])))
+    words = some_id(channel)
     laws = []
     try:
-        for code in _some_codes(channel):
-            laws.append(_message_law(device, code, [words], SPOT_RUNS)[0])
+        for code in some_codes(channel):
+            laws.append(_message_law(device, code, [words], SPOT_RUNS, problems)[0])
             problems += _law_problems(channel, code, laws[-1], [words])
-        problems += _between_problems(device, [words], SPOT_RUNS)
+        problems += _between_problems(device, [words], SPOT_RUNS, problems)
         closed = closed_ratio(channel)
     except TooLargeError:
         return 0
@@ -373,45 +387,3 @@ def _spots(device: Mechanism, problems: list[str]) -> int:
     if closed is not None and (found is None or found > closed):
         problems.append(WRONG_RATIO)
     return len(laws)
-
-
-def _seeded_problems(device: Mechanism) -> Iterator[str]:
-    """Messages from known words: their id, whether they can be read, and how often they support a code."""
-    channel, codes = device.channel, _some_codes(device.channel)
-    draws = max(FEW_DRAWS, min(DRAWS, DRAWN_WORDS // (channel.words + 2)))
-    has_rates = channel.rates() is not None
-    supported: dict[tuple[Any, Any], int] = {}
-    for code in codes:
-        for number in range(draws):
-            message = _send(device, code, SeededCoins(0, first_report=number))
-            again = number < min(REPEATED, draws // 8)
-            if again and _send(device, code, SeededCoins(0, first_report=number)) != message:
-                yield NOT_REPEATABLE
-            coins = SeededCoins(0, first_report=number + 1 if channel.stages else number)  # a memo takes its own
-            coins.begin(2)
-            if message[: codec.ID_BYTES] != id_bytes(Mechanism._public(device, coins)):
-                yield WRONG_ID
-                return
-            try:
-                report_id, report = codec.split(channel, message)
-            except ReportError:
-                yield UNREADABLE
-                return
-            for other in codes if has_rates else ():
-                hit = channel.supports(report, other, id_words(report_id))
-                supported[code, other] = supported.get((code, other), 0) + hit
-    yield from _frequency_problems(channel, supported, draws)
-
-
-def _frequency_problems(channel: Channel, supported: dict[tuple[Any, Any], int], draws: int) -> Iterable[str]:
-    """Whether counts of supports stay within the bound of Hoeffding, at most ALPHA of them by chance outside."""
-    for (code, other), hits in supported.items():
-        rates = channel.rates(other)
-        if isinstance(rates, Rates):
-            expected = rates.own if code == other else rates.other
-        elif isinstance(rates, Contrast) and code == other:
-            expected = rates.plus_own
-        else:
-            continue
-        if abs(hits / draws - expected) > sqrt(log(2 * len(supported) / ALPHA) / (2 * draws)):
-            yield WRONG_SUPPORT

@@ -26,7 +26,7 @@ from sottovoce.core.errors import ParameterError, ReportError, SottovoceError
 from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, count_text, reject
-from sottovoce.privacy.audit import ALPHA
+from sottovoce.privacy.drawn import ALPHA
 from sottovoce.privacy.events import Batch, Event, columns, find
 
 OWNER = "audit_samples"

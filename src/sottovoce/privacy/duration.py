@@ -34,8 +34,8 @@ from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
-from sottovoce.privacy.audit import ALPHA
 from sottovoce.privacy.blackbox import lower_bound
+from sottovoce.privacy.drawn import ALPHA
 from sottovoce.privacy.events import scores
 
 EPSILON = 1

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.core.channel import Channel
-from sottovoce.core.channel.base import Words
-from sottovoce.core.coins import Coins
+from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.domain import Domain
-from sottovoce.core.exact import TreeCoins
+from sottovoce.core.exact import ENDS, STALE, TrackedCoins, TreeCoins
 from sottovoce.core.specs import Spec
+
+AGAIN = "A sampler asks for new words in the middle of a report."
+SPAN = "A device asks for another number of words than its channel declares."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +37,102 @@ class Codes(Domain):
         raise TypeError("The codes of a channel are no domain of a specification.")
 
 
+def message_spans(channel: Channel) -> list[int]:
+    """The words that a device asks for, one span after another: two for the id, and those of the channel."""
+    if channel.stages:
+        memo, fresh = channel.stages
+        return [memo.words, fresh.words + 2]
+    return [channel.words + 2]
+
+
+class _Watch:
+    """The spans that a report may ask for, and what was wrong. It writes down and lets the sampler go on."""
+
+    __slots__ = ("problems", "spans")
+
+    def __init__(self, spans: Sequence[int], problems: list[str]) -> None:
+        self.spans = list(spans)
+        self.problems = problems
+
+    def begin(self, words: int, coins: TrackedCoins, passed_all: bool) -> None:
+        if not passed_all:
+            self.note(ENDS)
+        if not self.spans:
+            self.note(AGAIN)
+        elif self.spans.pop(0) != words:
+            self.note(SPAN)
+        if coins.closed:
+            self.note(AGAIN)
+
+    def note(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
 class MessageCoins(TreeCoins):
     """Coins of an enumerated message: the two words of its id are given, every decision branches."""
 
-    __slots__ = ("_id",)
+    __slots__ = ("_id", "_watch")
 
-    def __init__(self, tree: TreeCoins, words: Words) -> None:
+    def __init__(self, tree: TreeCoins, words: Sequence[int], spans: Sequence[int], problems: list[str]) -> None:
         super().__init__(tree.path)
         self.weights = tree.weights  # what the walk reads
         self._id = list(words)
+        self._span = 0  # nothing may be read before a span is asked for
+        self._watch = _Watch(spans, problems)
+
+    def begin(self, words: int) -> None:
+        self._watch.begin(words, self, self.position == self._span)
+        super().begin(words)
 
     def word(self) -> int:
-        return self._id.pop(0) if self._id else super().word()
+        if not self._id:
+            return super().word()
+        self.pass_words(1)
+        return self._id.pop(0)
+
+    def misuse(self, problem: str) -> None:
+        self._watch.note(problem)
+
+
+class WatchedCoins(TrackedCoins):
+    """The words of seeded coins; each is looked at when it is read, and there is no other way to it.
+
+    Draws that do not count get other words than those of the seed: a message that depends on them comes out different.
+    """
+
+    __slots__ = ("_hidden", "_source", "_watch")
+
+    def __init__(self, source: SeededCoins, spans: Sequence[int], problems: list[str]) -> None:
+        super().__init__()
+        self._source = source
+        self._hidden = b""
+        self._span = 0
+        self._watch = _Watch(spans, problems)
+
+    def begin(self, words: int) -> None:
+        self._watch.begin(words, self, self.position == self._span)
+        super().begin(words)
+        self._hidden, self._raw = self._raw, b""
+
+    def _load(self, words: int) -> bytes:
+        return self._source._load(words)
+
+    def _take(self, words: int) -> int:
+        at = self._at
+        self.pass_words(words)
+        if self._at > len(self._hidden):
+            raise IndexError("A channel reads more words than it owns.")
+        value = int.from_bytes(self._hidden[at : self._at], "little")
+        return ~value & ((1 << 64 * words) - 1) if self._idle else value
+
+    def extra(self) -> int:
+        if self.closed:
+            self.misuse(STALE)
+        return self._source.extra()
+
+    def misuse(self, problem: str) -> None:
+        self._watch.note(problem)
 
 
 class NoCoins(Coins):

@@ -135,7 +135,7 @@ class Variance(Protocol):
     def _estimates(self, number: Tally, square: Tally) -> Estimates:
         spread = from_arms(_enough(number), _enough(square), learned=self.method == "sequential")
         mean = evidence(number.mechanism, number.cells)
-        spender = max((number.mechanism, square.mechanism), key=lambda mechanism: mechanism.epsilon)
+        spender = max((number.mechanism, square.mechanism), key=lambda mechanism: mechanism.ratio)
         return moments(spender, spread, mean, square.cells)
 
     # --- the centre --------------------------------------------------------------------------------

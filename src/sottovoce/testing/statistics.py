@@ -6,7 +6,7 @@ import math
 
 from scipy import stats
 
-from sottovoce.privacy.audit import ALPHA
+from sottovoce.privacy.drawn import ALPHA
 
 __all__ = ["ALPHA", "binomial_rejects", "check_mean", "check_rate", "reports_for_mean"]
 

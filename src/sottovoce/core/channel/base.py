@@ -330,6 +330,22 @@ def channel_from_spec(spec: object) -> Channel:
     return channel
 
 
+def nested(channel: Channel) -> Iterator[Channel]:
+    """The channels that a channel is built from, and those that they are built from."""
+    for name in getattr(channel, "__dataclass_fields__", ()):
+        held = getattr(channel, name)
+        for part in held if isinstance(held, tuple) else (held,):
+            if isinstance(part, Channel):
+                yield part
+                yield from nested(part)
+
+
+def check_memos(channel: Channel) -> None:
+    """Devices keep the memo of a whole channel. That of a part would be redrawn in each report, and spent again."""
+    if any(part.stages for part in nested(channel)):
+        raise ParameterError(f"A {channel.kind} channel cannot contain one that keeps a memo: it would be redrawn.")
+
+
 def check_units(name: str, owner: str, value: int) -> int:
     """A probability in units that is neither 0 nor 1: a sure event would have an infinite ratio."""
     return check_integer(name, owner, value, 1, UNIT - 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Scale, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Scale, Words, channel_from_spec, check_memos
 from sottovoce.core.channel.bits import Bits, bits_ratio
 from sottovoce.core.channel.place import Place
 from sottovoce.core.channel.rounding import Rounding
@@ -44,6 +44,7 @@ class _Composed(Channel):
             raise ParameterError(f"In a {self.kind} channel only the second may read public words.")
         if not (self.first.exact and self.second.exact):
             raise ParameterError(f"The stages of a {self.kind} channel have exact laws: floats stand alone.")
+        check_memos(self)
 
     @property
     def inputs(self) -> int:

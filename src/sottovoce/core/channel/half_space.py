@@ -76,10 +76,7 @@ class HalfSpace(Channel):
         corner = self._corner(code, coins)
         inside = coins.flip(self.inside)
         # Where t differs from v: fair signs, inside not tied, and turned round if they are on the other side.
-        begin = coins.position
-        untied = coins.when(inside, self._untied_signs)
-        coins.seek(begin)
-        differing = (coins.when(not inside, self._signs), untied)[inside]
+        differing = coins.either(inside, self._untied_signs, self._signs)
         turned = (2 * differing.bit_count() > width) & inside
         coins.seek(end)
         return corner ^ (differing, differing ^ ((1 << width) - 1))[turned]

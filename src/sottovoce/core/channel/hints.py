@@ -81,12 +81,10 @@ class Hints(Slots):
         turn = coins.below(self.most)
         first = coins.pick((*accumulate(self.firsts), UNIT))
         held, said = 0, [0, 0]
+        states = self._states(len(code), turn, first, coins)
         for entry, (place, number) in enumerate(slots):
-            filled, slot = entry < len(code), (entry + turn) % self.most
-            coins.seek(start + 2 + TRIES * slot)
-            state = coins.when(filled, partial(self._state, slot, first))
-            coins.seek(start + 2 + TRIES * self.most + entry)
-            plus = coins.when(filled, partial(self.rises, number))
+            state = states[entry]
+            plus = coins.when(entry < len(code), partial(self.rises, number))
             held |= 1 << place
             said[plus == (state == DISAGREES)] |= (state != SILENT) << place
         coins.seek(start + self.words - self._background)
@@ -96,13 +94,21 @@ class Hints(Slots):
         plus, minus = (heard & everywhere for heard in (speaking & signs | said[0], speaking & ~signs | said[1]))
         return plus | minus << self.width
 
+    def _states(self, entries: int, turn: int, first: int, coins: Coins) -> list[int]:
+        """What happens to each entry, and to empty slots; words are read in the order of the slots."""
+        drawn = [
+            coins.when((slot - turn) % self.most < entries, partial(self._state, slot, first))
+            for slot in range(self.most)
+        ]
+        return [drawn[(entry + turn) % self.most] for entry in range(self.most)]
+
     def _state(self, slot: int, first: int, coins: Coins) -> int:
         """Of a slot after the first that agrees any state, before it any but that one."""
-        begin = coins.position
-        before = coins.when(slot < first, self._not_agreeing)
-        coins.seek(begin)
-        after = coins.when(slot > first, self._chance)
-        return (AGREES, before, after)[(slot < first) + 2 * (slot > first)]
+        state = coins.when(slot != first, partial(self._other_state, slot < first))
+        return (state, AGREES)[slot == first]
+
+    def _other_state(self, before: bool, coins: Coins) -> int:
+        return coins.either(before, self._not_agreeing, self._chance)
 
     def _not_agreeing(self, coins: Coins) -> int:
         return coins.until(self._chance, _disagrees, TRIES)

@@ -128,15 +128,15 @@ class Place(Slots):
 
     def sample(self, code: Code, coins: Coins, public: Words = NO_WORDS) -> int:
         slots = self.padded(code)
-        slot, begin = coins.below(self.most), coins.position
+        slot = coins.below(self.most)
         filled = slot < len(code)
         place, number = slots[slot]
-        entry = 2 * place + (not coins.when(filled, partial(self.rises, number)))
-        coins.seek(begin)  # an entry and an empty slot use the same word
-        empty, sign = divmod(coins.below((2 * (self.dimensions - len(code)), 1)[filled]), 2)
+        signs = 2 * (self.dimensions - len(code)) or 1  # of the places that the answer leaves empty
+        drawn = coins.either(filled, partial(self.rises, number), lambda coins: coins.below(signs))
+        empty, sign = divmod(drawn, 2)
         for held, _ in slots:  # in rising order
             empty += empty >= held
-        return (2 * empty + sign, entry)[filled]
+        return (2 * empty + sign, 2 * place + (not drawn))[filled]
 
     @property
     def payload_bits(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, channel_from_spec, check_memos
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.field import MAX_ORDER, dot, is_order, polynomial
@@ -178,6 +178,7 @@ class Public(Channel):
                 f"A public map with {self.map.outputs} values needs an inner channel with as many codes;"
                 f" it has {count_text(self.inner.inputs)}."
             )
+        check_memos(self)
 
     def _words(self, public: Words) -> Words:
         return derived_words(public, self.inner.publics)
