@@ -28,7 +28,7 @@ _NAMES = {
     "mechanism": "core.registry:mechanism",
     "names": "core.registry:names",
     "Client": "client:Client",
-    "NO_TICK": "client:NO_TICK",
+    "NoTick": "client:NoTick",
     "Tick": "client:Tick",
     "Arm": "core.round:Arm",
     "Round": "core.round:Round",

@@ -1,6 +1,6 @@
 """The participant's device. Standard library only."""
 
 from sottovoce.client.client import Client
-from sottovoce.client.tick import NO_TICK, Tick
+from sottovoce.client.tick import NoTick, Tick
 
-__all__ = ["NO_TICK", "Client", "Tick"]
+__all__ = ["Client", "NoTick", "Tick"]

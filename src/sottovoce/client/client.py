@@ -33,7 +33,7 @@ class Client:
 
     A message is returned at a `tick`, a public time after the call, since how long an answer takes would tell something
     of it: `Tick(0.01)` is ten milliseconds, and `public_tick` chooses where none is given. Simulations turn it off with
-    `NO_TICK`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
+    `NoTick()`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
     """
 
     mechanism: Mechanism
@@ -59,7 +59,7 @@ class Client:
             raise PrivacyError(f"This mechanism has {broken} it claims.")
         self._check_lifetime(found.claimed if limit is None else limit, lifetime)
         if not isinstance(self.tick, (Tick, NoTick, type(None))):
-            raise reject("tick", "a client", "a Tick, or NO_TICK for simulations", self.tick)
+            raise reject("tick", "a client", "a Tick, or NoTick() for simulations", self.tick)
         object.__setattr__(self, "tick", self.tick or public_tick(found))
 
     def _check_lifetime(self, once: Decimal, lifetime: Decimal | None) -> None:

@@ -67,9 +67,6 @@ class NoTick:
         return work()
 
 
-NO_TICK = NoTick()
-
-
 def public_tick(mechanism: Mechanism) -> Tick:
     """A tick that is longer than an answer takes, from public quantities only: how many numbers and words it reads."""
     numbers = len(mechanism.domain.coordinates or ()) + getattr(mechanism.domain, "most", 0)

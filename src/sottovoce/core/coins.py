@@ -126,7 +126,11 @@ class Coins(ABC):
 
     def _further(self) -> int:
         """A word of the overflow range; none where the draw does not count, so that it shifts no other."""
-        return 0 if self._idle else self.extra()
+        return self._spare() if self._idle else self.extra()
+
+    def _spare(self) -> int:
+        """What a draw that does not count reads instead."""
+        return 0
 
     def _pass(self, end: int) -> None:
         """Read the words of the span up to `end`, which no decision needs."""
@@ -188,8 +192,12 @@ class Coins(ABC):
         accepted = [value for value in drawn if accept(value)]
         while not accepted:
             value = draw(_Overflow(self))
-            accepted = [value] if self._idle or accept(value) else []
+            accepted = [value] if accept(value) or self._gives_up() else []
         return accepted[0]
+
+    def _gives_up(self) -> bool:
+        """Whether any draw is accepted: of those that do not count, zeros instead of words may never be."""
+        return self._idle
 
     def when(self, counts: bool, draw: Callable[[Coins], int]) -> int:
         """A draw that is made in any case; what it gives means nothing unless it `counts`."""
@@ -245,6 +253,13 @@ class SystemCoins(Coins):
 
     def extra(self) -> int:
         return int.from_bytes(os.urandom(8), "little")
+
+    # These words have no order that could be shifted: what does not count is drawn just as what does.
+    def _spare(self) -> int:
+        return self.extra()
+
+    def _gives_up(self) -> bool:
+        return False
 
 
 class SeededCoins(Coins):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.client import NO_TICK, Client
+from sottovoce.client import Client, NoTick
 from sottovoce.core import codec
 from sottovoce.core.channel import Subset
 from sottovoce.core.channel.base import NO_WORDS, Words
@@ -279,7 +279,7 @@ def measure(name: str, *, inputs: int = 0, reports: int = REPORTS, tick: bool = 
     check_integer("reports", "a measurement of durations", reports, 100, 10**7)
     found, pairs = subject(name)
     label, *values = pairs[inputs]
-    client = Client(found) if tick else Client(found, tick=NO_TICK)
+    client = Client(found) if tick else Client(found, tick=NoTick())
     runs = timed(found, client.report, (values[0], values[1]), reports=reports, seed=seed)
     first, second = (float(np.median(durations)) / 1000 for durations in runs.durations)
     return DurationRow(

@@ -76,8 +76,7 @@ class HalfSpace(Channel):
         corner = self._corner(code, coins)
         inside = coins.flip(self.inside)
         # Where t differs from v: fair signs, inside not tied, and turned round if they are on the other side.
-        accept = (self._any, self._untied)[inside]
-        differing = coins.until(self._signs, accept, 1 if width % 2 else TRIES)
+        differing = coins.either(inside, self._untied_signs, self._signs)
         turned = (2 * differing.bit_count() > width) & inside
         coins.seek(end)
         return corner ^ (differing, differing ^ ((1 << width) - 1))[turned]
@@ -88,9 +87,8 @@ class HalfSpace(Channel):
     def _untied(self, signs: int) -> bool:
         return 2 * signs.bit_count() != self.dimensions
 
-    def _any(self, signs: int) -> bool:
-        """True, in the same time: no number of bits is negative."""
-        return 2 * signs.bit_count() != -self.dimensions
+    def _untied_signs(self, coins: Coins) -> int:
+        return coins.until(self._signs, self._untied, 1 if self.dimensions % 2 else TRIES)
 
     def _corner(self, code: Any, coins: Coins) -> int:
         """The ends to which the numbers are rounded: the same law as `Rounding`, each from a word of its own."""

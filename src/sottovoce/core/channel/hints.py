@@ -24,11 +24,8 @@ TRIES = 4  # draws of a slot that must not agree, for which the span has room
 AGREES, DISAGREES, SILENT = range(3)
 
 
-def _anything(state: int) -> bool:
-    return True
-
-
-def _not_agreeing(state: int) -> bool:
+def _disagrees(state: int) -> bool:
+    """Whether a state is any but that of agreement."""
     return state != AGREES
 
 
@@ -107,8 +104,14 @@ class Hints(Slots):
 
     def _state(self, slot: int, first: int, coins: Coins) -> int:
         """Of a slot after the first that agrees any state, before it any but that one."""
-        state = coins.until(self._chance, (_anything, _not_agreeing)[slot < first], TRIES)
+        state = coins.when(slot != first, partial(self._other_state, slot < first))
         return (state, AGREES)[slot == first]
+
+    def _other_state(self, before: bool, coins: Coins) -> int:
+        return coins.either(before, self._not_agreeing, self._chance)
+
+    def _not_agreeing(self, coins: Coins) -> int:
+        return coins.until(self._chance, _disagrees, TRIES)
 
     def _chance(self, coins: Coins) -> int:
         return coins.pick((self.speak, 2 * self.speak, UNIT))
