@@ -97,6 +97,8 @@ def naming(path: str) -> Iterator[None]:
         raise FileProblem(f"{shown(path)}: {problem}") from None
     except OSError as problem:
         raise FileProblem(f"{shown(path)} cannot be read: {one_line(problem.strerror or problem)}.") from None
+    except MemoryError:  # compressed files may promise more than they hold
+        raise FileProblem(f"{shown(path)} cannot be read: it asks for more memory than there is.") from None
     except (ValueError, NotImplementedError) as problem:  # what Arrow raises is one of these
         raise FileProblem(f"{shown(path)} cannot be read: {one_line(problem)}.") from None
 

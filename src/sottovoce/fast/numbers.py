@@ -23,6 +23,7 @@ from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.domain import Ball, Clamp, Domain, Integers, Interval, Pair, Powers, Record, Sparse, Square
 from sottovoce.core.errors import DomainError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.balls import ball_codes
 from sottovoce.fast.clamped import clamped_positions, first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
@@ -38,6 +39,7 @@ _CHUNK = 1 << 17
 
 def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None) -> NDArray[Any]:
     """The codes of many values as kernels read them: indices, positions, or a column of these for each field."""
+    check_arrow(values)
     domain, channel = mechanism.domain, mechanism.channel
     slots = slots_of(channel)
     if slots is not None and isinstance(domain, Sparse):
