@@ -50,7 +50,7 @@ class Reports:
                 continue
             if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or not array.ndim:
                 raise ReportError("A batch holds its reports in arrays without a mask.")
-            object.__setattr__(self, name, np.asarray(array))
+            object.__setattr__(self, name, native(np.asarray(array)))
 
     def __len__(self) -> int:
         return len(self.payload)
@@ -73,6 +73,11 @@ class Reports:
         """The reports as the scalar sampler gives them."""
         for row in self.payloads():
             yield int.from_bytes(row.tobytes(), "little")
+
+
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """An array in the byte order of this machine, which is the only one that kernels read."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def is_mask(mechanism: Mechanism) -> bool:

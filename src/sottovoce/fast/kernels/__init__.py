@@ -75,7 +75,9 @@ def empty_reports(channel: Channel, count: int) -> Reports:
 
 def index_type(outputs: int) -> type[np.unsignedinteger[Any]]:
     """The smallest unsigned type for indices below a number of outputs."""
-    return np.uint8 if outputs <= 1 << 8 else np.uint16 if outputs <= 1 << 16 else np.uint32
+    if outputs <= 1 << 16:
+        return np.uint8 if outputs <= 1 << 8 else np.uint16
+    return np.uint32 if outputs <= 1 << 32 else np.uint64
 
 
 from sottovoce.fast.kernels import (  # noqa: E402

@@ -91,14 +91,14 @@ def _pool_seeds(public, seeds, limit, out, refused):
 @njit(nogil=True, cache=True)
 def _pool_hash(seeds, codes, g, digits, products, binary, out):
     """Inner products of digit vectors; `products` is the multiplication table of a binary field, or empty."""
-    base = np.uint32(g)
+    base = np.uint64(g)
     for i in range(codes.shape[0]):
-        a = np.uint32(seeds[i])
-        b = np.uint32(codes[i])
-        total = np.uint32(0)
+        a = np.uint64(seeds[i])  # a pool may have more maps than 32 bits number
+        b = np.uint64(codes[i])
+        total = np.uint64(0)
         for _ in range(digits):
             if binary:
-                total ^= products[a % base, b % base]
+                total ^= np.uint64(products[a % base, b % base])
             else:
                 total = (total + (a % base) * (b % base)) % base
             a //= base
