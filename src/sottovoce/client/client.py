@@ -12,6 +12,7 @@ from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.rational import within
+from sottovoce.core.specs import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,7 @@ class Client:
             isinstance(self.limit, bool) or not isinstance(self.limit, (int, float, Decimal))
         ):
             raise reject("limit", "a client", "a number", self.limit)
-        if not {found.guarantee, found.guarantee.partition("(")[0]} & {"pure", *self.accept}:
-            raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {found.guarantee}.")
+        _check_guarantee(found.guarantee, self.accept)
         unchecked = found.guarantee in ("idealised", "approximate")  # of these a specification may claim anything
         if self.limit is None and unchecked and not within(found.ratio, found.claimed):
             raise PrivacyError(
@@ -56,9 +56,19 @@ class Client:
         limit: float | Decimal | None = None,
         accept: tuple[str, ...] = (),
     ) -> Client:
-        """The client of a mechanism's specification."""
-        return cls(Mechanism.from_spec(spec), limit, accept)
+        """The client of a mechanism's specification; a guarantee that it does not accept is refused unread."""
+        plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
+        guarantee = plain.get("guarantee") if isinstance(plain, Mapping) else None
+        if isinstance(guarantee, str) and not isinstance(accept, str):
+            _check_guarantee(guarantee, accept)  # before its delta is computed
+        return cls(Mechanism.from_spec(plain), limit, accept)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
         """The randomized message: a 16-byte random id, then the payload."""
         return self.mechanism.randomize(value, coins)
+
+
+def _check_guarantee(guarantee: str, accept: tuple[str, ...]) -> None:
+    """Pure guarantees are accepted always, others by name."""
+    if not {guarantee, guarantee.partition("(")[0]} & {"pure", *accept}:
+        raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {guarantee:.80}.")

@@ -26,9 +26,10 @@ from sottovoce.core.domain.powers import Powers
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.hashing import id_bytes
-from sottovoce.core.params import check_epsilon, count_text, decimal_text
+from sottovoce.core.params import MAX_DIGITS, check_epsilon, count_text, decimal_text
 from sottovoce.core.rational import float_up, loss, odds, within
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
+from sottovoce.core.work import Budget, check_nodes, check_work
 
 MAX_CELLS = 1 << 24
 MAX_JOINT = 1 << 20  # cells of a statistic "joint": combinations of what several channels report
@@ -69,7 +70,7 @@ class Mechanism:
                 f" 'approximate(0.000001)'. Got {self.guarantee!r:.80}."
             )
         if self.statistic not in STATISTICS:
-            raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r}.")
+            raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}. Got {self.statistic!r:.80}.")
         check_fits(self.domain, self.channel)
         if self.statistic == "outputs" and self.channel.outputs is None:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
@@ -109,7 +110,8 @@ class Mechanism:
         digits = rest.removesuffix(")")
         if kind != "approximate" or not bracket or digits == rest or not digits.startswith("0."):
             return None
-        plain = digits.isascii() and digits[2:].isdecimal() and digits[-1] != "0"  # one text for each number
+        # One text for each number, and no longer than other decimals.
+        plain = len(digits) <= MAX_DIGITS and digits.isascii() and digits[2:].isdecimal() and digits[-1] != "0"
         return Decimal(digits) if plain else None
 
     @cached_property
@@ -212,21 +214,28 @@ class Mechanism:
         }
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any] | str | bytes) -> Mechanism:
-        """The mechanism a specification describes. The channel is taken as it is; no builder is called."""
+    def from_spec(cls, spec: Mapping[str, Any] | str | bytes, *, budget: Budget | None = None) -> Mechanism:
+        """The mechanism a specification describes. The channel is taken as it is; no builder is called.
+
+        What would cost a device too much is refused before it is computed (`sottovoce.core.work`). Where a file holds
+        several specifications they share a budget.
+        """
         plain = parse(spec if isinstance(spec, (str, bytes)) else canonical(spec))
-        name, version, epsilon, domain, channel, statistic, _, guarantee = take(plain, "a mechanism", _KEYS)
+        name, version, epsilon, domain, nodes, statistic, _, guarantee = take(plain, "a mechanism", _KEYS)
+        check_nodes(nodes)
+        channel = channel_from_spec(nodes)
+        check_work(channel, text(guarantee, "a mechanism", "guarantee"), budget or Budget())
         mechanism = cls(
             name=text(name, "a mechanism", "name"),
             domain=domain_from_spec(domain),
-            channel=channel_from_spec(channel),
+            channel=channel,
             claimed=check_epsilon("a specification", text(epsilon, "a mechanism", "epsilon")),
             statistic=text(statistic, "a mechanism", "statistic"),
             version=integer(version, "a mechanism", "version"),
-            guarantee=text(guarantee, "a mechanism", "guarantee"),
+            guarantee=guarantee,
         )
         if canonical(mechanism.spec()) != canonical(plain):
-            places = "; ".join(difference(mechanism.spec(), plain))
+            places = "; ".join(difference(mechanism.spec(), plain)[:8])
             raise SpecError(f"This is not how this version writes the mechanism: {places or 'types differ'}.")
         return mechanism
 

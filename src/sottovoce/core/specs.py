@@ -11,6 +11,7 @@ from sottovoce.core.errors import SpecError
 Spec = dict[str, Any]
 MAX_INTEGER = 1 << 53
 MAX_DEPTH = 32
+MAX_BYTES = 1 << 26
 
 
 def canonical(spec: Mapping[str, Any]) -> bytes:
@@ -31,17 +32,17 @@ def check_plain(value: object, depth: int = 0) -> None:
         return
     if isinstance(value, int):
         if abs(value) > MAX_INTEGER:
-            raise SpecError(f"A specification holds integers up to 2**53. Got {value}.")
+            raise SpecError(f"A specification holds integers up to 2**53. Got one of {value.bit_length()} bits.")
     elif isinstance(value, (list, tuple)):
         for item in value:
             check_plain(item, depth + 1)
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str) or not key.isascii():
-                raise SpecError(f"The keys of a specification are ASCII texts. Got {key!r}.")
+                raise SpecError(f"The keys of a specification are ASCII texts. Got {key!r:.80}.")
             check_plain(item, depth + 1)
     else:
-        raise SpecError(f"A specification holds no {type(value).__name__}. Got {value!r}.")
+        raise SpecError(f"A specification holds no {type(value).__name__}. Got {value!r:.80}.")
 
 
 def parse(text: str | bytes) -> Spec:
@@ -54,8 +55,10 @@ def parse(text: str | bytes) -> Spec:
         return dict(pairs)
 
     def no_float(literal: str) -> Any:
-        raise SpecError(f"A specification holds no floats. Got {literal}.")
+        raise SpecError(f"A specification holds no floats. Got {literal:.80}.")
 
+    if len(text) > MAX_BYTES:
+        raise SpecError(f"A specification has at most {MAX_BYTES} bytes. Got {len(text)}.")
     try:
         text = text if isinstance(text, str) else text.decode("utf-8")
         value = json.loads(text, object_pairs_hook=once, parse_float=no_float, parse_constant=no_float)
@@ -74,7 +77,7 @@ def take(spec: object, owner: str, names: tuple[str, ...]) -> tuple[Any, ...]:
     if not isinstance(spec, Mapping):
         raise SpecError(f"The specification of {owner} must be an object. Got {spec!r:.80}.")
     missing = [name for name in names if name not in spec]
-    unknown = sorted(str(key) for key in spec if key not in names)
+    unknown = sorted(str(key)[:80] for key in spec if key not in names)[:8]
     if missing or unknown:
         raise SpecError(
             f"The specification of {owner} has the keys {', '.join(sorted(names))}."
