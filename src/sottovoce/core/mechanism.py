@@ -220,11 +220,12 @@ class Mechanism:
         What would cost a device too much is refused before it is computed (`sottovoce.core.work`). Where a file holds
         several specifications they share a budget.
         """
-        plain = parse(spec if isinstance(spec, (str, bytes)) else canonical(spec))
+        written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
+        plain = parse(written)
         name, version, epsilon, domain, nodes, statistic, _, guarantee = take(plain, "a mechanism", _KEYS)
         check_nodes(nodes)
         channel = channel_from_spec(nodes)
-        check_work(channel, text(guarantee, "a mechanism", "guarantee"), budget or Budget())
+        check_work(channel, text(guarantee, "a mechanism", "guarantee"), budget or Budget(len(written)))
         mechanism = cls(
             name=text(name, "a mechanism", "name"),
             domain=domain_from_spec(domain),

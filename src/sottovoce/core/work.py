@@ -13,7 +13,8 @@ from sottovoce.core.errors import SpecError
 from sottovoce.core.params import count_text
 
 MAX_NODES = 1 << 12  # of a channel
-MAX_STEPS = 1 << 16  # of exact arithmetic, of about five microseconds each
+MAX_STEPS = 1 << 16  # of exact arithmetic, of about five microseconds each; long texts have some more
+_BYTES = 4  # of a text for each further step
 MAX_TRIES = 16  # ids that a device draws until one is accepted, in the mean
 MAX_WORDS = 1 << 22  # random words of one report
 MAX_PAYLOAD = 1 << 24  # bits of one report
@@ -68,12 +69,12 @@ def _nodes(plain: object) -> list[Any]:
 
 
 class Budget:
-    """The exact arithmetic that is left for one text or file, however many specifications it holds."""
+    """The exact arithmetic that is left for a text or file of `size` bytes, however many specifications it holds."""
 
     __slots__ = ("_left",)
 
-    def __init__(self, steps: int = MAX_STEPS) -> None:
-        self._left = steps
+    def __init__(self, size: int) -> None:
+        self._left = MAX_STEPS + size // _BYTES
 
     def spend(self, needed: int) -> None:
         """Take some of it, or refuse."""

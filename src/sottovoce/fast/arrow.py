@@ -21,7 +21,7 @@ def check_arrow(values: Any) -> None:
             column.validate(full=True)
         except ValueError:  # of which Arrow's own error is one
             raise ParameterError(
-                "This Arrow column is damaged: its length, its offsets, its indices or its texts do not fit its buffers."
+                "This Arrow column is damaged: its length, offsets, indices or texts do not fit its buffers."
             ) from None
 
 

@@ -30,7 +30,7 @@ def load(data: bytes, *, budget: Budget | None = None) -> tuple[tuple[Tally, ...
     """The finished rounds of these bytes; all specifications in them share a budget."""
     if not data.startswith(_MAGIC):
         raise ReportError("These bytes are not a saved protocol of this version.")
-    place, budget = len(_MAGIC), budget or Budget()
+    place, budget = len(_MAGIC), budget or Budget(len(data))
 
     def number(form: str) -> int:
         nonlocal place
@@ -68,7 +68,7 @@ def resume(data: bytes) -> tuple[Protocol, tuple[tuple[Tally, ...], ...]]:
     if not isinstance(data, bytes) or not data.startswith(_WHOLE) or len(data) < start:
         raise ReportError("These bytes are not a checkpoint of this version.")
     (length,) = struct.unpack_from("<I", data, len(_WHOLE))
-    budget = Budget()
+    budget = Budget(len(data))
     protocol = protocol_from_spec(data[start : start + length], budget=budget)
     history = load(data[start + length :], budget=budget)
     current(protocol, history)

@@ -45,8 +45,8 @@ def protocol_spec(protocol: Protocol) -> Spec:
 
 def protocol_from_spec(spec: object, *, budget: Budget | None = None) -> Protocol:
     """The protocol that plain data describes; its constructor looks at every parameter."""
-    budget = budget or Budget()  # for all mechanisms in it
     plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
+    budget = budget or Budget(len(canonical(plain)) if isinstance(plain, dict) else 0)  # for all mechanisms in it
     name, parameters = take(plain, "a protocol", ("protocol", "parameters"))
     if not isinstance(name, str) or name not in PROTOCOLS:
         raise SpecError(f"A protocol is one of {', '.join(PROTOCOLS)}. Got {name!r:.80}.")

@@ -17,10 +17,20 @@ Recipe = Callable[[Random, int], bytes]
 INTERVAL: Plain = {"kind": "interval", "low": "0", "high": "1"}
 
 
-def text_of(channel: Plain, domain: Plain, *, guarantee: str = "pure", statistic: str = "outputs", **other: Any) -> bytes:
+def text_of(
+    channel: Plain, domain: Plain, *, guarantee: str = "pure", statistic: str = "outputs", **other: Any
+) -> bytes:
     """The text of a mechanism with this channel."""
-    fields = {"name": "x", "version": 1, "epsilon": "20", "domain": domain, "channel": channel, "statistic": statistic}
-    return json.dumps({**fields, "codec": {"version": 1, "bytes": 1}, "guarantee": guarantee, **other}).encode()
+    fields: Plain = {
+        "name": "x",
+        "version": 1,
+        "epsilon": "20",
+        "domain": domain,
+        "channel": channel,
+        "statistic": statistic,
+    }
+    plain = {**fields, "codec": {"version": 1, "bytes": 1}, "guarantee": guarantee, **other}
+    return json.dumps(plain, separators=(",", ":"), sort_keys=True).encode()
 
 
 def integers(size: int) -> Plain:
@@ -71,11 +81,12 @@ def chained_masks(rng: Random, size: int) -> bytes:
 
 
 def long_noise(rng: Random, size: int) -> bytes:
-    """Two short lists whose product is as long as an alphabet may be."""
-    each = size // 5
-    lists = {"first": weights(rng, each), "cycle": weights(rng, each), "bands": weights(rng, min(each, (1 << 23) // each))}
-    channel = {"node": "noise", "steps": each, **lists}
-    return text_of(channel, integers(each + 1))
+    """Three lists of equal weights: the weights of all magnitudes are products of two of them."""
+    length = 1 << (size // 43).bit_length() - 1
+    equal = [UNIT // length] * length
+    channel = {"node": "noise", "steps": length, "first": equal, "cycle": equal, "bands": equal}
+    codec = {"version": 1, "bytes": (2 * length * length).bit_length() + 7 >> 3}
+    return text_of(channel, integers(length + 1), codec=codec)
 
 
 def large_delta(rng: Random, size: int) -> bytes:
@@ -108,7 +119,7 @@ def _stage(rng: Random, k: int) -> Plain:
 
 def keyed_products(rng: Random, size: int) -> bytes:
     """The extremes of a product, entry by entry, under a key."""
-    k, outputs = rng.choice((2, 4, 100, 1000)), rng.choice((3, 30, 260))
+    k, outputs = rng.choice((2, 4, 100, 1000)), rng.choice([n for n in (3, 8, 30, 90) if 15 * n * n < size])
     inner: Plain = subset(outputs, 1, UNIT // 2)
     for _ in range(rng.randrange(1, 6)):
         inner = {"node": "then", "first": _stage(rng, outputs), "second": inner}
@@ -122,10 +133,13 @@ def many_parts(rng: Random, size: int) -> bytes:
     """Many channels side by side, some with long ratios, or in a mix, or a mix in a mix."""
     parts = rng.choice(
         (
-            [subset(2, 1, rng.randrange(UNIT // 2 + 1, UNIT)) for _ in range(size // 60)],
-            [_wide_bits(rng) for _ in range(size // 120)],
+            [subset(2, 1, rng.randrange(UNIT // 2 + 1, UNIT)) for _ in range(size // 66)],
+            [_wide_bits(rng) for _ in range(size // 130)],
             [_half_space(rng) for _ in range(size // 160)],
-            [{"node": "cap", "size": 65536, "law": "sphere", "threshold": f"0.00{i}", "keep": UNIT - 9} for i in range(size // 90)],
+            [
+                {"node": "cap", "size": 65536, "law": "sphere", "threshold": f"0.00{i}", "keep": UNIT - 9}
+                for i in range(size // 90)
+            ],
             [{"node": "place", "dimensions": 1 << 20, "most": 4096 - i % 9, "bound": "1"} for i in range(size // 80)],
         )
     )
@@ -137,12 +151,21 @@ def many_parts(rng: Random, size: int) -> bytes:
     if rng.random() < 0.3:
         channel = {"node": "then", "first": channel, "second": subset(1 << 20)}
     domain = {"kind": "record", "fields": [{"name": str(i), "domain": integers(2)} for i in range(min(9, len(parts)))]}
-    return text_of(channel, rng.choice((domain, integers(2), INTERVAL)), statistic=rng.choice(("joint", "outputs", "sums")))
+    return text_of(
+        channel, rng.choice((domain, integers(2), INTERVAL)), statistic=rng.choice(("joint", "outputs", "sums"))
+    )
 
 
 def _wide_bits(rng: Random) -> Plain:
     k = rng.choice((1 << 24, 1 << 12, 100))
-    return {"node": "bits", "k": k, "p": UNIT // 8 * 7, "q": rng.choice((UNIT // 2, 3)), "encoding": "onehot", "ones": 1}
+    return {
+        "node": "bits",
+        "k": k,
+        "p": UNIT // 8 * 7,
+        "q": rng.choice((UNIT // 2, 3)),
+        "encoding": "onehot",
+        "ones": 1,
+    }
 
 
 def _half_space(rng: Random) -> Plain:
@@ -166,7 +189,9 @@ def slots(rng: Random, size: int) -> bytes:
     """Sparse vectors with as many entries as there may be, in front of anything."""
     dimensions, most = rng.choice((2, 100, 1 << 20)), rng.choice((1, 2, 48, 4096))
     held: Plain = {"dimensions": dimensions, "most": min(most, dimensions), "bound": "1"}
-    second = rng.choice((subset(2 * dimensions), subset(2 * dimensions, 2, UNIT - 9), {"node": "table", "rows": [[UNIT, 0]] * 4}))
+    second = rng.choice(
+        (subset(2 * dimensions), subset(2 * dimensions, 2, UNIT - 9), {"node": "table", "rows": [[UNIT, 0]] * 4})
+    )
     firsts = [rng.randrange(1, UNIT // 64) for _ in range(held["most"])]
     channel: Plain = rng.choice(
         (
@@ -181,7 +206,9 @@ def slots(rng: Random, size: int) -> bytes:
 def long_texts(rng: Random, size: int) -> bytes:
     """Categories of accents in the wrong order, one long or many short ones; long decimals and huge exponents."""
     accents = "a" + "\u0301\u0327" * (size // 14)
-    longest = rng.choice((accents, "x" * size, "\U0010ffff" * (size // 12), "9" * size, "1e999999999", "1e-999999999", "\ud800"))
+    longest = rng.choice(
+        (accents, "x" * size, "\U0010ffff" * (size // 12), "9" * size, "1e999999999", "1e-999999999", "\ud800")
+    )
     domain = rng.choice(
         (
             {"kind": "categories", "values": ["b", longest]},
@@ -197,7 +224,7 @@ def long_texts(rng: Random, size: int) -> bytes:
 
 def large_domains(rng: Random, size: int) -> bytes:
     """Products of many sizes, and views of views of them."""
-    names = [str(i) for i in range(size // 75)]
+    names = [str(i) for i in range(size // 90)]
     fields = [{"name": name, "domain": integers(1 << 32)} for name in names]
     domain: Plain = {"kind": "select", "of": {"kind": "record", "fields": fields}, "names": names}
     for _ in range(rng.randrange(27)):

@@ -7,6 +7,7 @@ answers each with a line {"outcome", "seconds", "megabytes", "said"}.
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
 import resource
 import signal
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
 from sottovoce.client import Client
@@ -48,7 +50,7 @@ class Reading(NamedTuple):
         return None
 
 
-def readings(texts: Iterable[bytes], *, stop: float = 60.0) -> Iterator[Reading]:
+def readings(texts: Iterable[bytes]) -> Iterator[Reading]:
     """Each text read in a process that is limited; one that dies is replaced."""
     process: Any = None
     for text in texts:
@@ -73,10 +75,8 @@ def readings(texts: Iterable[bytes], *, stop: float = 60.0) -> Iterator[Reading]
 
 def read(text: bytes) -> tuple[str, str]:
     """As a device reads it, whatever it accepts, up to the id of a first report."""
-    try:
-        Client.from_spec(text)
-    except SottovoceError:
-        pass  # most guarantees are refused before anything is computed
+    with suppress(SottovoceError):
+        Client.from_spec(text)  # which takes pure guarantees only
     try:
         mechanism = Client.from_spec(text, accept=ACCEPT).mechanism
         _ = mechanism.epsilon, mechanism.epsilon_forever, mechanism.fingerprint
@@ -114,6 +114,7 @@ def _stopped(*_: object) -> NoReturn:
 def _peak(*, reset: bool = False) -> int:
     """The most memory that was held since the last reset, in KiB."""
     if reset:
+        ctypes.CDLL(None).malloc_trim(0)  # what was freed before must not hide what is held now
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")
     with open("/proc/self/status") as file:

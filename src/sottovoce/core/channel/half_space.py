@@ -179,7 +179,7 @@ class HalfSpace(Channel):
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
         bits = 64 * self.dimensions
-        known = Effort(bits=bits, likelihood=2 * self.dimensions, ratio=steps(2 * self.dimensions), ratio_bits=bits)
+        known = Effort(bits=bits, likelihood=2 * self.dimensions, ratio=steps(self.dimensions), ratio_bits=bits)
         return self.summed(known)
 
     def miniatures(self) -> tuple[Channel, ...]:

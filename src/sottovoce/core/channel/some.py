@@ -172,7 +172,7 @@ class Some(Channel):
         """A power is multiplied up without reducing anything."""
         one = self.inner.effort()
         bits = self.count * one.ratio_bits
-        known = Effort(self.count * (64 + one.bits), 2 * self.count * one.likelihood, one.ratio + (bits >> 10), bits)
+        known = Effort(self.count * (64 + one.bits), 2 * self.count * one.likelihood, one.ratio + (bits >> 6), bits)
         return self.summed(known)
 
     def miniatures(self) -> tuple[Channel, ...]:

@@ -119,7 +119,8 @@ class Subset(Channel):
         return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
 
     def effort(self) -> Effort:
-        return self.summed(Effort(bits=128 + 2 * min(self.w, self.k - self.w) * self.k.bit_length()))
+        known = self.summed(Effort(128 + 2 * min(self.w, self.k - self.w) * self.k.bit_length(), ratio_bits=96))
+        return known._replace(extremes=1 + self.k // 64) if self.w == 1 else known
 
     def miniatures(self) -> tuple[Channel, ...]:
         sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3)]

@@ -109,7 +109,7 @@ class Table(Channel):
         """Comparing integers is quicker than multiplying fractions, and so is multiplying them by short ones."""
         cells = self.inputs * self.outputs
         compared = self.outputs + cells // 32
-        return Effort(ratio=compared, extremes=compared, delta=self.inputs * cells // 24)
+        return Effort(ratio=compared, ratio_bits=64, extremes=compared, delta=self.inputs * cells // 24)
 
     def miniatures(self) -> tuple[Channel, ...]:
         return (self,)
