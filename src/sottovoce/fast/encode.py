@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Above, Categories, Digit, Domain, Integers
-from sottovoce.core.errors import DomainError
+from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.digits import digits, reads_digits
 from sottovoce.fast.threads import run
@@ -137,9 +137,7 @@ def _texts(domain: Categories, values: list[str]) -> Codes:
 
 def _one_by_one(domain: Domain, values: list[Any]) -> Codes:
     if domain.size is None:
-        raise NotImplementedError(
-            f"There are no batches for a domain of kind {domain.kind}: its codes are not numbered."
-        )
+        raise NoBatchError(f"There are no batches for a domain of kind {domain.kind}: its codes are not numbered.")
     return np.array(one_by_one(domain, values), np.uint32)
 
 

@@ -39,10 +39,12 @@ from sottovoce.core.channel.keyed import neutral_law
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.rational import UNIT
+from sottovoce.core.work import HUGE, steps
 
 Make = Callable[["Maker", int], Channel]
 SHORT_WORD, LONG_WORD = 4, 64  # bits of public words, where all of them are gone through and in use
 ATTEMPTS = 200
+MAX_WORK = 1 << 14
 
 
 class Maker:
@@ -77,7 +79,7 @@ class Maker:
         return self._first([*INDEXED, *(COMPOSED * 2 if depth else []), *APART], depth)
 
     def indexed(self, depth: int, inputs: int | None = None, *, numbered: bool = False) -> Channel:
-        """A channel whose codes are indices, as many as asked for, and whose reports are numbered where they must be."""
+        """A channel whose codes are indices, as many as asked for; with numbered reports where these are needed."""
         makes: list[Make] = [*INDEXED, *([then, then, mix] if depth else [])]
 
         def fits(channel: Channel) -> bool:
@@ -270,7 +272,17 @@ APART: list[Make] = [some, half_space, sparse]
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:
     """The same channel with short public words, for proofs, and with those in use."""
-    short, long = (Maker(seed, word).channel(depth) for word in (SHORT_WORD, LONG_WORD))
+    makers = [Maker(seed, word) for word in (SHORT_WORD, LONG_WORD)]
+    for _ in range(ATTEMPTS):
+        short, long = (maker.channel(depth) for maker in makers)
+        if work(short) <= MAX_WORK:
+            break
     return short, long
 
 
+def work(channel: Channel) -> int:
+    """About how many products it takes to go through the whole law of a channel by its closed form."""
+    known = channel.effort()
+    reports = channel.outputs or 1 << min(64, channel.payload_bits)
+    ids = 1 << 2 * channel.public_bits if channel.publics else 1
+    return min(channel.inputs, HUGE) * reports * ids * known.likelihood * steps(known.bits)

@@ -257,8 +257,10 @@ class Public(Channel):
         return self.inner.supports(report, self.mapped(code, public), public)
 
     def rates(self, code: int = 0) -> Rates | None:
-        inner = self.inner.rates()
-        return self.map.rates(inner) if isinstance(inner, Rates) and not self.inner.rates_vary else None
+        """None where the inner rates depend on the code, or where no report supports the last inner code."""
+        inner, last = self.inner.rates(), self.inner.rates(self.inner.inputs - 1)
+        same = isinstance(last, Rates) and not self.inner.rates_vary
+        return self.map.rates(inner) if isinstance(inner, Rates) and same else None
 
     def effort(self) -> Effort:
         return self.summed(self.inner.effort())

@@ -27,7 +27,8 @@ def _(channel: Then | Chain) -> Sample:
 
 def _codes(second: Channel, reports: Reports) -> Codes:
     """Reports as codes of another channel: of the one type of indices, or masks where there are more than it holds."""
-    if reports.ndim == 2 and (isinstance(second, Bits) or second.inputs > 1 << 32):
+    masks = (isinstance(second, Bits) and second.encoding == "mask") or second.inputs > 1 << 32
+    if reports.ndim == 2 and masks:
         return reports
     return (reports[:, 0] if reports.ndim == 2 else reports).astype(np.uint32, copy=False)
 
