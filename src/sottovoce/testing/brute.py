@@ -54,7 +54,7 @@ def _check_ratio(channel: Channel, laws: Laws) -> None:
     try:
         claimed = channel.ratio()
     except PrivacyError:
-        require(brute is None, f"A ratio of {brute} is called infinite.")
+        require(brute is None or _is_bound(channel), f"A ratio of {brute} is called infinite.")
         return
     except TooLargeError:
         return

@@ -1,7 +1,6 @@
 """What reading a stranger's specification costs, measured in a process of its own that has little memory and time.
 
-`python -m sottovoce.testing.reading` reads lines of JSON {"text": ...} from standard input, texts in base64, and
-answers each with a line {"outcome", "seconds", "megabytes", "said"}.
+Run as a program it reads lines from standard input, each a text in base64, and answers each with a line of JSON.
 """
 
 from __future__ import annotations
@@ -55,7 +54,8 @@ def readings(texts: Iterable[bytes]) -> Iterator[Reading]:
     process: Any = None
     for text in texts:
         if process is None or process.poll() is not None:
-            process = subprocess.Popen([sys.executable, "-m", __name__], stdin=-1, stdout=-1, text=True)
+            # By its file, as the device has no NumPy, which the package around this module would load.
+            process = subprocess.Popen([sys.executable, "-P", __file__], stdin=-1, stdout=-1, text=True)
         try:
             process.stdin.write(json.dumps(base64.b64encode(text).decode()) + "\n")
             process.stdin.flush()

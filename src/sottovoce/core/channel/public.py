@@ -258,7 +258,9 @@ class Public(Channel):
 
     def rates(self, code: int = 0) -> Rates | None:
         """None where the inner rates depend on the code, or where no report supports the last inner code."""
-        inner, last = self.inner.rates(), self.inner.rates(self.inner.inputs - 1)
+        inner = self.inner.rates()
+        # Nested maps have answered this for all codes; asked twice each, they would double the work with each map.
+        last = inner if isinstance(self.inner, Public) else self.inner.rates(self.inner.inputs - 1)
         same = isinstance(last, Rates) and not self.inner.rates_vary
         return self.map.rates(inner) if isinstance(inner, Rates) and same else None
 
