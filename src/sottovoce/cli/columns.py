@@ -21,6 +21,7 @@ from sottovoce.core.domain import Categories, Domain, Integers
 from sottovoce.core.errors import DomainError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.encode import encode
 from sottovoce.fast.numbers import batch_codes
 
@@ -82,7 +83,9 @@ def pieces(source: Source) -> Iterator[Piece]:
         if kind == "parquet" and source.path == STANDARD:
             raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
         with naming(name):
-            yield from _READERS[kind](source, file)
+            for piece in _READERS[kind](source, file):
+                check_arrow(piece.values)
+                yield piece
 
 
 def _checked_column(source: Source, known: list[str]) -> str:

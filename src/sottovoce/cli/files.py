@@ -100,6 +100,8 @@ def naming(name: str) -> Iterator[None]:
         raise FileProblem(f"{name}: {problem.sentence}") from None
     except OSError as problem:
         raise FileProblem(f"{name} cannot be read: {problem.strerror or DAMAGED}.") from None
+    except MemoryError:  # compressed files may promise more than they hold
+        raise FileProblem(f"{name} cannot be read: it asks for more memory than there is.") from None
     except (ValueError, NotImplementedError) as problem:  # what Arrow raises is one of these
         text = isinstance(problem, UnicodeDecodeError) or "invalid UTF8" in str(problem)
         raise FileProblem(f"{name} cannot be read: {'it holds text that is not UTF-8' if text else DAMAGED}.") from None

@@ -16,6 +16,7 @@ from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.rational import within
+from sottovoce.core.specs import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,7 @@ class Client:
         if not isinstance(found, Mechanism) or isinstance(self.accept, str):
             raise ParameterError("A client takes a mechanism, and the guarantees it accepts as a tuple of names.")
         limit, lifetime = _most("limit", self.limit), _most("lifetime_limit", self.lifetime_limit)
-        if not {found.guarantee, found.guarantee.partition("(")[0]} & {"pure", *self.accept}:
-            raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {found.guarantee}.")
-        promised = Guarantee.read(found.guarantee)
+        promised = _accepted(found.guarantee, self.accept)
         # A delta belongs to the epsilon that is claimed, and it is what a limit bounds.
         allowed = found.claimed if limit is None or promised.delta is not None else limit
         broken = promised.broken_by(found.channel, allowed)
@@ -83,8 +82,12 @@ class Client:
         lifetime_limit: float | Decimal | None = None,
         tick: Tick | NoTick | None = None,
     ) -> Client:
-        """The client of a mechanism's specification."""
-        return cls(Mechanism.from_spec(spec), limit, accept, lifetime_limit, tick=tick)
+        """The client of a mechanism's specification; a guarantee that it does not accept is refused unread."""
+        plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
+        guarantee = plain.get("guarantee") if isinstance(plain, Mapping) else None
+        if isinstance(guarantee, str) and not isinstance(accept, str):
+            _accepted(guarantee, accept)  # before its delta is computed
+        return cls(Mechanism.from_spec(plain), limit, accept, lifetime_limit, tick=tick)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
         """The randomized message: a 16-byte random id, then the payload. It takes a tick, whatever the value."""
@@ -116,3 +119,11 @@ def _most(name: str, limit: object) -> Decimal | None:
     if not isinstance(limit, float):
         return written
     return max(written, exact) if len(written.as_tuple().digits) <= sys.float_info.dig else exact
+
+
+def _accepted(guarantee: str, accept: tuple[str, ...]) -> Guarantee:
+    """The guarantee, where a device accepts it: pure ones always, others by name."""
+    promised = Guarantee.read(guarantee)
+    if not {guarantee, promised.kind} & {"pure", *accept}:
+        raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {guarantee}.")
+    return promised

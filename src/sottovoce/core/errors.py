@@ -77,6 +77,14 @@ class MissingExtraError(SottovoceError, ImportError):
     """A part of the package whose third-party packages are not installed."""
 
 
+class NoBatchError(SottovoceError, NotImplementedError):
+    """Something for which there are single answers but no batches."""
+
+
+class BatchWarning(UserWarning):
+    """A batch for which there is no fast way: it is right, but takes longer."""
+
+
 class NoCovarianceError(SottovoceError):
     """The law of the reports does not fix the covariance of the estimates."""
 

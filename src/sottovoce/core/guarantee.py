@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from sottovoce.core.channel.base import MAX_SUMMED, Channel
 from sottovoce.core.errors import PrivacyError, SpecError
+from sottovoce.core.params import MAX_DIGITS
 from sottovoce.core.rational import float_up, loss, odds, within
 
 GUARANTEES = ("pure", "approximate", "utility_optimised", "idealised")
@@ -103,8 +104,9 @@ def guarded_ratio(columns: Iterable[Sequence[Fraction]], sensitive: frozenset[in
 
 
 def _is_delta(digits: str) -> bool:
-    """Whether this is how a delta is written: one text for each number between 0 and 1."""
-    return digits.startswith("0.") and digits.isascii() and digits[2:].isdecimal() and digits[-1] != "0"
+    """Whether this is how a delta is written: one text for each number between 0 and 1, of bounded length."""
+    plain = digits.startswith("0.") and digits.isascii() and digits[2:].isdecimal()
+    return plain and digits[-1] != "0" and len(digits) <= MAX_DIGITS
 
 
 def _codes(listed: str) -> list[int] | None:

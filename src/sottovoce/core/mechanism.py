@@ -31,6 +31,7 @@ from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.rational import float_up, loss
 from sottovoce.core.simulation import marked
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
+from sottovoce.core.work import Budget, check_nodes, check_work
 
 MAX_CELLS = 1 << 24
 MAX_JOINT = 1 << 20  # cells of a statistic "joint": combinations of what several channels report
@@ -198,21 +199,29 @@ class Mechanism:
         }
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any] | str | bytes) -> Mechanism:
-        """The mechanism a specification describes. The channel is taken as it is; no builder is called."""
-        plain = parse(spec if isinstance(spec, (str, bytes)) else canonical(spec))
-        name, version, epsilon, domain, channel, statistic, _, guarantee = take(plain, "a mechanism", _KEYS)
+    def from_spec(cls, spec: Mapping[str, Any] | str | bytes, *, budget: Budget | None = None) -> Mechanism:
+        """The mechanism a specification describes. The channel is taken as it is; no builder is called.
+
+        What would cost a device too much is refused before it is computed (`sottovoce.core.work`). Where a file holds
+        several specifications they share a budget.
+        """
+        written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
+        plain = parse(written)
+        name, version, epsilon, domain, nodes, statistic, _, guarantee = take(plain, "a mechanism", _KEYS)
+        check_nodes(nodes)
+        channel = channel_from_spec(nodes)
+        check_work(channel, text(guarantee, "a mechanism", "guarantee"), budget or Budget(len(written)))
         mechanism = cls(
             name=text(name, "a mechanism", "name"),
             domain=domain_from_spec(domain),
-            channel=channel_from_spec(channel),
+            channel=channel,
             claimed=check_epsilon("a specification", text(epsilon, "a mechanism", "epsilon")),
             statistic=text(statistic, "a mechanism", "statistic"),
             version=integer(version, "a mechanism", "version"),
-            guarantee=text(guarantee, "a mechanism", "guarantee"),
+            guarantee=guarantee,
         )
         if canonical(mechanism.spec()) != canonical(plain):
-            places = "; ".join(_corrections(mechanism.spec(), plain)) or "it has unknown keys"
+            places = "; ".join(_corrections(mechanism.spec(), plain)[:8]) or "it has unknown keys"
             raise SpecError(f"This is not how this version writes the mechanism: {places}.")
         return mechanism
 

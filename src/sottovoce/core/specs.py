@@ -12,6 +12,7 @@ from sottovoce.core.errors import SpecError
 Spec = dict[str, Any]
 MAX_INTEGER = 1 << 53
 MAX_DEPTH = 32
+MAX_BYTES = 1 << 26
 
 
 def canonical(spec: Mapping[str, Any]) -> bytes:
@@ -56,6 +57,8 @@ def parse(text: str | bytes) -> Spec:
     def no_float(literal: str) -> Any:
         raise SpecError("A specification holds no floats.")
 
+    if len(text) > MAX_BYTES:
+        raise SpecError(f"A specification has at most {MAX_BYTES} bytes. Got {len(text)}.")
     problem = ""
     try:
         text = text if isinstance(text, str) else text.decode("utf-8")

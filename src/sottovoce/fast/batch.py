@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Each, Hints, Keyed, Mix, Some, Subset, Table
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.errors import ReportError
+from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Draws, empty_reports, index_type, lanes, last_node, sampler
+from sottovoce.fast.kernels import Draws, Sample, empty_reports, index_type, lanes, last_node, sampler
 from sottovoce.fast.kernels.each import unpacked
 from sottovoce.fast.kernels.hints import wrong_hints
 from sottovoce.fast.kernels.keyed import side_by_side
@@ -52,7 +53,7 @@ class Reports:
                 continue
             if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or not array.ndim:
                 raise ReportError("A batch holds its reports in arrays without a mask.")
-            object.__setattr__(self, name, np.asarray(array))
+            object.__setattr__(self, name, native(np.asarray(array)))
 
     def __len__(self) -> int:
         return len(self.payload)
@@ -75,6 +76,11 @@ class Reports:
         """The reports as the scalar sampler gives them."""
         for row in self.payloads():
             yield int.from_bytes(row.tobytes(), "little")
+
+
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """An array in the byte order of this machine, which is the only one that kernels read."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def is_mask(mechanism: Mechanism) -> bool:
@@ -104,10 +110,10 @@ def draw(
     bits: int = FINE,
 ) -> Reports:
     """The reports of these codes from these words."""
-    channel = mechanism.channel
+    channel, codes = mechanism.channel, native(codes)
     payload = empty_reports(channel, len(codes))
     public = np.empty((len(codes), 2), np.uint64) if channel.publics else None
-    sample = _sampler(channel)
+    sample = _sampler_or_none(channel)
     first_column = 2 if public is not None else 0
     size = max(1, chunk_bytes // (8 * mechanism.words))
 
@@ -120,8 +126,11 @@ def draw(
                 ids = public[start:stop]
                 copy_public(words, ids)
             redo = marks[: stop - start]
-            sample(codes[start:stop], Draws(words, ids, redo, bits), first_column, payload[start:stop])
-            if ids is not None:
+            if sample is None:
+                redo[:] = 1
+            else:
+                sample(codes[start:stop], Draws(words, ids, redo, bits), first_column, payload[start:stop])
+            if sample is not None and ids is not None:
                 redo |= refused_ids(channel, ids)
             if redo.view(bool).any():
                 for row in (start + np.flatnonzero(redo)).tolist():
@@ -132,6 +141,15 @@ def draw(
 
     run(work, len(codes), stretch(len(codes), size, threads), threads)
     return Reports(mechanism, payload, public, stream.simulated)
+
+
+def _sampler_or_none(channel: Channel) -> Sample | None:
+    """The vectorised sampler; a composition without one is drawn by the scalar sampler, and a note says so."""
+    try:
+        return _sampler(channel)
+    except NoBatchError as problem:
+        warn(f"These reports are drawn one by one, which takes longer: {problem}", BatchWarning, stacklevel=3)
+        return None
 
 
 def _redo(mechanism: Mechanism, code: Any, stream: WordStream, report: int, bits: int) -> tuple[tuple[int, int], Any]:

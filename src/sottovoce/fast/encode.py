@@ -11,7 +11,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Above, Categories, Digit, Domain, Integers
-from sottovoce.core.errors import DomainError
+from sottovoce.core.errors import DomainError, NoBatchError
+from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.digits import digits, reads_digits
 from sottovoce.fast.threads import run
 
@@ -43,6 +44,7 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
     """Answers as a one-dimensional array, or something else to go through; what no domain takes is refused here."""
     if isinstance(values, np.ma.MaskedArray):
         raise DomainError("Answers come without empty cells; this array has a mask.", domain=domain)
+    check_arrow(values)
     array = _plain(values)
     if isinstance(array, np.ndarray) and array.ndim != 1:
         raise DomainError("Answers come as a one-dimensional array.", domain=domain)
@@ -62,7 +64,8 @@ def in_python(array: NDArray[Any] | Iterable[Any]) -> list[Any]:
 def _plain(values: Any) -> Any:
     """Columns of pandas, Polars and Arrow as arrays; where cells are empty, as lists that say which."""
     if hasattr(values, "to_pylist"):
-        return values.to_pylist() if values.null_count else values.to_numpy(zero_copy_only=False)
+        table = hasattr(values, "column_names")  # each row of which is a record
+        return values.to_pylist() if table or values.null_count else values.to_numpy(zero_copy_only=False)
     if not hasattr(values, "to_numpy"):
         return values
     array = values.to_numpy()
@@ -134,9 +137,7 @@ def _texts(domain: Categories, values: list[str]) -> Codes:
 
 def _one_by_one(domain: Domain, values: list[Any]) -> Codes:
     if domain.size is None:
-        raise NotImplementedError(
-            f"There are no batches for a domain of kind {domain.kind}: its codes are not numbered."
-        )
+        raise NoBatchError(f"There are no batches for a domain of kind {domain.kind}: its codes are not numbered.")
     return np.array(one_by_one(domain, values), np.uint32)
 
 

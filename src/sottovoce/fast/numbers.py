@@ -21,8 +21,9 @@ from sottovoce.core.channel import Channel, Each, Keyed, Rounding
 from sottovoce.core.channel.place import slots_of
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.domain import Ball, Clamp, Domain, Integers, Interval, Pair, Powers, Record, Sparse, Square
-from sottovoce.core.errors import DomainError
+from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.balls import ball_codes
 from sottovoce.fast.clamped import clamped_positions, first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
@@ -38,6 +39,7 @@ _CHUNK = 1 << 17
 
 def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None) -> NDArray[Any]:
     """The codes of many values as kernels read them: indices, positions, or a column of these for each field."""
+    check_arrow(values)
     domain, channel = mechanism.domain, mechanism.channel
     slots = slots_of(channel)
     if slots is not None and isinstance(domain, Sparse):
@@ -128,7 +130,7 @@ def _powers(domain: Powers, channel: Each, values: Any, threads: int | None) -> 
 def _records(domain: Domain, channel: Each, values: Any) -> NDArray[np.uint64]:
     """A row for each record: the position or the index of each field."""
     if not isinstance(domain, Record):
-        raise NotImplementedError(f"There are no batches of several parts for a domain of kind {domain.kind}.")
+        raise NoBatchError(f"There are no batches of several parts for a domain of kind {domain.kind}.")
     codes = one_by_one(domain, in_python(column(domain, values)))
     rows = [scalar_positions(channel, code) for code in codes]
     return np.array(rows, np.uint64).reshape(len(rows), len(channel.channels))

@@ -7,6 +7,7 @@ import struct
 from sottovoce.core.errors import ReportError
 from sottovoce.core.round import Estimates, History, Protocol, Round, check_tallies
 from sottovoce.core.specs import canonical
+from sottovoce.core.work import Budget
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.tally.tally import Tally
 
@@ -25,11 +26,11 @@ def save(history: History) -> bytes:
     return b"".join(parts)
 
 
-def load(data: bytes) -> tuple[tuple[Tally, ...], ...]:
-    """The finished rounds of these bytes."""
+def load(data: bytes, *, budget: Budget | None = None) -> tuple[tuple[Tally, ...], ...]:
+    """The finished rounds of these bytes; all specifications in them share a budget."""
     if not data.startswith(_MAGIC):
         raise ReportError("These bytes are not a saved protocol of this version.")
-    place = len(_MAGIC)
+    place, budget = len(_MAGIC), budget or Budget(len(data))
 
     def number(form: str) -> int:
         nonlocal place
@@ -47,7 +48,7 @@ def load(data: bytes) -> tuple[tuple[Tally, ...], ...]:
             length = number("<Q")
             if place + length > len(data):
                 raise ReportError("This saved protocol is cut off.")
-            tallies.append(Tally.from_bytes(data[place : place + length]))
+            tallies.append(Tally.from_bytes(data[place : place + length], budget=budget))
             place += length
         rounds.append(tuple(tallies))
     if place != len(data):
@@ -67,7 +68,9 @@ def resume(data: bytes) -> tuple[Protocol, tuple[tuple[Tally, ...], ...]]:
     if not isinstance(data, bytes) or not data.startswith(_WHOLE) or len(data) < start:
         raise ReportError("These bytes are not a checkpoint of this version.")
     (length,) = struct.unpack_from("<I", data, len(_WHOLE))
-    protocol, history = protocol_from_spec(data[start : start + length]), load(data[start + length :])
+    budget = Budget(len(data))
+    protocol = protocol_from_spec(data[start : start + length], budget=budget)
+    history = load(data[start + length :], budget=budget)
     current(protocol, history)
     return protocol, history
 

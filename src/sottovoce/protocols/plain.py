@@ -11,9 +11,10 @@ from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import SpecError
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import decimal_text
+from sottovoce.core.params import check_decimal, decimal_text
 from sottovoce.core.round import Arm, Protocol
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
+from sottovoce.core.work import Budget
 from sottovoce.estimate.prior import Prior
 
 PROTOCOLS = {
@@ -42,16 +43,17 @@ def protocol_spec(protocol: Protocol) -> Spec:
     return {"protocol": name, "parameters": {name: _plain(getattr(protocol, name)) for name in given}}
 
 
-def protocol_from_spec(spec: object) -> Protocol:
+def protocol_from_spec(spec: object, *, budget: Budget | None = None) -> Protocol:
     """The protocol that plain data describes; its constructor looks at every parameter."""
     plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
+    budget = budget or Budget(len(canonical(plain)) if isinstance(plain, dict) else 0)  # for all mechanisms in it
     name, parameters = take(plain, "a protocol", ("protocol", "parameters"))
     if not isinstance(name, str) or name not in PROTOCOLS:
         raise SpecError(f"A protocol is one of {', '.join(PROTOCOLS)}.")
     kind = load(PROTOCOLS[name])
     known = tuple(field.name for field in fields(kind) if field.init)
     values = take(parameters, name, known)
-    protocol: Protocol = kind(**{key: _value(value) for key, value in zip(known, values, strict=True)})
+    protocol: Protocol = kind(**{key: _value(value, budget) for key, value in zip(known, values, strict=True)})
     if canonical(protocol_spec(protocol)) != canonical(plain):  # type: ignore[arg-type]
         raise SpecError(f"This is not how this version writes the protocol {name}.")
     return protocol
@@ -80,32 +82,33 @@ def _texts(numbers: tuple[float, ...]) -> list[str]:
     return [decimal_text(Decimal(repr(number))) for number in numbers]
 
 
-def _value(plain: Any) -> Any:
+def _value(plain: Any, budget: Budget) -> Any:
     if isinstance(plain, list):
-        return tuple(_value(item) for item in plain)
+        return tuple(_value(item, budget) for item in plain)
     if not isinstance(plain, dict):
         return plain
     if len(plain) != 1 or (kind := next(iter(plain))) not in _READ:
         raise SpecError(f"A parameter is plain, or one of {', '.join(_READ)}.")
-    return _READ[kind](plain[kind])
+    return _READ[kind](plain[kind], budget)
 
 
-def _arm(plain: Any) -> Arm:
+def _arm(plain: Any, budget: Budget) -> Arm:
     name, mechanism, weight = take(plain, "an arm", ("name", "mechanism", "weight"))
-    return Arm(text(name, "an arm", "name"), Mechanism.from_spec(mechanism), integer(weight, "an arm", "weight"))
+    found = Mechanism.from_spec(mechanism, budget=budget)
+    return Arm(text(name, "an arm", "name"), found, integer(weight, "an arm", "weight"))
 
 
-def _prior(plain: Any) -> Prior:
+def _prior(plain: Any, budget: Budget) -> Prior:
     values, weights = take(plain, "a prior", ("values", "weights"))
     if not all(isinstance(part, list) for part in (values, weights)):
         raise SpecError("The values and weights of a prior are lists of decimal texts.")
     return Prior(*([float(text(item, "a prior", "number")) for item in part] for part in (values, weights)))
 
 
-_READ: dict[str, Callable[[Any], Any]] = {
-    "decimal": lambda plain: Decimal(text(plain, "a parameter", "decimal")),
-    "domain": domain_from_spec,
-    "mechanism": Mechanism.from_spec,
+_READ: dict[str, Callable[[Any, Budget], Any]] = {
+    "decimal": lambda plain, budget: check_decimal("decimal", "a protocol", text(plain, "a parameter", "decimal")),
+    "domain": lambda plain, budget: domain_from_spec(plain),
+    "mechanism": lambda plain, budget: Mechanism.from_spec(plain, budget=budget),
     "arm": _arm,
     "prior": _prior,
 }

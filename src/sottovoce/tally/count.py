@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Each, Public
-from sottovoce.core.errors import ReportError
+from sottovoce.core.channel.base import NO_WORDS
+from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs, possible_outputs
 from sottovoce.fast.joint import count_joint
-from sottovoce.fast.kernels import counter, last_node
+from sottovoce.fast.kernels import Count, counter, last_node
 from sottovoce.fast.kernels.masks import count_indices
 from sottovoce.fast.kernels.public import count_seeds
 from sottovoce.fast.threads import run, thread_count
+from sottovoce.tally.definition import scalar_cells
 from sottovoce.tally.tally import Tally
 
 COUNTED_BY_NODE = ("supports", "keyed", "parts", "sums")  # statistics that a kernel of the node itself counts
@@ -45,10 +48,25 @@ def _safe(batch: Reports) -> Reports:
     return checked(batch.mechanism, payload, public)
 
 
+def _counter(mechanism: Mechanism) -> Count:
+    """The tally kernel of the channel; one without is counted by the definition, and a note says so."""
+    try:
+        return counter(mechanism.channel)
+    except NoBatchError as problem:
+        warn(f"These reports are counted one by one, which takes longer: {problem}", BatchWarning, stacklevel=4)
+
+    def count(reports: Any, public: Any, cells: NDArray[np.int64]) -> None:
+        ids = [NO_WORDS] * len(reports) if public is None else public.tolist()
+        for report, words in zip(Reports(mechanism, reports), ids, strict=True):
+            cells += scalar_cells(mechanism, (words[0], words[1]), report)
+
+    return count
+
+
 def count_cells(batch: Reports, *, threads: int | None = None) -> NDArray[np.int64]:
     """The cells of a batch, counted on all cores."""
     mechanism = batch.mechanism
-    count = counter(mechanism.channel) if mechanism.statistic in COUNTED_BY_NODE else None
+    count = _counter(mechanism) if mechanism.statistic in COUNTED_BY_NODE else None
 
     def work(start: int, stop: int) -> NDArray[np.int64]:
         cells = np.zeros(mechanism.cells, np.int64)

@@ -56,6 +56,7 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch) -> Reports:
     schema = arrow_schema(mechanism)
     for field in schema:
         place = _place(batch.schema, field.name)
+        _check_buffers(batch, place)
         if batch.column(place).null_count:
             raise ReportError(f"The column {field.name!r} has empty cells.")
         found = batch.schema.field(place).type
@@ -96,13 +97,27 @@ def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int | None = N
     wanted = arrow_schema(mechanism).names
     fitting = BATCH_BYTES // (codec.ID_BYTES + codec.payload_bytes(mechanism.channel))
     try:
-        file = pq.ParquetFile(path, pre_buffer=False)
-    except pa.ArrowInvalid:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            for name in wanted:
+                _place(file.schema_arrow, name)
+            yield from file.iter_batches(batch_size=rows or max(1, min(BATCH_ROWS, fitting)), columns=wanted)
+    except ReportError:
+        raise
+    except (pa.ArrowException, ValueError, OSError) as problem:  # names of columns may be no texts
+        if getattr(problem, "errno", None):  # there is no such file, or it may not be read
+            raise
         raise ReportError("The file cannot be read as Parquet.") from None
-    with file:
-        for name in wanted:
-            _place(file.schema_arrow, name)
-        yield from file.iter_batches(batch_size=rows or max(1, min(BATCH_ROWS, fitting)), columns=wanted)
+
+
+def _check_buffers(batch: pa.RecordBatch, place: int) -> None:
+    """A stranger's batch may declare more rows than its buffers hold; behind them lies the memory of something else."""
+    name, column = batch.schema.field(place).name, batch.column(place)
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        raise ReportError(f"The column {name!r} is damaged: its buffers do not hold what it declares.") from None
+    if len(column) != batch.num_rows:
+        raise ReportError(f"The column {name!r} has {len(column)} rows, but its batch {batch.num_rows}.")
 
 
 def _place(schema: pa.Schema, name: str) -> int:

@@ -19,6 +19,7 @@ from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import canonical
+from sottovoce.core.work import Budget
 
 _MAGIC = b"sottovoce tally 2\n"
 _DIGEST = 32
@@ -139,7 +140,7 @@ class Tally:
         return body + hashlib.sha256(body).digest()
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, mechanism: Mechanism | None = None) -> Tally:
+    def from_bytes(cls, data: bytes, *, mechanism: Mechanism | None = None, budget: Budget | None = None) -> Tally:
         """The tally of these bytes; where a mechanism is given, it must be the same one."""
         head = len(_MAGIC) + 5
         if not isinstance(data, bytes) or len(data) < head + 8 + _DIGEST or not data.startswith(_MAGIC):
@@ -150,7 +151,7 @@ class Tally:
         mark, length = data[len(_MAGIC)], int.from_bytes(data[len(_MAGIC) + 1 : head], "little")
         if mark > 1:
             raise ReportError("These bytes are not a tally of this version.")
-        found = Mechanism.from_spec(body[head : head + length])
+        found = Mechanism.from_spec(body[head : head + length], budget=budget)
         if mechanism is not None:
             check_same(mechanism, found, "read the tally")
         n = int.from_bytes(body[head + length : head + length + 8], "little")

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Contrast, Keyed, Rates
-from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.place import slots_of
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.domain import Domain, Integers, Interval, Pair
@@ -31,10 +30,11 @@ from sottovoce.fast.batch import draw
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.privacy.audit import audit
+from sottovoce.tally.definition import scalar_cells
 from sottovoce.tally.stream import to_arrow
 from sottovoce.tally.tally import Tally
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
-from sottovoce.testing.groups import check_drawn_groups, check_small_groups, group_cells
+from sottovoce.testing.groups import check_drawn_groups, check_small_groups
 from sottovoce.testing.idealised import check_drawn_ball
 from sottovoce.testing.means import check_drawn_mean, check_small_mean, check_whole_mean
 from sottovoce.testing.statistics import check_rate
@@ -128,26 +128,6 @@ def check_law(mechanism: Mechanism) -> None:
         for (words, report), probability in one.items():
             require(channel.contains(report), "A drawn report is not in the alphabet.")
             require(probability * ids == channel.likelihood(report, code, words), "The likelihood is not the law.")
-
-
-def scalar_cells(mechanism: Mechanism, words: Words, report: int) -> NDArray[np.int64]:
-    """The tally cells of one report, by the scalar definition of its statistic."""
-    if mechanism.statistic == "keyed":
-        return group_cells(mechanism, report)
-    if mechanism.statistic == "outputs":
-        return np.eye(1, mechanism.cells, report, dtype=np.int64)[0]
-    if mechanism.statistic == "seeds":
-        cell = mechanism.channel.seed(words) * (mechanism.channel.payloads or 0) + report
-        return np.eye(1, mechanism.cells, cell, dtype=np.int64)[0]
-    if mechanism.statistic == "parts":
-        cells = np.zeros(mechanism.cells, np.int64)
-        for coordinate, part in mechanism.channel.parts_of(report, words):
-            cells[coordinate * (mechanism.channel.part_outputs or 0) + part] += 1
-        return cells
-    if mechanism.statistic == "sums":
-        return np.array(mechanism.channel.summands(report, words), np.int64)
-    codes = mechanism.channel.codes()
-    return np.array([mechanism.channel.supports(report, code, words) for code in codes], np.int64)
 
 
 def check_estimator(mechanism: Mechanism) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Keyed, Noise, Then
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
+from sottovoce.tally.definition import group_cells
 from sottovoce.tally.tally import Tally
 from sottovoce.testing.codes import codes_of, require
 from sottovoce.testing.statistics import check_rate
@@ -22,15 +22,6 @@ def keyed_of(mechanism: Mechanism) -> Keyed:
     return mechanism.channel
 
 
-def group_cells(mechanism: Mechanism, report: int) -> NDArray[np.int64]:
-    """The tally cells of one report: one for each group that its key supports."""
-    channel = keyed_of(mechanism)
-    key, inner = channel.split(report)
-    cells = np.zeros((channel.key.inputs, channel.inner_outputs), np.int64)
-    cells[:, inner] = [channel.key.supports(key, group) for group in channel.key.codes()]
-    return cells.ravel()
-
-
 def check_small_groups(mechanism: Mechanism) -> None:
     """Sizes and sums of one report are unbiased over the enumerated law; sums up to what clamped noise loses."""
     channel = keyed_of(mechanism)
@@ -40,7 +31,7 @@ def check_small_groups(mechanism: Mechanism) -> None:
     for group, value in codes_of(channel):
         sizes, sums = np.zeros(channel.key.inputs), np.zeros(channel.key.inputs)
         for (_, report), probability in law(channel, (group, value)).items():
-            estimate = mechanism.estimate(Tally(mechanism, 1, group_cells(mechanism, report)))
+            estimate = mechanism.estimate(Tally(mechanism, 1, group_cells(channel, report)))
             sizes += float(probability) * estimate.sizes.values
             sums += float(probability) * estimate.sums.values
         held = np.arange(channel.key.inputs) == group

@@ -18,6 +18,7 @@ from sottovoce.core.late import load
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import Spec
+from sottovoce.core.work import Effort, steps
 
 if TYPE_CHECKING:
     from sottovoce.core.channel.rounding import Rounding
@@ -170,6 +171,11 @@ class Channel(ABC):
         return True
 
     @property
+    def tries(self) -> Fraction:
+        """How many ids a device draws until one is accepted, in the mean."""
+        return Fraction(1)
+
+    @property
     def seeds(self) -> int | None:
         """How many public functions there are, where they are numbered and each is as likely as any other."""
         return None
@@ -290,6 +296,21 @@ class Channel(ABC):
         raise TypeError(f"The reports of a {self.kind} channel are not added up.")
 
     # --- proofs and plain data ---------------------------------------------------------------------
+    def effort(self) -> Effort:
+        """What the closed forms cost; here of a node whose ratio and likelihood are short formulas."""
+        return self.summed(Effort())
+
+    def summed(self, known: Effort) -> Effort:
+        """The same with what `extremes` and `delta` of this class cost, which go through the law."""
+        if self.outputs is None or self.publics:  # they refuse at once
+            return known._replace(extremes=1, delta=1)
+        entries = self.inputs * self.outputs
+        each, pairs = entries * known.likelihood * steps(known.bits), entries * self.inputs
+        return known._replace(
+            extremes=1 if entries > MAX_SUMMED else each,
+            delta=1 if pairs > MAX_PAIRED else each + pairs * steps(known.bits + 256),
+        )
+
     @abstractmethod
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of the same node with the same probabilities, on which closed forms are proven."""

@@ -13,6 +13,7 @@ from sottovoce.core.errors import SpecError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integer, integers, take
+from sottovoce.core.work import Effort, short_steps
 
 MAX_MASK = 64  # positions of uneven masks, whose worst pair is found by dynamic programming
 ENCODINGS = ("onehot", "optional", "mask")
@@ -153,13 +154,21 @@ class Bits(Channel):
     def rates(self, code: int = 0) -> Rates | None:
         if self.encoding == "mask" or code == self.k:
             return None
-        return Rates(units(self._each(self.p)[code]), units(self._each(self.q)[code]))
+        return Rates(*(units(value[code] if isinstance(value, tuple) else value) for value in (self.p, self.q)))
 
     def pair(self) -> tuple[Fraction, Fraction] | None:
         if self.rates_vary or self.encoding == "mask":
             return None
-        own, other = Rates(*(units(self._each(v)[0]) for v in (self.p, self.q)))
+        own, other = (units(value) for value in (self.p, self.q) if isinstance(value, int))
         return own * other, other * other
+
+    def effort(self) -> Effort:
+        bits = 128 * (self.k if self.encoding == "mask" else 2)
+        ratio = short_steps(bits)
+        if self.rates_vary:
+            exchanged = min(self.ones, self.k - self.ones) if self.encoding == "mask" else 0
+            ratio = 2 * self.k * (exchanged + 1) ** 2 * short_steps(bits)
+        return self.summed(Effort(bits=64 * self.k, likelihood=2 * self.k, ratio=ratio, ratio_bits=bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         small = min(self.k, 4)

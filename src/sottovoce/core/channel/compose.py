@@ -17,8 +17,10 @@ from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
 from sottovoce.core.params import count_text
 from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, take
+from sottovoce.core.work import Effort, short_steps, steps
 
 MAX_ROWS = 65  # of a table that an audit goes through whole
+MAX_CODE_BITS = 1 << 16  # of a report that is the code of another channel
 MAX_CELLS = 1 << 18  # of a product of channels that is computed entry by entry
 
 C = TypeVar("C", bound="_Composed")
@@ -95,6 +97,10 @@ class _Composed(Channel):
     def accepts(self, public: Words) -> bool:
         return self.second.accepts(public)
 
+    @property
+    def tries(self) -> Fraction:
+        return self.second.tries
+
     def contains(self, report: int) -> bool:
         return self.second.contains(report)
 
@@ -118,6 +124,16 @@ class _Composed(Channel):
         """How many products one likelihood sums up, compositions within compositions included."""
         inner = [stage._terms if isinstance(stage, _Composed) else 1 for stage in (self.first, self.second)]
         return self.second.inputs * sum(inner)
+
+    def _law_effort(self, first: Effort, second: Effort) -> Effort:
+        """What one likelihood costs: two products after a rounding, else one for each code between."""
+        each = first.likelihood + second.likelihood
+        between = 2 if isinstance(self.first, Rounding) else 1 if self._terms > MAX_CELLS else self.second.inputs
+        return Effort(first.bits + second.bits, between * each, ratio_bits=2 * (first.bits + second.bits))
+
+    def _entries_effort(self) -> int:
+        """The steps of `_ratio_by_entry`, which refuses at once what is too large."""
+        return 1 if self.publics or _products(self) > MAX_CELLS else _matrix_steps(self)
 
     def _ratio_by_entry(self) -> Fraction:
         if self.publics or _products(self) > MAX_CELLS:
@@ -145,7 +161,11 @@ class _Composed(Channel):
 
 def _reports(channel: Channel) -> int:
     """How many numbers of the channel's width there are, reports or not."""
-    return channel.outputs if channel.outputs is not None else 1 << channel.payload_bits
+    if channel.outputs is not None:
+        return channel.outputs
+    if channel.payload_bits > MAX_CODE_BITS:
+        raise ParameterError(f"Reports of {channel.payload_bits} bits are too long to be codes of another channel.")
+    return 1 << channel.payload_bits
 
 
 def _matrix(channel: Channel) -> list[list[Fraction]]:
@@ -168,6 +188,24 @@ def _products(channel: Channel) -> int:
     if isinstance(channel, _Composed):
         return cells * channel.second.inputs + _products(channel.first) + _products(channel.second)
     return cells
+
+
+def _matrix_steps(channel: Channel) -> int:
+    """The steps of `_matrix`."""
+    known = channel.effort() if not isinstance(channel, _Composed) else None
+    entries = channel.inputs * _reports(channel)
+    if known is not None:
+        return entries * known.likelihood * steps(known.bits)
+    first, second = channel.first, channel.second  # type: ignore[attr-defined]
+    products = 2 * entries * second.inputs * steps(_law_bits(channel))
+    return int(products) + _matrix_steps(first) + _matrix_steps(second)
+
+
+def _law_bits(channel: Channel) -> int:
+    """The bits of a likelihood: those of all stages together."""
+    if isinstance(channel, _Composed):
+        return _law_bits(channel.first) + _law_bits(channel.second)
+    return channel.effort().bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +245,19 @@ class Then(_Composed):
         each = [(weight, self.second.moments(near)) for near, weight in weights if weight]
         first, second = (sum((weight * moment[p] for weight, moment in each), Fraction(0)) for p in (0, 1))
         return low + step * first, low**2 + 2 * low * step * first + step**2 * second
+
+    def effort(self) -> Effort:
+        first, second = self.first.effort(), self.second.effort()
+        known = self.summed(self._law_effort(first, second))
+        if isinstance(self.first, Rounding):
+            return known._replace(
+                ratio=second.ratio, ratio_bits=second.ratio_bits, extremes=second.extremes, delta=second.delta
+            )
+        certain = isinstance(self.first, Table) and self.first.reaches_every_output()
+        placed = isinstance(self.first, Place) and self.first.knows_ratio_before(self.second)
+        if certain or placed:
+            return known._replace(ratio=first.ratio + second.ratio, ratio_bits=second.ratio_bits + 64)
+        return known._replace(ratio=self._entries_effort())
 
     def resized(self, top: int) -> Channel:
         """The same after a rounding of 0, ..., top."""
@@ -249,35 +300,45 @@ class Chain(_Composed):
         """The ratio of all reports of one value together."""
         return self.first.ratio()
 
-    def _bit_rates(self) -> list[Rates] | None:
-        """Two stages of independent bits are again independent bits, with these probabilities."""
+    @property
+    def _has_bit_rates(self) -> bool:
+        """Whether both stages are independent bits, and so both together."""
         first, second = self.first, self.second
         if not (isinstance(first, Bits) and isinstance(second, Bits)) or first.encoding == "mask":
-            return None
-        if second.encoding != "mask" or second.ones:
-            return None
-        result = []
-        for place in range(first.k):
-            stages = [
-                [units(value[place] if isinstance(value, tuple) else value) for value in (stage.p, stage.q)]
-                for stage in (first, second)
-            ]
-            (p, q), (up, down) = stages
-            result.append(Rates(p * up + (1 - p) * down, q * up + (1 - q) * down))
-        return result
+            return False
+        return second.encoding == "mask" and not second.ones
+
+    def _bit_rate(self, place: int) -> Rates:
+        """How often a bit is set after both stages."""
+        stages = [
+            [units(value[place] if isinstance(value, tuple) else value) for value in (stage.p, stage.q)]  # type: ignore[attr-defined]
+            for stage in (self.first, self.second)
+        ]
+        (p, q), (up, down) = stages
+        return Rates(p * up + (1 - p) * down, q * up + (1 - q) * down)
 
     def ratio(self) -> Fraction:
-        rates = self._bit_rates()
-        if rates is None or not isinstance(self.first, Bits):
+        if not self._has_bit_rates or not isinstance(self.first, Bits):
             return self._ratio_by_entry()
+        places = range(self.first.k) if self.rates_vary else range(min(self.first.k, 2))
+        rates = [self._bit_rate(place) for place in places]
         return bits_ratio([r.own for r in rates], [r.other for r in rates], self.first.encoding, self.first.ones)
+
+    def effort(self) -> Effort:
+        """Of one report, and of all reports together."""
+        first, second = self.first.effort(), self.second.effort()
+        known = self.summed(self._law_effort(first, second))
+        if not isinstance(self.first, Bits) or not self._has_bit_rates:
+            return known._replace(ratio=first.ratio + self._entries_effort())
+        return known._replace(ratio=first.ratio + 8 * self.first.k * short_steps(512), ratio_bits=1024)
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
         return self.first.supports(report, code)
 
     def rates(self, code: int = 0) -> Rates | None:
-        rates = self._bit_rates()
-        return rates[code] if rates and code < len(rates) else None  # no bit stands for the last optional code
+        if not self._has_bit_rates or code >= self.first.payload_bits:
+            return None  # no bit stands for the last optional code
+        return self._bit_rate(code)
 
     @property
     def rates_vary(self) -> bool:

@@ -13,6 +13,7 @@ from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_s
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.specs import Spec, take
+from sottovoce.core.work import Effort, short_steps
 
 MAX_PARTS = 1 << 16
 
@@ -83,6 +84,13 @@ class Each(Channel):
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         each = zip(self.channels, self.parts(report), code, strict=True)
         return prod((channel.likelihood(part, own) for channel, part, own in each), start=Fraction(1))
+
+    def effort(self) -> Effort:
+        each = [channel.effort() for channel in self.channels]
+        bits, ratio_bits = sum(one.bits for one in each), sum(one.ratio_bits for one in each)
+        product = len(each) * short_steps(ratio_bits)
+        ratio = sum(one.ratio for one in each) + product
+        return self.summed(Effort(bits, sum(one.likelihood for one in each), ratio, ratio_bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of the first one or two channels."""

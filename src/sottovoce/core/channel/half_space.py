@@ -16,6 +16,7 @@ from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.rational import FINE, UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.work import Effort, steps
 
 TRIES = 8  # draws of fair signs that the span has room for where some are tied: half of them for two numbers
 SMALL = (1, 2, 3, 4)  # dimensions of the small instances
@@ -171,6 +172,11 @@ class HalfSpace(Channel):
         return ((place, report >> place & 1) for place in range(self.dimensions))
 
     # --- proofs and plain data ---------------------------------------------------------------------
+    def effort(self) -> Effort:
+        bits = 64 * self.dimensions
+        known = Effort(bits=bits, likelihood=2 * self.dimensions, ratio=steps(self.dimensions), ratio_bits=bits)
+        return self.summed(known)
+
     def miniatures(self) -> tuple[Channel, ...]:
         """Few dimensions, odd and even, with the same ratio as far as units allow."""
         different = list(dict.fromkeys(self.grids))

@@ -18,6 +18,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, integers, take
+from sottovoce.core.work import Effort
 
 MAX_SLOTS = 48
 TRIES = 4  # draws of a slot that must not agree, for which the span has room
@@ -197,6 +198,11 @@ class Hints(Slots):
         return [report >> (start + place) & 1 for start in (0, self.width) for place in range(self.dimensions)]
 
     # --- proofs and plain data ---------------------------------------------------------------------
+    def effort(self) -> Effort:
+        slots, bits = self.most * self.most, 128 * self.most
+        known = Effort(bits=bits + 64 * self.dimensions, likelihood=slots * self.most, ratio=4 * slots, ratio_bits=bits)
+        return self.summed(known)
+
     def miniatures(self) -> tuple[Channel, ...]:
         sizes = ((2, 1), (3, 1)) if self.most == 1 else ((2, 1), (2, 2))
         ratio = self.ratio()

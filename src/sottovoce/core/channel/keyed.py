@@ -22,6 +22,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integers, take
+from sottovoce.core.work import Effort, steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,13 @@ class Keyed(Channel):
         supported = self.key.supports(key, group)
         law = self.inner.likelihood(within, value) if supported else units(self.neutral[within])
         return self.key.likelihood(key, group) * law
+
+    def effort(self) -> Effort:
+        key, inner = self.key.effort(), self.inner.effort()
+        bits = key.bits + inner.bits
+        different = 4 * len({*self.neutral}) * steps(key.ratio_bits + inner.bits)
+        ratio = key.ratio + inner.ratio + inner.extremes + different
+        return self.summed(Effort(bits, key.likelihood + inner.likelihood, ratio, key.ratio_bits + 2 * inner.bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small keys and small inner channels, with a neutral law of the same kind: as the largest likelihoods are."""

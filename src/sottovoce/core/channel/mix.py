@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
@@ -15,6 +16,7 @@ from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integers, take
+from sottovoce.core.work import Effort, short_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Mix(Channel):
     kind: ClassVar[str] = "mix"
     weights: tuple[int, ...]
     channels: tuple[Channel, ...]
+    _starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         weights = tuple(check_integer("weights", self.kind, weight, 1, UNIT) for weight in self.weights)
@@ -42,7 +45,9 @@ class Mix(Channel):
             raise ParameterError("The channels of a mix keep no memo.")
         codes = {_codes(channel) for channel in self.channels}
         if len(codes) != 1 or all(channel.rounding for channel in self.channels):
-            raise ParameterError(f"The channels of a mix take the same codes. Got {sorted(codes)}.")
+            raise ParameterError(f"The channels of a mix take the same codes. Got {sorted(codes)!s:.80}.")
+        starts = accumulate((channel.outputs or 0 for channel in self.channels), initial=0)
+        object.__setattr__(self, "_starts", tuple(starts))
 
     @property
     def inputs(self) -> int:
@@ -54,7 +59,7 @@ class Mix(Channel):
 
     def starts(self) -> tuple[int, ...]:
         """The first output of each channel, and the number of all."""
-        return tuple(accumulate((channel.outputs or 0 for channel in self.channels), initial=0))
+        return self._starts
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         begin = coins.position + 1
@@ -77,9 +82,8 @@ class Mix(Channel):
 
     def _branch(self, report: int) -> tuple[int, int]:
         """The channel of a report, and what that channel reported."""
-        starts = self.starts()
-        chosen = next(c for c in range(len(self.channels)) if report < starts[c + 1])
-        return chosen, report - starts[chosen]
+        chosen = bisect_right(self._starts, report) - 1
+        return chosen, report - self._starts[chosen]
 
     def contains(self, report: int) -> bool:
         if not 0 <= report < self.outputs:
@@ -114,6 +118,17 @@ class Mix(Channel):
         pairs = list(zip(self.weights, each, strict=True))
         first, second = (sum((units(w) * m[p] for w, m in pairs), Fraction(0)) for p in (0, 1))
         return first, second
+
+    def effort(self) -> Effort:
+        each = [channel.effort() for channel in self.channels]
+        compared = sum(short_steps(one.ratio_bits) for one in each)
+        known = Effort(
+            bits=64 + max(one.bits for one in each),
+            likelihood=len(each) + max(one.likelihood for one in each),
+            ratio=sum(one.ratio for one in each) + compared,
+            ratio_bits=max(one.ratio_bits for one in each),
+        )
+        return self.summed(known)._replace(extremes=sum(one.extremes for one in each) + self.outputs)
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of all channels that happen to take the same codes."""

@@ -14,6 +14,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import Spec, integer, integers, take
+from sottovoce.core.work import Effort
 
 MAX_OUTPUTS = 1 << 24
 _HALF = UNIT // 2
@@ -48,7 +49,7 @@ class Noise(Channel):
                 " there are at least three."
             )
         check_integer("outputs", self.kind, self.outputs, 2, MAX_OUTPUTS)
-        if any(later > earlier for earlier, later in pairwise(_magnitudes(self))):
+        if self._rises():
             raise ParameterError("In a noise channel a larger magnitude must not be likelier than a smaller one.")
 
     @property
@@ -88,14 +89,27 @@ class Noise(Channel):
 
         Magnitudes never get likelier as they grow, so the worst pair of codes are the two ends.
         """
-        magnitudes, tails = _magnitudes(self), _tails(self)
-        end = len(magnitudes)
-        worst = Fraction(tails[end - self.steps], tails[end])
-        for magnitude in range(len(self.first)):
-            worst = max(worst, Fraction(magnitudes[magnitude], magnitudes[magnitude + self.steps]))
-        for nearer, farther in pairwise(self.bands[1:-1]):
+        worst = Fraction(self.bands[-2] + self.bands[-1], self.bands[-1])
+        beyond = self.cycle[self.steps - len(self.first) :]  # the weights a whole range beyond the first band
+        for near, far in {*zip(self.first, beyond, strict=True)}:
+            worst = max(worst, Fraction(self.bands[0] * near, self.bands[1] * far))
+        for nearer, farther in {*pairwise(self.bands[1:-1])}:
             worst = max(worst, Fraction(nearer, farther))
         return worst
+
+    def _rises(self) -> bool:
+        """Whether some magnitude is likelier than the one before it: in a list, or from one band to the next."""
+        lists = (self.first, self.cycle, self.bands[1:-1])
+        if any(later > earlier for listed in lists for earlier, later in pairwise(listed)):
+            return True
+        ends = [self.bands[0] * self.first[-1], *(band * self.cycle[-1] for band in self.bands[1:-1])]
+        starts = [band * self.cycle[0] for band in self.bands[1:-1]]
+        return any(later > earlier for earlier, later in zip(ends, starts, strict=False))
+
+    def effort(self) -> Effort:
+        """Its ratio is found from the lists; what else there is needs the weight of every magnitude."""
+        known = self.summed(Effort(ratio=len(self.first) + len(self.bands)))
+        return known._replace(extremes=4 * self.outputs)
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
         noise = report - self.limit - 1 - code

@@ -170,11 +170,15 @@ class Place(Slots):
         at worst it supports none: for the other sign of each place it does not. The choice of a slot is private and
         mixes these. So where y can support few places the ratio is smaller than that of the second stage.
         """
-        together = 1 if self.most == 1 else _places_together(second, self.dimensions)
-        if together is None:
+        if not self.knows_ratio_before(second):
             return None
+        together = 1 if self.most == 1 else _places_together(second, self.dimensions) or 1
         hit = min(self.most, together)
         return (hit * second.ratio() + self.most - hit) / self.most
+
+    def knows_ratio_before(self, second: Channel) -> bool:
+        """Whether the ratio of this and a second stage has a closed form."""
+        return self.most == 1 or _places_together(second, self.dimensions) is not None
 
     def miniatures_before(self, second: Channel) -> Iterator[tuple[Place, Channel]]:
         """Small pairs of this and a second stage with the ratio of the second."""

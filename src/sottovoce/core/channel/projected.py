@@ -16,6 +16,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.hashing import WORD
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.work import Effort
 
 GOLDEN = 0x9E3779B97F4A7C15
 MIXERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of SplitMix64
@@ -145,6 +146,9 @@ class Projected(Channel):
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         return self.inner.likelihood(report, code)
+
+    def effort(self) -> Effort:
+        return self.inner.effort()
 
     def miniatures(self) -> tuple[Channel, ...]:
         return ()

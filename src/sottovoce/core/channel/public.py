@@ -14,6 +14,7 @@ from sottovoce.core.hashing import WORD, collision, derived_words, hash_value
 from sottovoce.core.params import check_integer, count_text, reject
 from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.work import Effort
 
 
 class Map(Protocol):
@@ -27,6 +28,8 @@ class Map(Protocol):
     def bits(self) -> int: ...
     def apply(self, words: Words, code: int) -> int: ...
     def accepts(self, words: Words) -> bool: ...
+    @property
+    def tries(self) -> Fraction: ...
     def rates(self, inner: Rates) -> Rates: ...
     def miniatures(self, outputs: int) -> tuple[Map, ...]: ...
     def spec(self) -> Spec: ...
@@ -62,6 +65,10 @@ class HashMap:
 
     def accepts(self, words: Words) -> bool:
         return True
+
+    @property
+    def tries(self) -> Fraction:
+        return Fraction(1)
 
     def rates(self, inner: Rates) -> Rates:
         """Another code supports a report through a collision with the true one, or by chance."""
@@ -126,6 +133,12 @@ class PoolMap:
     def accepts(self, words: Words) -> bool:
         drawn, size = self._drawn(words)
         return drawn < size - size % self.seeds
+
+    @property
+    def tries(self) -> Fraction:
+        """How many ids are drawn until one is accepted, in the mean."""
+        size = 1 << min(self.bits, FINE)
+        return Fraction(size, size - size % self.seeds)
 
     def seed(self, words: Words) -> int:
         """Which map: `below(seeds)` read from the first word."""
@@ -221,6 +234,11 @@ class Public(Channel):
         return self.map.accepts(self._words(public)) and self.inner.accepts(public)
 
     @property
+    def tries(self) -> Fraction:
+        """Nested maps read independent words of the id, and all of them must accept."""
+        return self.map.tries * self.inner.tries
+
+    @property
     def seeds(self) -> int | None:
         return self.map.seeds if isinstance(self.map, PoolMap) and not self.inner.publics else None
 
@@ -240,8 +258,15 @@ class Public(Channel):
         return self.inner.supports(report, self.mapped(code, public), public)
 
     def rates(self, code: int = 0) -> Rates | None:
+        """None where the inner rates depend on the code, or where no report supports the last inner code."""
         inner = self.inner.rates()
-        return self.map.rates(inner) if isinstance(inner, Rates) and not self.inner.rates_vary else None
+        # Nested maps have answered this for all codes; asked twice each, they would double the work with each map.
+        last = inner if isinstance(self.inner, Public) else self.inner.rates(self.inner.inputs - 1)
+        same = isinstance(last, Rates) and not self.inner.rates_vary
+        return self.map.rates(inner) if isinstance(inner, Rates) and same else None
+
+    def effort(self) -> Effort:
+        return self.summed(self.inner.effort())
 
     def miniatures(self) -> tuple[Channel, ...]:
         return tuple(

@@ -20,6 +20,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.work import Effort
 
 MAX_SLOTS = 48  # so that every pattern of agreement has a number that one coin draws
 
@@ -125,6 +126,9 @@ class Signs(Slots):
         return [report >> place & 1 for place in range(self.dimensions)]
 
     # --- proofs and plain data ---------------------------------------------------------------------
+    def effort(self) -> Effort:
+        return self.summed(Effort(bits=64 * self.most + self.dimensions, likelihood=self.most * self.most))
+
     def miniatures(self) -> tuple[Channel, ...]:
         """Few dimensions with the same ratio, and with the least agreement that is next to a majority or beyond it."""
         sizes = [(2, 1, 1), (3, 1, 1)] if self.most == 1 else [(2, 2, 2), (3, 2, 1), (3, 3, 2), (3, 3, 3)]

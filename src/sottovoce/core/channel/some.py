@@ -19,6 +19,7 @@ from sottovoce.core.hashing import WORD
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.work import Effort
 
 MAX_BITS = 1 << 23  # of the numbers in a ratio: a device that reads a specification should not compute for minutes
 
@@ -78,6 +79,11 @@ class Some(Channel):
     def accepts(self, public: Words) -> bool:
         drawn, size = self._drawn(public)
         return not self.publics or drawn < size - size % self.dimensions
+
+    @property
+    def tries(self) -> Fraction:
+        size = 1 << min(self.bits, FINE)
+        return Fraction(size, size - size % self.dimensions) if self.publics else Fraction(1)
 
     def first(self, public: Words) -> int:
         """The first chosen coordinate: `below(dimensions)` read from the first word."""
@@ -162,6 +168,13 @@ class Some(Channel):
         return zip(self._coordinates(public), self._parts(report), strict=True)
 
     # --- proofs and plain data ---------------------------------------------------------------------
+    def effort(self) -> Effort:
+        """A power is multiplied up without reducing anything."""
+        one = self.inner.effort()
+        bits = self.count * one.ratio_bits
+        known = Effort(self.count * (64 + one.bits), 2 * self.count * one.likelihood, one.ratio + (bits >> 6), bits)
+        return self.summed(known)
+
     def miniatures(self) -> tuple[Channel, ...]:
         """Two or three coordinates of which one or two are chosen, on small instances of the inner channel."""
         small = [inner for inner in _small(self.inner) if inner.inputs <= 4 and (inner.outputs or 0) <= 16]

@@ -12,6 +12,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.work import Effort
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,10 @@ class Subset(Channel):
         first = origin + (own - other) * code
         second = other * Fraction((self.k - 1) * self.k * (2 * self.k - 1), 6) + (own - other) * code**2
         return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
+
+    def effort(self) -> Effort:
+        known = self.summed(Effort(128 + 2 * min(self.w, self.k - self.w) * self.k.bit_length(), ratio_bits=96))
+        return known._replace(extremes=1 + self.k // 64) if self.w == 1 else known
 
     def miniatures(self) -> tuple[Channel, ...]:
         sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3)]

@@ -11,6 +11,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.work import Effort
 
 MAX_OUTPUTS = 1 << 24
 
@@ -95,6 +96,9 @@ class Window(Channel):
             for w, all_ in zip(window, everything, strict=True)
         )
         return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
+
+    def effort(self) -> Effort:
+        return self.summed(Effort())._replace(extremes=self.outputs // 4 + 1)
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Fewer codes, and the width in about the same proportion to the way of the window."""

@@ -17,6 +17,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import MAX_DIGITS, check_decimal, check_integer, decimal_text, reject
 from sottovoce.core.specs import MAX_INTEGER, Spec, take
 
+MAX_TEXT = 1000  # characters of a category; bringing long runs of accents into order takes quadratic time
 MAX_CODES = 1 << 32  # the hash family is exactly pairwise independent below this
 
 
@@ -37,6 +38,8 @@ class Categories(Domain):
         texts = all(isinstance(value, str) for value in listed)
         if texts:
             plain: tuple[Any, ...] = tuple(str.__str__(value) for value in listed)  # the text of an enumeration
+            if max(map(len, plain), default=0) > MAX_TEXT:
+                raise ParameterError(f"The texts of categories have at most {MAX_TEXT} characters.")
             normal = {unicodedata.normalize("NFC", value) for value in plain}
             encodable = all(_is_utf8(value) for value in plain)
         else:

@@ -14,7 +14,7 @@ from itertools import pairwise, product
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
-from sottovoce.core.domain.plain import Integers, Interval, Record
+from sottovoce.core.domain.plain import MAX_CODES, Integers, Interval, Record
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
 from sottovoce.core.specs import Spec, take
@@ -29,9 +29,10 @@ def _numeric(owner: str, of: Domain) -> Integers | Interval:
 
 
 def _finite(owner: str, of: Domain) -> int:
-    if isinstance(of, Domain) and of.size is not None:
-        return of.size
-    raise reject("of", owner, "a domain with finitely many codes", of)
+    size = of.size if isinstance(of, Domain) else None
+    if size is not None and size <= MAX_CODES:
+        return size
+    raise reject("of", owner, "a domain with at most 2**32 codes", of)
 
 
 def _number(of: Integers | Interval, value: object) -> Fraction:

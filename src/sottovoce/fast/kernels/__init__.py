@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Keyed, Some
+from sottovoce.core.errors import NoBatchError
 from sottovoce.core.rational import FINE
 
 Codes = NDArray[Any]  # uint32 indices, masks, uint64 positions where a channel rounds; a column for each of several
@@ -41,13 +42,13 @@ Count = Callable[[Reports, NDArray[np.uint64] | None, NDArray[np.int64]], None]
 @singledispatch
 def sampler(channel: Channel) -> Sample:
     """The vectorised sampler: (codes, draws, first word column, reports), of which it fills the last."""
-    raise NotImplementedError(f"There is no vectorised sampler for the node {channel.kind}.")
+    raise NoBatchError(f"There is no vectorised sampler for the node {channel.kind}.")
 
 
 @singledispatch
 def counter(channel: Channel) -> Count:
     """The tally kernel: adds reports, with their public words, to support cells."""
-    raise NotImplementedError(f"There is no tally kernel for the node {channel.kind}.")
+    raise NoBatchError(f"There is no tally kernel for the node {channel.kind}.")
 
 
 def lanes(bits: int) -> int:
@@ -75,7 +76,9 @@ def empty_reports(channel: Channel, count: int) -> Reports:
 
 def index_type(outputs: int) -> type[np.unsignedinteger[Any]]:
     """The smallest unsigned type for indices below a number of outputs."""
-    return np.uint8 if outputs <= 1 << 8 else np.uint16 if outputs <= 1 << 16 else np.uint32
+    if outputs <= 1 << 16:
+        return np.uint8 if outputs <= 1 << 8 else np.uint16
+    return np.uint32 if outputs <= 1 << 32 else np.uint64
 
 
 from sottovoce.fast.kernels import (  # noqa: E402

@@ -122,6 +122,8 @@ def _(channel: Bits) -> Sample:
     span = channel.k if isinstance(channel.q, tuple) else flips_span(channel.k, channel.q)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
+        if channel.encoding == "mask" and codes.ndim == 1:  # a mask of few bits is an index to other channels
+            codes = codes.astype(np.uint64).reshape(-1, 1)
         background(draws, at, out)
         flip_own(codes, draws.words, at + span, own, draws.bits, out)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from sottovoce.core.channel import Block, HadamardSets
+from sottovoce.core.errors import NoBatchError
 from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, high_product, last_start, lowest, ones, remainder
 
@@ -47,7 +48,7 @@ def _draw_hadamard(codes, words, at, order_bits, inside, groups, choices, bits, 
 @singledispatch
 def sets_sampler(sets: Any, inside: int) -> Sample:
     """The vectorised sampler of a block with these sets."""
-    raise NotImplementedError(f"There is no vectorised sampler for the sets {sets!r}.")
+    raise NoBatchError(f"There is no vectorised sampler for the sets {sets!r}.")
 
 
 @sets_sampler.register

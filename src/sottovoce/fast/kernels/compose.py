@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sottovoce.core.channel import Chain, Place, Rounding, Then
+from sottovoce.core.channel import Bits, Chain, Channel, Place, Rounding, Then
 from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
 
 
@@ -19,11 +19,18 @@ def _(channel: Then | Chain) -> Sample:
         else:
             between = empty_reports(channel.first, len(codes))
         first(codes, draws, at, between)
-        if between.ndim == 1:
-            between = between.astype(np.uint32, copy=False)  # the one type of codes
+        between = _codes(channel.second, between)
         second(between, draws, at + channel.first.words, out)
 
     return draw
+
+
+def _codes(second: Channel, reports: Reports) -> Codes:
+    """Reports as codes of another channel: of the one type of indices, or masks where there are more than it holds."""
+    masks = (isinstance(second, Bits) and second.encoding == "mask") or second.inputs > 1 << 32
+    if reports.ndim == 2 and masks:
+        return reports
+    return (reports[:, 0] if reports.ndim == 2 else reports).astype(np.uint32, copy=False)
 
 
 @counter.register(Chain)

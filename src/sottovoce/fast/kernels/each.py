@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Bits, Channel, Each
+from sottovoce.core.channel import Channel, Each
+from sottovoce.core.errors import NoBatchError
 from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, empty_reports, lanes, last_node, sampler
 
 
@@ -43,8 +44,10 @@ def unpacked(channel: Each, masks: NDArray[np.uint64]) -> Iterator[tuple[Channel
 
 @sampler.register
 def _(channel: Each) -> Sample:
-    if any(isinstance(part, Each) or (isinstance(part, Bits) and part.encoding == "mask") for part in channel.channels):
-        raise NotImplementedError("There is no vectorised sampler for parts whose codes are masks or tuples.")
+    if any(part.inputs > 1 << 32 and part.rounding is None for part in channel.channels):
+        raise NoBatchError("There is no vectorised sampler for parts whose codes are long masks.")
+    if any(not part.takes_every_code and part.rounding is None for part in channel.channels):
+        raise NoBatchError("There is no vectorised sampler for parts whose codes are tuples.")
     samplers = [sampler(part) for part in channel.channels]
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:

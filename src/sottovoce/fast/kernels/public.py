@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, Some, Subset
+from sottovoce.core.errors import NoBatchError
 from sottovoce.core.field import multiply, polynomial
 from sottovoce.core.hashing import WORD, bucket_start, derived_words
 from sottovoce.core.rational import UNIT
@@ -67,7 +68,7 @@ def mapped_words(public: Public64, depth: int) -> Public64:
 @singledispatch
 def mapper(chosen: Any) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
     """The vectorised map: (public words, codes) -> mapped codes."""
-    raise NotImplementedError(f"There is no vectorised form of the map {chosen!r}.")
+    raise NoBatchError(f"There is no vectorised form of the map {chosen!r}.")
 
 
 @mapper.register
@@ -91,14 +92,14 @@ def _pool_seeds(public, seeds, limit, out, refused):
 @njit(nogil=True, cache=True)
 def _pool_hash(seeds, codes, g, digits, products, binary, out):
     """Inner products of digit vectors; `products` is the multiplication table of a binary field, or empty."""
-    base = np.uint32(g)
+    base = np.uint64(g)
     for i in range(codes.shape[0]):
-        a = np.uint32(seeds[i])
-        b = np.uint32(codes[i])
-        total = np.uint32(0)
+        a = np.uint64(seeds[i])  # a pool may have more maps than 32 bits number
+        b = np.uint64(codes[i])
+        total = np.uint64(0)
         for _ in range(digits):
             if binary:
-                total ^= products[a % base, b % base]
+                total ^= np.uint64(products[a % base, b % base])
             else:
                 total = (total + (a % base) * (b % base)) % base
             a //= base
@@ -115,7 +116,7 @@ def _count_pairs(seeds, reports, payloads, cells):
 def pool_seeds(chosen: PoolMap, public: Public64) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The map that each id chooses, and which ids no device may use."""
     if chosen.bits != WORD:
-        raise NotImplementedError("Short public words are for proofs only.")
+        raise NoBatchError("Short public words are for proofs only.")
     out, refused = np.empty(len(public), np.int64), np.empty(len(public), np.bool_)
     _pool_seeds(public, np.uint64(chosen.seeds), np.uint64(UNIT - UNIT % chosen.seeds), out, refused)
     return out, refused
@@ -180,7 +181,7 @@ def _(channel: Public) -> Sample:
 def _(channel: Public) -> Count:
     chosen, inner = channel.map, channel.inner
     if not (isinstance(chosen, HashMap) and isinstance(inner, Subset) and inner.w == 1 and chosen.bits == WORD):
-        raise NotImplementedError("There is a tally kernel for local hashing with randomized response only.")
+        raise NoBatchError("There is a tally kernel for local hashing with randomized response only.")
     starts = np.array([bucket_start(y, chosen.g) << 32 for y in range(chosen.g)] + [0], np.uint64)
 
     def count(reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:

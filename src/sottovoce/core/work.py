@@ -1,0 +1,97 @@
+"""What it costs to read a specification: known from sizes alone, before anything is computed.
+
+A specification may come from a stranger. A few kilobytes can describe a channel whose ratio takes hours to compute, or
+one for which a device draws ids for ever. So one budget holds for all of it, and what exceeds it is refused.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from sottovoce.core.errors import SpecError
+from sottovoce.core.params import count_text
+
+MAX_NODES = 1 << 12  # of a channel
+MAX_STEPS = 1 << 16  # of exact arithmetic, of about five microseconds each; long texts have some more
+_BYTES = 4  # of a text for each further step
+MAX_TRIES = 16  # ids that a device draws until one is accepted, in the mean
+MAX_WORDS = 1 << 22  # random words of one report
+MAX_PAYLOAD = 1 << 24  # bits of one report
+VECTORS = ("cap", "half-space", "hints", "place", "projected", "signs", "some")  # nodes that stand for many numbers
+HUGE = 1 << 64
+
+
+class Effort(NamedTuple):
+    """Bounds of what the closed forms of a channel cost, in steps: products of two fractions of a few words."""
+
+    bits: int = 128  # of a likelihood
+    likelihood: int = 1
+    ratio: int = 1
+    ratio_bits: int = 256
+    extremes: int = 1
+    delta: int = 1
+
+
+def steps(bits: int) -> int:
+    """The steps of one product of fractions of so many bits, which are reduced to lowest terms."""
+    return min(HUGE, 1 + (bits >> 8) + (bits * bits >> 19))
+
+
+def short_steps(bits: int) -> int:
+    """The steps of a product with a short fraction."""
+    return min(HUGE, 1 + (bits >> 11))
+
+
+def check_nodes(plain: object) -> None:
+    """Refuse too many nodes before any of them is built."""
+    nodes = list(_nodes(plain))
+    if len(nodes) > MAX_NODES:
+        raise SpecError(f"The channel of a specification has at most {MAX_NODES} nodes. Got {len(nodes)}.")
+    vectors = sum(node in VECTORS for node in nodes)
+    if vectors > 1 + ("projected" in nodes):  # which holds another of them
+        raise SpecError(f"A specification holds one channel for vectors. Got {vectors}.")
+
+
+def _nodes(plain: object) -> list[Any]:
+    """The kinds of all nodes in plain data."""
+    found: list[Any] = []
+    left: list[Any] = [plain]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            if isinstance(item.get("node"), str):
+                found.append(item["node"])
+            left += item.values()
+        elif isinstance(item, list):
+            left += item
+    return found
+
+
+class Budget:
+    """The exact arithmetic that is left for a text or file of `size` bytes, however many specifications it holds."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, size: int) -> None:
+        self._left = MAX_STEPS + size // _BYTES
+
+    def spend(self, needed: int) -> None:
+        """Take some of it, or refuse."""
+        _check("steps of exact arithmetic to find its privacy loss", needed, self._left)
+        self._left -= needed
+
+
+def check_work(channel: Any, guarantee: str, budget: Budget) -> None:
+    """Refuse a channel that a device should not compute with, in a sentence that names the resource and its limit."""
+    effort: Effort = channel.effort()
+    tries: Fraction = channel.tries
+    budget.spend(effort.ratio + (effort.delta if guarantee.startswith("approximate(") else 0))
+    _check("random words for a report", channel.words, MAX_WORDS)
+    _check("bits for a report", channel.payload_bits, MAX_PAYLOAD)
+    _check("ids drawn until one is accepted, in the mean,", -(-tries.numerator // tries.denominator), MAX_TRIES)
+
+
+def _check(what: str, needed: int, most: int) -> None:
+    if needed > most:
+        raise SpecError(f"This specification needs {count_text(needed)} {what} where {most} are allowed.")

@@ -1,0 +1,288 @@
+"""Random small channels made of every node, nested, with extreme weights; and all that must hold for each of them.
+
+Law against closed forms, closed forms against sums over the law, kernels against the scalar sampler from the same
+words, tallies against their definition. `python -m sottovoce.testing.fuzz` runs as many as there is time for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from random import Random
+
+from sottovoce.core.channel import (
+    Bits,
+    Block,
+    Chain,
+    Channel,
+    Each,
+    HadamardSets,
+    HalfSpace,
+    HashMap,
+    Hints,
+    Keyed,
+    Mix,
+    Noise,
+    Place,
+    PoolMap,
+    Public,
+    Rounding,
+    SignedSets,
+    Signs,
+    Some,
+    Subset,
+    Table,
+    Then,
+    Window,
+)
+from sottovoce.core.channel.keyed import neutral_law
+from sottovoce.core.domain.sparse import Sparse
+from sottovoce.core.errors import SottovoceError
+from sottovoce.core.rational import UNIT
+from sottovoce.core.work import HUGE, steps
+
+Make = Callable[["Maker", int], Channel]
+SHORT_WORD, LONG_WORD = 4, 64  # bits of public words, where all of them are gone through and in use
+ATTEMPTS = 200
+MAX_WORK = 1 << 14
+
+
+class Maker:
+    """Random channels from one generator; two makers of one seed and different words make the same channels."""
+
+    def __init__(self, seed: int, word: int) -> None:
+        self.rng, self.word = Random(seed), word
+
+    # --- weights ---------------------------------------------------------------------------------------------------
+    def units(self, above: int = 0) -> int:
+        """A probability strictly between a bound and one: next to its ends, next to a border of rounding, or any."""
+        near = [above + 1, above + 2, UNIT - 1, UNIT - 2, UNIT // 2, UNIT // 2 + 1, (1 << 45) - 1, 1 << 45, 255 << 45]
+        choice = self.rng.choice([*near, self.rng.randrange(above + 1, UNIT)])
+        return choice if above < choice < UNIT else self.rng.randrange(above + 1, UNIT)
+
+    def split(self, parts: int, least: int = 1) -> list[int]:
+        """Weights that sum to one, some of them as small as they may be."""
+        if parts > 1 and self.rng.random() < 0.3:
+            listed = [least] * (parts - 1)
+            listed.insert(self.rng.randrange(parts), UNIT - sum(listed))
+            return listed
+        cuts = sorted(self.rng.sample(range(1, UNIT - parts), parts - 1))
+        return [high - low for low, high in pairwise([0, *cuts, UNIT])]
+
+    def falling(self, length: int) -> list[int]:
+        """Weights in falling order."""
+        return sorted(self.split(length), reverse=True)
+
+    # --- channels --------------------------------------------------------------------------------------------------
+    def channel(self, depth: int) -> Channel:
+        """Any channel, composed of others up to a depth."""
+        return self._first([*INDEXED, *(COMPOSED * 2 if depth else []), *APART], depth)
+
+    def indexed(self, depth: int, inputs: int | None = None, *, numbered: bool = False) -> Channel:
+        """A channel whose codes are indices, as many as asked for; with numbered reports where these are needed."""
+        makes: list[Make] = [*INDEXED, *([then, then, mix] if depth else [])]
+
+        def fits(channel: Channel) -> bool:
+            return (
+                channel.takes_every_code
+                and not channel.publics
+                and inputs in (None, channel.inputs)
+                and not (numbered and channel.outputs is None)
+            )
+
+        return self._first(makes, depth, fits, inputs)
+
+    def _first(
+        self,
+        makes: Sequence[Make],
+        depth: int,
+        fits: Callable[[Channel], bool] = lambda channel: True,
+        inputs: int | None = None,
+    ) -> Channel:
+        """The first that its node accepts and that is small enough."""
+        for _ in range(ATTEMPTS):
+            self.inputs = inputs or self.rng.choice((2, 2, 3, 3, 4, 5))
+            try:
+                channel = self.rng.choice(makes)(self, depth)
+            except (SottovoceError, ValueError):
+                continue
+            if fits(channel):
+                return channel
+        return Subset(inputs or 3, 1, UNIT - 1)
+
+    def rounding(self, steps: int) -> Rounding:
+        """A grid with so many steps."""
+        low, high = self.rng.choice((("0", "1"), ("-0.3", "0.1"), ("1000000.1", "1000000.2")))
+        return Rounding(low, high, steps)
+
+
+# --- channels of indices: as many as `maker.inputs` -----------------------------------------------------------------
+def subset(maker: Maker, depth: int) -> Channel:
+    k = maker.inputs
+    w = maker.rng.choice((1, 1, maker.rng.randrange(1, k)))
+    return Subset(k, w, maker.units(UNIT * w // k))
+
+
+def bits(maker: Maker, depth: int) -> Channel:
+    encoding = maker.rng.choice(("onehot", "optional", "mask"))
+    k = {"onehot": maker.inputs, "optional": maker.inputs - 1, "mask": max(1, maker.inputs.bit_length() - 1)}[encoding]
+    ones = maker.rng.choice((0, 0, maker.rng.randrange(k + 1))) if encoding == "mask" else 1
+    uneven = maker.rng.random() < 0.4
+    q = tuple(maker.units() for _ in range(k)) if uneven else maker.units()
+    p = tuple(maker.units(low) for low in q) if isinstance(q, tuple) else maker.units(q)
+    return Bits(k, p, q, encoding, ones)
+
+
+def block(maker: Maker, depth: int) -> Channel:
+    sets = HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
+    return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
+
+
+def table(maker: Maker, depth: int) -> Channel:
+    width = maker.rng.choice((2, 3, 5, 8))
+    if maker.rng.random() < 0.2:  # every output is sure for some code
+        width = maker.inputs
+        rows = [[UNIT if y == row else 0 for y in range(width)] for row in range(maker.inputs)]
+        maker.rng.shuffle(rows)
+        return Table(rows)
+    return Table([maker.split(width, maker.rng.choice((0, 1, 1))) for _ in range(maker.inputs)])
+
+
+def window(maker: Maker, depth: int) -> Channel:
+    stride, width = maker.rng.randrange(1, 4), maker.rng.randrange(1, 5)
+    outputs = (maker.inputs - 1) * stride + width
+    return Window(maker.inputs, stride, width, maker.units(UNIT * width // outputs))
+
+
+def noise(maker: Maker, depth: int) -> Channel:
+    steps = maker.inputs - 1
+    cycle = [UNIT // steps] * (steps - 1)
+    flat = [UNIT - sum(cycle), *cycle]
+    bands = maker.falling(maker.rng.choice((3, 4, 5)))
+    cycle = maker.rng.choice((flat, maker.falling(steps)))
+    return Noise(steps, tuple(maker.falling(maker.rng.randrange(1, steps + 1))), tuple(cycle), tuple(bands))
+
+
+def mix(maker: Maker, depth: int) -> Channel:
+    k, count = maker.inputs, maker.rng.choice((2, 2, 3))
+    branches = [maker.indexed(depth - 1, k, numbered=True) for _ in range(count - 1)]
+    if maker.rng.random() < 0.4:
+        second = maker.indexed(0, maker.rng.randrange(2, 5), numbered=True)
+        branches.append(Then(Rounding(0, k - 1, second.inputs - 1), second))
+    else:
+        branches.append(maker.indexed(depth - 1, k, numbered=True))
+    maker.rng.shuffle(branches)
+    return Mix(tuple(maker.split(count)), tuple(branches))
+
+
+def then(maker: Maker, depth: int) -> Channel:
+    first = maker.indexed(depth - 1, maker.inputs)
+    reports = first.outputs if first.outputs is not None else 1 << first.payload_bits
+    if reports > 32:
+        raise ValueError("Too many reports between two stages.")
+    return Then(first, maker.indexed(depth - 1, reports))
+
+
+# --- others ---------------------------------------------------------------------------------------------------------
+def chain(maker: Maker, depth: int) -> Channel:
+    if maker.rng.random() < 0.5:
+        made = then(maker, depth)
+        return Chain(made.first, made.second)  # type: ignore[attr-defined]
+    k = maker.rng.choice((2, 3))
+    q = maker.units()
+    first = Bits(k, maker.units(q), q, maker.rng.choice(("onehot", "optional")))
+    low = maker.units()
+    return Chain(first, Bits(k, maker.units(low), low, "mask", 0))
+
+
+def public(maker: Maker, depth: int) -> Channel:
+    channel = maker.indexed(depth - 1, maker.rng.choice((2, 3, 4)))
+    for _ in range(maker.rng.choice((1, 1, 2))):
+        k = maker.rng.choice((2, 3, 4))
+        if maker.rng.random() < 0.5:
+            channel = Public(HashMap(k, channel.inputs, maker.word), channel)
+        else:
+            channel = Public(PoolMap(k, channel.inputs, maker.rng.choice((1, 2, 3)), maker.word), channel)
+    return channel
+
+
+def public_then(maker: Maker, depth: int) -> Channel:
+    second = public(maker, depth)
+    return Then(Table([maker.split(second.inputs) for _ in range(maker.inputs)]), second)
+
+
+def rounded(maker: Maker, depth: int) -> Channel:
+    second = public(maker, depth) if maker.rng.random() < 0.2 else maker.indexed(depth - 1)
+    return Then(maker.rounding(second.inputs - 1), second)
+
+
+def each(maker: Maker, depth: int) -> Channel:
+    parts = [maker.indexed(depth - 1) for _ in range(maker.rng.choice((1, 2, 2, 3)))]
+    if maker.rng.random() < 0.3:
+        parts[0] = rounded(maker, 0)
+    return Each(tuple(parts))
+
+
+def keyed(maker: Maker, depth: int) -> Channel:
+    key = subset(maker, 0)
+    if maker.rng.random() < 0.4:
+        q = maker.units()
+        key = Bits(maker.inputs, maker.units(q), q)
+    inner = maker.indexed(depth - 1, numbered=True)
+    if maker.rng.random() < 0.6:
+        inner = Then(maker.rounding(inner.inputs - 1), inner)
+    neutral = neutral_law(inner)
+    if all(neutral) and maker.rng.random() < 0.5:
+        neutral = tuple(maker.split(len(neutral)))
+    return Keyed(key, inner, neutral)
+
+
+def some(maker: Maker, depth: int) -> Channel:
+    inner, wide = maker.indexed(0, maker.rng.choice((2, 3)), numbered=True), maker.rng.choice((1, 2, 3))
+    grids = tuple(maker.rounding(inner.inputs - 1) for _ in range(wide))
+    short = 2 if maker.word == SHORT_WORD else LONG_WORD
+    return Some(grids, inner, maker.rng.randrange(1, wide + 1), short)
+
+
+def half_space(maker: Maker, depth: int) -> Channel:
+    return HalfSpace(tuple(maker.rounding(1) for _ in range(maker.rng.randrange(1, 5))), maker.units())
+
+
+def sparse(maker: Maker, depth: int) -> Channel:
+    dimensions = maker.rng.choice((2, 3))
+    vectors = Sparse(dimensions, maker.rng.randrange(1, min(dimensions, 2) + 1), maker.rng.choice(("1", "0.3")))
+    kind = maker.rng.choice(("rows", "subset", "table", "signs", "hints"))
+    if kind == "rows":
+        groups = maker.rng.randrange(1, dimensions + 1)
+        sets = SignedSets(dimensions, 1 << (-(-dimensions // groups)).bit_length(), groups)
+        return Then(Place(vectors), Block(sets, maker.units(UNIT * sets.size // sets.outputs)))
+    if kind in ("subset", "table"):
+        maker.inputs = 2 * dimensions
+        return Then(Place(vectors), (subset if kind == "subset" else table)(maker, 0))
+    if kind == "signs":
+        return Signs(vectors, maker.rng.randrange(1, vectors.most + 1), maker.units(UNIT // 4))
+    speak = maker.rng.choice((1, 2, UNIT // 2 - 1, UNIT // 4, maker.rng.randrange(1, UNIT // 2)))
+    return Hints(vectors, speak, tuple(maker.rng.choice((1, UNIT // 3, UNIT // 2 - 1)) for _ in range(vectors.most)))
+
+
+INDEXED: list[Make] = [subset, subset, bits, block, table, window, noise]
+COMPOSED: list[Make] = [then, mix, chain, public, public_then, rounded, each, keyed]
+APART: list[Make] = [some, half_space, sparse]
+
+
+def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:
+    """The same channel with short public words, for proofs, and with those in use."""
+    makers = [Maker(seed, word) for word in (SHORT_WORD, LONG_WORD)]
+    for _ in range(ATTEMPTS):
+        short, long = (maker.channel(depth) for maker in makers)
+        if work(short) <= MAX_WORK:
+            break
+    return short, long
+
+
+def work(channel: Channel) -> int:
+    """About how many products it takes to go through the whole law of a channel by its closed form."""
+    known = channel.effort()
+    reports = channel.outputs or 1 << min(64, channel.payload_bits)
+    ids = 1 << 2 * channel.public_bits if channel.publics else 1
+    return min(channel.inputs, HUGE) * reports * ids * known.likelihood * steps(known.bits)
