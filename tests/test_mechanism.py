@@ -525,9 +525,14 @@ def test_an_answer_from_a_memo_is_a_report_of_the_second_stage(seed: int) -> Non
             assert len(message) == 17 and one.channel.contains(message[16])
             messages.add(message)
         assert len(messages) == 50  # a memo is kept, a message is not
+
     # Memo and answer together have the law of one report.
-    both = law_of(lambda coins: RAPPOR.second.sample(one.remember(VALUES["rappor"][2], coins), coins))
-    assert both == {report: RAPPOR.likelihood(report, 2) for report in range(8)}
+    def memo_and_answer(coins: Coins) -> int:
+        memo = one.remember(VALUES["rappor"][2], coins)
+        coins.begin(RAPPOR.second.words)
+        return RAPPOR.second.sample(memo, coins)
+
+    assert law_of(memo_and_answer) == {report: RAPPOR.likelihood(report, 2) for report in range(8)}
 
 
 @pytest.mark.parametrize("memo", [-1, 8, 1 << 80, None, "1", 1.0, True, b"\1", [1]], ids=repr)

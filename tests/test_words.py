@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,7 +20,7 @@ from sottovoce.core.channel.hints import AGREES, DISAGREES, SILENT, TRIES
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.coins import BACKWARD, Coins, SeededCoins, SystemCoins, TapeCoins
 from sottovoce.core.errors import WordsError
-from sottovoce.core.exact import BEYOND, ENDS, STALE, TWICE, TreeCoins, law_of
+from sottovoce.core.exact import BEYOND, COPIED, ENDS, STALE, TWICE, TreeCoins, law_of
 from sottovoce.core.rational import FINE, UNIT
 from sottovoce.privacy.drawn import watch_messages, watch_nodes
 from sottovoce.privacy.follow import AGAIN, SPAN, MessageCoins, WatchedCoins
@@ -220,6 +221,21 @@ def test_an_error_that_is_hidden_is_seen() -> None:
     certificate = sv.audit(Silences(4, 1, UNIT // 2), epsilon=20)
     assert {BACKWARD, TWICE, ENDS} <= set(certificate.problems)
     assert certificate.ratio is None and certificate.how == "not to be followed"
+
+
+class Copies(Cap):
+    """Reads all words of a copy, and then its own."""
+
+    __slots__ = ()
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        return Cap.sample(self, code, copy.copy(coins), public) & 0 | Cap.sample(self, code, coins, public)
+
+
+def test_coins_that_are_copied_are_seen_even_where_nothing_is_enumerated() -> None:
+    for node in (Cap, Copies):
+        certificate = sv.audit(node(3, "sphere", Decimal("0.5"), UNIT // 2), epsilon=20)
+        assert (COPIED in certificate.problems) == (node is Copies) == (not certificate.ok)
 
 
 class SometimesTrue(Table):

@@ -30,6 +30,7 @@ MAX_PUBLIC_BITS = 16
 TWICE = "A sampler reads a word twice: two of its decisions are one."
 BEYOND = "A sampler reads words beyond those that its channel owns."
 ENDS = "A sampler ends at another word than the last that its channel owns."
+COPIED = "A sampler copies its coins, and could read their words once more."
 STALE = "A sampler reads the words of a report that was sent before."
 
 
@@ -85,6 +86,10 @@ class TrackedCoins(Coins):
         if self._span is not None and self.position != self._span:
             self.misuse(ENDS)
         self.closed = True
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self.misuse(COPIED)
+        raise WordsError(COPIED)
 
     def misuse(self, problem: str) -> None:
         """What happens when a sampler does not keep to its words."""

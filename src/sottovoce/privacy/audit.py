@@ -25,7 +25,7 @@ from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import DomainError, ParameterError, PrivacyError, ReportError, SottovoceError, TooLargeError
-from sottovoce.core.exact import STALE, TWICE, law_of, public_words, worst_ratio
+from sottovoce.core.exact import COPIED, STALE, TWICE, law_of, public_words, worst_ratio
 from sottovoce.core.guarantee import Guarantee, guarded_ratio
 from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
@@ -65,7 +65,7 @@ IDEALISED = "idealised: closed-form density ratio, not exact"
 UNFOLLOWED = "not to be followed"
 UNPROVEN = "There is no small instance on which the closed form could be proven."
 
-DEPENDENT = frozenset({TWICE, STALE, AGAIN})  # what makes decisions depend on each other
+DEPENDENT = frozenset({TWICE, STALE, AGAIN, COPIED})  # what makes decisions depend on each other
 MessageLaw = dict[bytes, Fraction]
 
 
