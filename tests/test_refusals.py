@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from sottovoce.core.channel import Bits, Each, Subset
 from sottovoce.core.domain import Categories, Integers, Interval
 from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import MAX_CODES, MAX_INTEGER
 from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.rational import UNIT
+from sottovoce.fast.kernels import sampler
 
 
 @pytest.mark.parametrize("values", [["a", "ax", "axx"], ["b", "bx", "a"], [1, 2], [-1, 0]])
@@ -45,3 +48,9 @@ def test_how_large_integers_may_be_and_how_many(low: int, high: int, allowed: bo
     else:
         with pytest.raises(ParameterError):
             Integers(low, high)
+
+
+@pytest.mark.parametrize("part", [Bits(2, UNIT // 2, UNIT // 4, "mask", 0), Each((Subset(2, 1, UNIT // 4 * 3),))])
+def test_one_part_without_a_kernel_is_enough_to_have_none(part: Any) -> None:
+    with pytest.raises(NotImplementedError, match="masks or tuples"):
+        sampler(Each((Subset(2, 1, UNIT // 4 * 3), part)))

@@ -41,18 +41,18 @@ from sottovoce.core.channel import (
 from sottovoce.core.channel.base import readings
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain.sparse import Sparse
-from sottovoce.core.errors import TooLargeError
+from sottovoce.core.errors import PrivacyError, TooLargeError
 from sottovoce.core.exact import law, public_words, worst_ratio
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels import Draws, empty_reports, sampler
 
-INSTANCES = {"hints": 4, "keyed": 6}  # of each node, else 8
+INSTANCES = {"hints": 3, "keyed": 5, "hash": 4, "signs": 5}  # of each node, else 8
 Random = random.Random
 
 
-def parts(chance: Random, count: int, *, falling: bool = False) -> tuple[int, ...]:
+def parts(chance: Random, count: int, *, falling: bool = False, digits: int = 4) -> tuple[int, ...]:
     """Positive weights that sum to 2**53, of very different sizes."""
-    rough = [chance.randrange(1, 10 ** chance.randrange(1, 5)) for _ in range(count)]
+    rough = [chance.randrange(1, 10 ** chance.randrange(1, digits + 1)) for _ in range(count)]
     if falling:
         rough.sort(reverse=True)
     later = [max(1, UNIT * weight // sum(rough)) for weight in rough[1:]]
@@ -88,16 +88,12 @@ def table(chance: Random, codes: int = 0) -> Table:
 def noise(chance: Random, steps: int = 0) -> Noise:
     """Bands that fall unevenly: now the first, now a pair of later ones, now the tails have the largest ratio."""
     steps = steps or chance.randrange(1, 4)
-    level = UNIT // steps
-    cycle = (UNIT - (steps - 1) * level, *[level] * (steps - 1))
-    first = parts(chance, chance.randrange(1, steps + 1), falling=True)
+    first, cycle = (parts(chance, length, falling=True, digits=1) for length in (chance.randrange(1, steps + 1), steps))
+    fall = cycle[0] // cycle[-1] + 1
     bands = [UNIT // 40]
     for _ in range(chance.randrange(1, 4)):
-        bands.append(bands[-1] // chance.choice((2 * steps, 40, 300)))
-    rest = UNIT - sum(bands)
-    if rest * first[-1] < bands[0] * cycle[0]:
-        return noise(chance, steps)
-    return Noise(steps, first, cycle, (rest, *bands))
+        bands.append(bands[-1] // (fall * chance.choice((1, 2, 40))))
+    return Noise(steps, first, cycle, (UNIT - sum(bands), *bands))
 
 
 def mix(chance: Random) -> Mix:
@@ -123,11 +119,29 @@ def keyed(chance: Random) -> Keyed:
 
 
 def bits(chance: Random) -> Bits:
+    """Rates that are all alike, or differ in one of the two, or in both."""
     k = chance.randrange(2, 4)
-    q = [chance.randrange(1, UNIT // 2) for _ in range(k)]
-    p = [chance.randrange(low + 1, UNIT) for low in q]
+    own = [chance.randrange(UNIT // 2, UNIT) for _ in range(k)]
+    other = [chance.randrange(1, UNIT // 2) for _ in range(k)]
+    p, q = (tuple(rates) if chance.randrange(2) else rates[0] for rates in (own, other))
     encoding, ones = chance.choice((("onehot", 1), ("optional", 1), ("mask", 0), ("mask", 1), ("mask", 2)))
-    return Bits(k, tuple(p), tuple(q), encoding, ones)
+    return Bits(k, p, q, encoding, ones)
+
+
+def composed(chance: Random) -> Then:
+    """A first stage that reaches every code with certainty, or only with some probability, or by rounding."""
+    k = chance.randrange(2, 4)
+    sure = [[UNIT if column == row else 0 for column in range(k)] for row in range(k)]
+    halves = [[UNIT // 2] * 2 + [0] * (k - 2), *sure[: chance.choice((k, k - 1))]]
+    second = chance.choice((subset, window))(chance, k)
+    return Then(Table(halves), second) if chance.randrange(2) else Then(subset(chance, k), second)
+
+
+def rappor(chance: Random) -> Chain:
+    k = 2
+    first = Bits(k, *sorted((chance.randrange(1, UNIT), chance.randrange(1, UNIT)), reverse=True))
+    kept = [chance.randrange(UNIT // 2, UNIT) for _ in range(k)]
+    return Chain(first, Bits(k, chance.choice((kept[0], tuple(kept))), chance.randrange(1, UNIT // 2), "mask", 0))
 
 
 def memoised(chance: Random) -> Chain:
@@ -175,7 +189,8 @@ def side_by_side(chance: Random) -> Each:
 NODES: dict[str, Callable[[Random], Channel]] = {
     "subset": subset, "wide subset": wide_subset, "window": window, "table": table, "noise": noise, "mix": mix,
     "rounded": rounded, "keyed": keyed, "bits": bits, "chain": memoised, "hash": hashed, "block": block, "some": some,
-    "half-space": half_space, "signs": signs, "hints": hints, "each": side_by_side,
+    "half-space": half_space, "signs": signs, "hints": hints, "each": side_by_side, "composed": composed,
+    "rappor": rappor,
 }  # fmt: skip
 
 
@@ -239,6 +254,28 @@ def test_small_channels_are_plain_data_with_small_proofs(kind: str) -> None:
         for small in channel.miniatures():
             assert small.kind == channel.kind
             assert small.ratio() >= 1
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_the_ratio_of_hints_is_that_of_the_worst_report_and_pair_of_answers(most: int) -> None:
+    """With any shares of the slots, not only with those that make all reports alike."""
+    chance = Random(f"hints of {most}")
+    for _ in range(2):
+        speak = chance.randrange(UNIT // 20, UNIT // 4)
+        firsts = sorted((int(speak * chance.uniform(1.0, 1.2)) for _ in range(most)), reverse=True)
+        channel = Hints(Sparse(3, most), speak, tuple(firsts))
+        said = product((0, 1, 1 << channel.width), repeat=3)  # nothing, + or - at each place
+        reports = [sum(sign << place for place, sign in enumerate(signs_said)) for signs_said in said]
+        assert all(map(channel.contains, reports))
+        rows = [[channel.likelihood(report, code) for report in reports] for code in channel.codes()]
+        assert all(sum(row) == 1 for row in rows)
+        assert channel.ratio() == max(max(column) / min(column) for column in zip(*rows, strict=True))
+
+
+def test_a_table_in_which_an_output_is_impossible_for_some_has_no_ratio() -> None:
+    with pytest.raises(PrivacyError):
+        Table([eighths(4, 4, 0), eighths(4, 3, 1)]).ratio()
+    assert Table([eighths(4, 4, 0), eighths(6, 2, 0)]).ratio() == 2  # for nobody possible: it is never seen
 
 
 # --- by hand --------------------------------------------------------------------------------------------------------

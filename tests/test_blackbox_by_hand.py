@@ -1,0 +1,64 @@
+"""Numbers of the black-box audit that can be counted or computed apart from it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+from scipy.stats import beta
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.privacy.blackbox import ALPHA, EVENTS, SEARCH_MOST, SEARCH_SHARE, audit_samples, samples_needed
+
+
+def test_every_report_that_is_drawn_is_counted() -> None:
+    """Three values, of which events tell only two apart: of the third no fresh reports are drawn."""
+    asked: Counter[str] = Counter()
+
+    def tell(value: str) -> bytes:
+        asked[value] += 1
+        return b"1" if value == "yes" else b"0"
+
+    certificate = audit_samples(tell, ["no", "yes", "maybe"], claimed=1, samples=1000)
+    assert certificate.refuted
+    assert certificate.drawn == sum(asked.values())
+    searched = 2 * min(SEARCH_MOST, int(1000 * SEARCH_SHARE))
+    assert set(asked.values()) <= {1000, searched} and certificate.samples == 1000 - searched
+
+
+def enough(samples: int, p: float, q: float, claim: float) -> bool:
+    """Whether unlucky counts of the fresh reports still refute the claim, by Clopper's and Pearson's bounds."""
+    n = samples - 2 * min(SEARCH_MOST, int(samples * SEARCH_SHARE))
+    x = int(n * p - 1.64 * math.sqrt(n * p * (1 - p)))
+    y = min(n, math.ceil(n * q + 1.64 * math.sqrt(n * q * (1 - q))))
+    low = beta.ppf(ALPHA / EVENTS / 2, x, n - x + 1) if x >= 1 else 0
+    high = 1 if y == n else beta.ppf(1 - ALPHA / EVENTS / 2, y + 1, n - y)
+    return bool(low > 0 and math.log(low / high) > claim)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "claim"), [(1.0, 0.0, 1.0), (0.75, 0.25, 1.0), (0.5, 0.0, 2.0), (0.9, 0.1, 2.0), (0.02, 0.001, 1.5)]
+)
+def test_samples_needed_are_the_fewest_that_refute(p: float, q: float, claim: float) -> None:
+    found = samples_needed(p, q, claimed=claim)
+    assert enough(found, p, q, claim)
+    assert any(not enough(fewer, p, q, claim) for fewer in range(found - max(1, found // 1000) - 1, found))
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.2), (0.0, 0.0), (0.2, 0.5), (0.9, 0.9 / math.e)])
+def test_an_event_within_the_claim_contradicts_nothing(p: float, q: float) -> None:
+    with pytest.raises(ParameterError, match="does not contradict"):
+        samples_needed(p, q, claimed=1)
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 1.5])
+def test_a_level_lies_between_zero_and_one(level: float) -> None:
+    with pytest.raises(ParameterError, match="level"):
+        samples_needed(1, 0, claimed=1, level=level)
+
+
+@pytest.mark.parametrize(("p", "q"), [(1.1, 0), (-0.1, 0), (0.5, -0.1), (1, 1.5)])
+def test_a_probability_lies_from_zero_to_one(p: float, q: float) -> None:
+    with pytest.raises(ParameterError, match=r"a number in \[0, 1\]"):
+        samples_needed(p, q, claimed=1)
