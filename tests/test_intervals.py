@@ -208,7 +208,7 @@ def test_tables_pictures_and_words() -> None:
     matplotlib.use("Agg")
     estimate = _estimate("grr")
     frame = estimate.to_frame()
-    assert list(frame.columns) == ["value", "estimate", "std_error", "low", "high"] and len(frame) == 10
+    assert list(frame.columns) == ["value", "estimate", "std_error", "low", "high", "simulation"] and len(frame) == 10
     axes = estimate.plot()
     assert "grr" in axes.get_title()
     text = estimate.explain()

@@ -413,7 +413,7 @@ def test_an_estimate_says_what_it_is_about() -> None:
     assert clipped.values.max() <= 3 and clipped.ci().high.max() <= 3
     low, high = estimate.ci(0.9)
     assert (high - low) / 2 == pytest.approx(deviate(0.9) * estimate.std_errors)
-    assert estimate.to_frame().shape == (50, 5)
+    assert estimate.to_frame().shape == (50, 6)
     with pytest.raises(sv.ParameterError, match="range"):
         estimate.project("simplex")
     few, _ = simulated(mechanism, answers * 20, 3)
