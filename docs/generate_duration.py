@@ -42,8 +42,9 @@ What is left, and why:
 
 - Python computes with numbers of any length, and reading `-0.9876543210987654` takes longer than `1.0`: the rows "few
   digits, many digits" below. The same answer as an integer, a float or a decimal takes different times as well.
-- A draw that is rejected is drawn again. The probability is the same for every answer: below 2**-20 for all domains,
-  and for `sparse` with hints and for `duchi-linf` all tries that are likely to be needed are always made.
+- A draw below n is rejected with a probability of at most n / 2^53, below 2^-20, and drawn again: so rarely that it may
+  depend on a coin. The signs of `duchi-linf` and the slots of `sparse` are rejected more often. There the likely
+  number of tries is always drawn, and a device draws again just as often where the draw does not count.
 - Memory: which cache lines are touched depends on the answer.
 - Answers whose type or length differs in the application before `report` is called.
 
@@ -81,11 +82,11 @@ epsilon that the pair of message and duration exceeds, at confidence 1 - {alpha:
 response as it was once written here, which leaks: where its bound is below {control:g}, the command says that the
 machine is too noisy to conclude, and fails. It also fails where a mechanism exceeds its claim by more than {slack:g}.
 
-Through `Client.report`, at claimed epsilon 1 ({tick_load}):
+Through `Client.report`, at claimed epsilon 1, on a machine of two processors that other programs kept busy:
 
 {tick}
 
-Without the tick ({at_once_load}):
+Without the tick, on the same machine:
 
 {at_once}
 
@@ -118,12 +119,6 @@ def table(rows: Rows) -> Iterator[str]:
         )
 
 
-def load(rows: Rows) -> str:
-    """How busy the machine was."""
-    loads = sorted(row["load"] for row in rows)
-    return f"{loads[0]:.1f} to {loads[-1]:.1f} processes wanted to run meanwhile"
-
-
 def page(tick: Rows, at_once: Rows) -> str:
     """The whole page."""
     return TEXT.format(
@@ -135,9 +130,7 @@ def page(tick: Rows, at_once: Rows) -> str:
         control=CONTROL,
         slack=SLACK,
         reports=f"{tick[0]['reports']:,}",
-        tick_load=load(tick),
         tick="\n".join(table(tick)),
-        at_once_load=load(at_once),
         at_once="\n".join(table(at_once)),
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -440,6 +441,14 @@ def test_runs_alternate_and_are_timed_without_a_collector() -> None:
     share = float((runs.ratios[0] == 1.0).mean())  # the messages that speak for the first input: e / (e + 15)
     assert share == pytest.approx(math.e / (math.e + 15), abs=0.08)
     assert bound(runs)[0] > 3
+
+
+def test_the_page_shows_every_mechanism() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "duration.md").read_text("utf-8")
+    with_tick, without = page.split("Without the tick")
+    for name in pure_names():
+        assert with_tick.count(f"| `{name}` |") == 1
+        assert without.count(f"| `{name}` |") == len(subject(name)[1])
 
 
 def row(name: str, found: float, tick: float | None = 0.004) -> DurationRow:
