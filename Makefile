@@ -12,7 +12,7 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick check format bench bench-peers coverage system-deps clean
+.PHONY: help demo setup test test-quick check format bench bench-peers coverage fuzz system-deps clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -47,6 +47,9 @@ bench-peers: $(STAMP) ## Measure the same work in other libraries
 coverage: $(STAMP) ## Recompute how often intervals cover, into two pages of docs
 	@$(BIN)/python -m sottovoce.estimate.coverage --write docs/coverage.md
 	@$(BIN)/python -m sottovoce.protocols.coverage --write docs/coverage-of-rounds.md
+
+fuzz: $(STAMP) ## Try random channels and hostile specifications for MINUTES=10 minutes
+	@$(BIN)/python -m sottovoce.testing.fuzz --minutes $(or $(MINUTES),10)
 
 system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh
