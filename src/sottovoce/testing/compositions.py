@@ -267,7 +267,7 @@ def sparse(maker: Maker, depth: int) -> Channel:
 
 INDEXED: list[Make] = [subset, subset, bits, block, table, window, noise]
 COMPOSED: list[Make] = [then, mix, chain, public, public_then, rounded, each, keyed]
-APART: list[Make] = [some, half_space, sparse]
+APART: list[Make] = [some, half_space, sparse, sparse, sparse]
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:
@@ -284,5 +284,7 @@ def work(channel: Channel) -> int:
     """About how many products it takes to go through the whole law of a channel by its closed form."""
     known = channel.effort()
     reports = channel.outputs or 1 << min(64, channel.payload_bits)
+    if isinstance(channel, Hints):
+        reports = 3**channel.dimensions
     ids = 1 << 2 * channel.public_bits if channel.publics else 1
     return min(channel.inputs, HUGE) * reports * ids * known.likelihood * steps(known.bits)

@@ -14,7 +14,7 @@ from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, Some, Subs
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.field import multiply, polynomial
 from sottovoce.core.hashing import WORD, bucket_start, derived_words
-from sottovoce.core.rational import UNIT
+from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.some import refused_starts
 
@@ -82,9 +82,9 @@ def _(chosen: HashMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
 
 
 @njit(nogil=True, cache=True)
-def _pool_seeds(public, seeds, limit, out, refused):
+def _pool_seeds(public, seeds, limit, unused, dropped, out, refused):
     for i in range(public.shape[0]):
-        drawn = public[i, 0] >> np.uint64(11)
+        drawn = (public[i, 0] << unused) >> dropped  # the leading bits of a word, which in proofs is short
         refused[i] = drawn >= limit
         out[i] = drawn % seeds
 
@@ -115,10 +115,11 @@ def _count_pairs(seeds, reports, payloads, cells):
 
 def pool_seeds(chosen: PoolMap, public: Public64) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The map that each id chooses, and which ids no device may use."""
-    if chosen.bits != WORD:
-        raise NoBatchError("Short public words are for proofs only.")
+    read = min(chosen.bits, FINE)
+    limit = (1 << read) - (1 << read) % chosen.seeds
+    shifts = np.uint64(WORD - chosen.bits), np.uint64(WORD - read)
     out, refused = np.empty(len(public), np.int64), np.empty(len(public), np.bool_)
-    _pool_seeds(public, np.uint64(chosen.seeds), np.uint64(UNIT - UNIT % chosen.seeds), out, refused)
+    _pool_seeds(public, np.uint64(chosen.seeds), np.uint64(limit), *shifts, out, refused)
     return out, refused
 
 

@@ -1,0 +1,170 @@
+"""Random compositions of all nodes against brute force, and kernels that once differed from the scalar sampler."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.core.channel import (
+    Bits,
+    Block,
+    Channel,
+    Each,
+    HadamardSets,
+    HashMap,
+    Mix,
+    PoolMap,
+    Public,
+    Subset,
+    Then,
+    Window,
+)
+from sottovoce.core.channel.base import NODES
+from sottovoce.core.coins import TapeCoins
+from sottovoce.core.errors import BatchWarning, SpecError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.rational import UNIT
+from sottovoce.fast.batch import Reports, draw
+from sottovoce.fast.words import WordStream
+from sottovoce.testing.brute import Bare, check_by_law, check_draws, check_kernels
+from sottovoce.testing.compositions import pair_of_channels
+from sottovoce.testing.fuzz import check_channel
+
+HALF = UNIT // 2
+MORE = UNIT // 4 * 3
+START = int(os.environ.get("SOTTOVOCE_TEST_SEED", "0"))
+
+
+# --- any channel -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("part", range(6))
+def test_random_compositions(part: int) -> None:
+    for seed in range(START + 10 * part, START + 10 * part + 10):
+        check_channel(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_more_random_compositions(part: int) -> None:
+    for seed in range(START + 1000 + 20 * part, START + 1020 + 20 * part):
+        check_channel(seed)
+
+
+def test_every_node_is_tried() -> None:
+    def kinds(channel: Any) -> list[str]:
+        named = [getattr(channel, name, None) for name in ("first", "second", "inner", "key")]
+        parts = [part for part in named if isinstance(part, Channel)]
+        parts += [*getattr(channel, "channels", ()), *getattr(channel, "grids", ())]
+        return [channel.kind, *(kind for part in parts for kind in kinds(part))]
+
+    found = Counter(kind for seed in range(200) for kind in kinds(pair_of_channels(seed)[0]))
+    floats = {"cap", "projected"}  # whose laws are not rational
+    assert set(found) == set(NODES) - floats
+
+
+def test_a_wrong_closed_form_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ratio and a likelihood that are off by one unit in 2**53."""
+    channel = Subset(3, 1, HALF)
+    check_by_law(channel)
+    wrong = Subset(3, 1, HALF + 1).ratio()
+    monkeypatch.setattr(Subset, "ratio", lambda self: wrong)
+    with pytest.raises(AssertionError, match="The ratio is"):
+        check_by_law(channel)
+    monkeypatch.undo()
+    likelihood = Subset.likelihood
+    monkeypatch.setattr(Subset, "likelihood", lambda self, *given: likelihood(Subset(3, 1, HALF + 1), *given))
+    with pytest.raises(AssertionError, match="not the law"):
+        check_by_law(channel)
+
+
+# --- kernels that differed -------------------------------------------------------------------------------------------
+DIFFERED: dict[str, Channel] = {
+    "a pool of more than 2**32 maps": Public(PoolMap(1 << 20, 257, 6), Subset(257, 1, HALF)),
+    "a binary pool of more than 2**32 maps": Public(PoolMap(1 << 20, 256, 6), Subset(256, 1, HALF)),
+    "masks, then an index": Then(Bits(3, MORE, HALF // 2), Subset(8, 1, HALF)),
+    "masks, then a subset": Then(Bits(3, MORE, HALF // 2, "mask", 0), Subset(8, 3, MORE)),
+    "masks, then bits of one code": Then(
+        Bits(2, MORE, HALF // 2, "optional"), Then(Bits(4, MORE, HALF), Subset(16, 1, HALF))
+    ),
+    "a subset, then a window": Then(Subset(3, 2, MORE), Window(8, 1, 2, HALF)),
+    "masks in a mix": Mix((HALF, HALF), (Subset(8, 1, HALF), Then(Bits(3, MORE, HALF, "mask", 0), Subset(8, 1, HALF)))),
+    "masks side by side": Each((Then(Bits(3, MORE, HALF, "mask", 0), Subset(8, 1, HALF)), Subset(3, 1, HALF))),
+    "more than 2**32 outputs": Block(HadamardSets(100, 1 << 24, 1 << 20), HALF),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERED)
+def test_batches_equal_the_scalar_sampler(name: str) -> None:
+    check_draws(DIFFERED[name], 3, 30, 53)
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.core.errors.BatchWarning")
+@pytest.mark.parametrize("name", ["masks, then an index", "a subset, then a window", "masks side by side"])
+def test_whole_batches_of_compositions(name: str) -> None:
+    check_kernels(DIFFERED[name], 1)
+
+
+def test_optional_bits_behind_a_map_have_no_rates() -> None:
+    """No bit stands for the last code; counted as if one did, shares would be biased."""
+    bits = Bits(2, MORE, HALF // 2, "optional")
+    assert Public(HashMap(3, 3), bits).rates() is None
+    assert Public(HashMap(3, 2), Bits(2, MORE, HALF // 2)).rates() is not None
+    with pytest.raises(SpecError, match="supports cannot be counted"):
+        Mechanism("x", sv.Integers(0, 2), Public(HashMap(3, 3), bits), Decimal(5), "supports")
+
+
+# --- one by one, with a note -----------------------------------------------------------------------------------------
+def test_what_has_no_kernel_is_counted_one_by_one_with_a_note() -> None:
+    channel = Block(HadamardSets(7, 8, 1), MORE)
+    m = Mechanism("x", sv.Integers(0, 6), channel, Decimal(5), "supports")
+    reports = m.privatize(np.arange(70) % 7, seed=1)
+    with pytest.warns(BatchWarning, match="counted one by one"):
+        cells = m.tally(reports).cells
+    assert cells.tolist() == [sum(channel.supports(report, code) for report in reports) for code in range(7)]
+
+
+def test_what_has_no_kernel_is_drawn_one_by_one_with_a_note() -> None:
+    pairs = Each((Subset(3, 1, MORE), Subset(4, 1, MORE)))
+    bare: Any = Bare(Each((pairs, Subset(2, 1, MORE))))
+    codes, stream = np.empty(18, object), WordStream.seeded(bare.words, 1)
+    codes[:] = [((2, 3), 1), ((0, 1), 0)] * 9
+    with pytest.warns(BatchWarning, match="drawn one by one"):
+        reports = draw(bare, codes, stream)
+    for place, report in enumerate(reports):
+        coins = TapeCoins(stream.rows(place, 1).tobytes(), stream.overflow(place))
+        assert bare.draw(codes[place], coins)[1] == report
+
+
+# --- any byte order --------------------------------------------------------------------------------------------------
+ORDERS = [">i2", ">i4", ">i8", ">u2", ">u8", "<u4"]
+
+
+@pytest.mark.parametrize("dtype", ORDERS)
+@pytest.mark.parametrize("name", ["grr", "oue", "olh", "bernoulli"])
+def test_answers_in_any_byte_order(name: str, dtype: str) -> None:
+    m = sv.mechanism(name, sv.Integers(0, 9), epsilon=1)
+    values = np.arange(50) % 10
+    assert list(m.privatize(values.astype(dtype), seed=1)) == list(m.privatize(values, seed=1))
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", "<f4"])
+def test_floats_in_any_byte_order(dtype: str) -> None:
+    m = sv.mechanism("piecewise", sv.Interval(0, 8), epsilon=1)
+    values = np.arange(33) / 4
+    assert list(m.privatize(values.astype(dtype), seed=1)) == list(m.privatize(values, seed=1))
+
+
+@pytest.mark.parametrize("name", ["grr", "oue", "olh", "subset"])
+def test_reports_in_any_byte_order(name: str) -> None:
+    m = sv.mechanism(name, sv.Integers(0, 299), epsilon=1)
+    batch = m.privatize(np.arange(50), seed=1)
+    swapped = batch.payload.astype(batch.payload.dtype.newbyteorder(">"))
+    public = None if batch.public is None else batch.public.astype(">u8")
+    again = Reports(m, swapped, public)
+    assert list(again) == list(batch)
+    assert m.tally(again) == m.tally(batch)
