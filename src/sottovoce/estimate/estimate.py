@@ -27,7 +27,7 @@ TARGETS = ("population", "sample")
 
 
 class PoorIntervalWarning(UserWarning):
-    """The normal approximation is asked for where it does not hold."""
+    """An approximate interval is asked for where it misses clearly oftener than it promises."""
 
 
 def check_target(target: str) -> None:
@@ -77,7 +77,7 @@ class Estimate:
         target: str = "population",
         simultaneous: bool = False,
     ) -> Bounds:
-        """Confidence intervals, one per value, by one of `evidence.methods`; by default by `evidence.default`.
+        """Confidence intervals, one per value, by one of `evidence.methods`; by default by `default_method`.
 
         target "population": what holds in the population these participants were drawn from; "sample": what holds
         among these very participants, so that only the privacy noise counts. `simultaneous` makes all intervals
@@ -85,21 +85,25 @@ class Estimate:
         """
         check_level(level)
         check_target(target)
-        chosen = self.evidence.default if method is None else method
+        chosen = self.default_method if method is None else method
         if chosen not in self.evidence.methods:
             raise reject("method", "ci", f"one of {', '.join(self.evidence.methods)}", method)
         each = 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
-        if chosen == "normal":
-            self._warn_if_poor()
-        bounds = self.evidence.interval(each, chosen, target)
+        doubt = self.evidence.doubt(chosen, each)
+        if doubt is not None:
+            warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
         if self.projection is None:
-            return bounds
-        return Bounds(*(np.clip(end, *self.evidence.limits) for end in bounds))
+            return self.evidence.interval(each, chosen, target)
+        low, high = self.evidence.inside(each, chosen, target)
+        # A projection looks at all values together, so it may leave the interval of one of them.
+        shown = np.clip(self.values, *self.evidence.limits)
+        return Bounds(np.minimum(low, shown), np.maximum(high, shown))
 
-    def _warn_if_poor(self) -> None:
-        text = self.evidence.warning()
-        if text is not None:
-            warnings.warn(text, PoorIntervalWarning, stacklevel=3)
+    @property
+    def default_method(self) -> str:
+        """Which intervals are given where none are named: those of a projected share lie in [0, 1]."""
+        bounded = self.projection is not None and "bounded" in self.evidence.methods
+        return "bounded" if bounded else self.evidence.default
 
     @property
     def value(self) -> float:

@@ -22,7 +22,7 @@ REPORTS_PER_CELL = 8  # drawing a report takes about an eighth of the time of dr
 
 def add_uniform(cells: Ints, totals: Ints, rng: np.random.Generator) -> None:
     """Add so many reports to each run, uniform over all of its cells."""
-    runs, outputs = cells.shape
+    outputs = cells.shape[1]
     if int(totals.sum()) > REPORTS_PER_CELL * cells.size:
         cells += rng.multinomial(totals, np.full(outputs, 1 / outputs))
         return

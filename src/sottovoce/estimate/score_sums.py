@@ -1,0 +1,248 @@
+"""Tails of sums of scores +1, 0, -1, and the intervals that invert them when the rate of hits is unknown.
+
+A report scores +1 where it supports a code, -1 where it falls into the rest of the code's group, else 0 (`Contrasts`).
+The sum D of n scores is what the estimate is read from; how often a score is not 0, the *hit rate*, is a nuisance. The
+inverted tests reject a share where P(D >= d), or P(D <= d), is small for every hit rate in a one-sided confidence set
+for it, and the probability that this set misses is added (Berger, Boos, "P values maximized over a confidence set for
+the nuisance parameter", JASA 1994).
+
+The tail beyond the mean grows with the hit rate: its derivative is n/2 (P(D' = d - 1) - P(D' = d)) for the sum D' of
+n - 1 scores, which is positive beyond the mode of D'. So the largest rate of the set decides. Only where hardly any
+score is 0 do the sums keep to every second integer; there a few smaller rates are tried as well.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtri
+
+from sottovoce.estimate.binomials import Ints, held_ranges
+
+Floats = NDArray[np.float64]
+NUISANCE = 0.05  # share of the error probability that is spent on the confidence set for the hit rate
+_REACH = 9.0  # standard deviations beyond which the mass, below 1e-18, is left out
+_NOTHING = -42.0  # logarithm of a factor that no longer counts
+_SMALL = 600  # sums on fewer integers are added up over all frequencies
+_FEW_ZEROS = 40.0  # expected zeros below which the parity of a sum may be seen
+_STEPS = (1.0, 1.3, 1.7, 2.5, 4.0, 8.0)  # how many times as many zeros the other rates have that are tried
+_SPAN = 1e-6  # to which ends of intervals are found, outward, in half widths
+
+
+@njit(nogil=True, cache=True)
+def _factor(count, hit, drift, angle):
+    """Logarithm of the modulus, a bound of it without dips, and the phase of `count` scores at this frequency."""
+    if count == 0:
+        return 0.0, 0.0, 0.0
+    rise = 2.0 * math.sin(angle / 2.0) ** 2
+    sine = drift * math.sin(angle)
+    less = -2.0 * hit * rise + (hit * rise) ** 2 + sine * sine  # squared modulus, minus one
+    size = 0.5 * math.log1p(less) if less > -1.0 else -1e9
+    return count * size, count * max(size, -1.0), count * math.atan2(sine, 1.0 - hit * rise)
+
+
+@njit(nogil=True, cache=True)
+def upper_tail(least, counts, hits, drifts):
+    """P(D >= least): counts[i] of the scores are not 0 with hits[i] and have mean drifts[i].
+
+    The law of D is the Fourier sum of its characteristic function, over a window that holds all mass but 1e-18. That
+    function is as narrow as the law is wide, so a few dozen frequencies suffice, however many scores there are.
+    """
+    mean, variance = 0.0, 0.0
+    total = 0
+    for i in range(counts.shape[0]):
+        mean += counts[i] * drifts[i]
+        variance += counts[i] * (hits[i] - drifts[i] ** 2)
+        total += counts[i]
+    if least > total:
+        return 0.0
+    if least <= -total:
+        return 1.0
+    reach = int(_REACH * math.sqrt(max(variance, 0.0))) + 14
+    centre = math.floor(mean + 0.5)
+    if least > centre + reach:
+        return 0.0
+    if least <= centre - reach:
+        return 1.0
+    width = 2 * reach + 1
+    terms = centre + reach - least + 1
+    middle = 0.5 * (least + centre + reach)
+    last = reach
+    sum_ = terms / width
+    for side in range(2):
+        k = 1 if side == 0 else reach
+        while k <= last if side == 0 else k > last:
+            angle = 2.0 * math.pi * k / width
+            size, bound, phase = 0.0, 0.0, 0.0
+            for i in range(counts.shape[0]):
+                one, two, three = _factor(counts[i], hits[i], drifts[i], angle)
+                size += one
+                bound += two
+                phase += three
+            if bound < _NOTHING and width > _SMALL:
+                if side == 0:
+                    last = k
+                break
+            kernel = math.sin(0.5 * angle * terms) / math.sin(0.5 * angle)
+            sum_ += 2.0 / width * math.exp(size) * math.cos(phase - angle * middle) * kernel
+            k += 1 if side == 0 else -1
+    return min(max(sum_, 0.0), 1.0)
+
+
+# --- the population: n scores of one law ---------------------------------------------------------------------------
+@njit(nogil=True, cache=True)
+def _largest_tail(least, n, rate, drift, steps):
+    """The largest P(D >= least) over hit rates up to `rate`, for scores of this mean."""
+    counts, hits, drifts = np.array([n]), np.empty(1), np.array([drift])
+    found = 0.0
+    for step in steps:
+        hits[0] = max(1.0 - step * (1.0 - rate), abs(drift))
+        found = max(found, upper_tail(least, counts, hits, drifts))
+        if n * (1.0 - rate) > _FEW_ZEROS or step * (1.0 - rate) >= 1.0:
+            break
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _least_drift(total, n, rate, alpha, steps, deviate):
+    """The least mean score whose upper tail from `total` on exceeds alpha: the lower end of an interval."""
+    if total <= -n:
+        return -rate
+    spread = deviate * math.sqrt(max(rate - (total / n) ** 2, 1.0 / n) / n)
+    high = min(max(total / n, -rate), rate)
+    if _largest_tail(total, n, rate, high, steps) <= alpha:  # the sum exceeds what the set of hit rates allows
+        return high
+    low, step = high, 0.9 * spread
+    while low > -rate:
+        low = max(low - step, -rate)
+        if _largest_tail(total, n, rate, low, steps) <= alpha:
+            break
+        high, step = low, 0.3 * spread
+    else:
+        return -rate
+    while high - low > _SPAN * spread:
+        between = 0.5 * (low + high)
+        if _largest_tail(total, n, rate, between, steps) <= alpha:
+            low = between
+        else:
+            high = between
+    return low
+
+
+@njit(nogil=True, cache=True)
+def _drift_ranges(totals, rates, n, alpha, steps, deviate, low, high):
+    for i in range(totals.shape[0]):
+        low[i] = _least_drift(totals[i], n, rates[i], alpha, steps, deviate)
+        high[i] = -_least_drift(-totals[i], n, rates[i], alpha, steps, deviate)
+
+
+def drift_limits(
+    totals: Ints, hits: Ints, n: int, rate_limits: tuple[float, float], level: float
+) -> tuple[Floats, Floats]:
+    """Two-sided limits for the mean score; `hits` of n scores are not 0, with a rate between the limits."""
+    alpha, missed = _split(level)
+    pairs, places = np.unique(np.stack([totals, hits]), axis=1, return_inverse=True)
+    most = np.where(pairs[1] < n, betaincinv(pairs[1] + 1, np.maximum(n - pairs[1], 1), 1 - missed), 1.0)
+    rates = np.clip(most, *rate_limits)
+    low, high = np.empty(pairs.shape[1]), np.empty(pairs.shape[1])
+    _drift_ranges(pairs[0], rates, n, alpha, _STEPS, float(-ndtri(alpha)), low, high)
+    return low[places.ravel()], high[places.ravel()]
+
+
+# --- these participants: holders, mates of their group, and others -------------------------------------------------
+@njit(nogil=True, cache=True)
+def _keeps(least, held, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+    """Whether a sum of `least` or more does not refute that `held` participants hold the code.
+
+    `group` bounds from above how many hold a code of its group.
+    """
+    counts = np.array([held, max(group - held, 0), n - max(group, held)])
+    hits, drifts = np.array([hit_own, hit_own, hit_other]), np.array([sign * drift, 0.0, 0.0])
+    zeros = counts[2] * (1.0 - hit_other) + (n - counts[2]) * (1.0 - hit_own)
+    if upper_tail(least, counts, hits, drifts) > alpha:
+        return True
+    if zeros > _FEW_ZEROS:
+        return False
+    for step in steps:
+        fewer = max(held, int(n - step * (n - group))) if step > 1.0 else held
+        counts[1], counts[2] = fewer - held, n - fewer
+        if upper_tail(least, counts, hits, drifts) > alpha:
+            return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def _end(least, guess, step, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+    """The outermost held count that is kept: the smallest for the sum itself, the largest for its negative.
+
+    Counts are walked through in the direction `sign` in which they become likelier; the one before the first that is
+    kept is found by widening from the guess, then by bisection. Where none is kept, one past the end.
+    """
+    first, last = (0, group) if sign > 0 else (-group, 0)
+    kept = min(max(sign * guess, first), last)
+    lost = first - 1
+    if _keeps(least, sign * kept, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+        while kept > first:
+            probe = max(first, kept - step)
+            if not _keeps(least, sign * probe, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+                lost = probe
+                break
+            kept = probe
+            step *= 2
+    else:
+        lost, kept = kept, last + 1
+        while lost < last:
+            probe = min(last, lost + step)
+            if _keeps(least, sign * probe, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+                kept = probe
+                break
+            lost = probe
+            step *= 2
+    while kept - lost > 1:
+        between = (kept + lost) // 2
+        if _keeps(least, sign * between, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+            kept = between
+        else:
+            lost = between
+    return sign * kept
+
+
+@njit(nogil=True, cache=True)
+def _score_ranges(totals, groups, n, hit_own, hit_other, alpha, steps, deviate, low, high):
+    drift = hit_own - hit_other
+    for i in range(totals.shape[0]):
+        group = groups[i]
+        rate = (group * hit_own + (n - group) * hit_other) / n
+        spread = deviate * math.sqrt(rate * n) / drift
+        step = max(1, int(0.02 * spread))
+        below, above = int(totals[i] / drift - spread), int(totals[i] / drift + spread)
+        left = _end(totals[i], below, step, group, n, hit_own, hit_other, drift, 1, alpha, steps)
+        right = _end(-totals[i], above, step, group, n, hit_own, hit_other, drift, -1, alpha, steps)
+        low[i] = min(max(left, 0), group)
+        high[i] = min(max(right, 0), group)
+        if low[i] > high[i]:
+            low[i] = high[i] = low[i] if left > group else high[i]
+
+
+def held_limits(totals: Ints, hits: Ints, n: int, hit_rates: tuple[float, float], level: float) -> tuple[Ints, Ints]:
+    """Two-sided limits for how many of n participants hold a code; `hits` of them scored +1 or -1.
+
+    The hit rates are those of holders of the code's group, and of all others.
+    """
+    alpha, missed = _split(level)
+    pairs, places = np.unique(np.stack([totals, hits]), axis=1, return_inverse=True)
+    kinds, of = np.unique(pairs[1], return_inverse=True)
+    most, least = np.empty(len(kinds), np.int64), np.empty(len(kinds), np.int64)
+    held_ranges(kinds, np.full(len(kinds), n), *hit_rates, missed, float(-ndtri(missed)), least, most)
+    low, high = (np.empty(pairs.shape[1], np.int64) for _ in range(2))
+    _score_ranges(pairs[0], most[of.ravel()], n, *hit_rates, alpha, _STEPS, float(-ndtri(alpha)), low, high)
+    return low[places.ravel()], high[places.ravel()]
+
+
+def _split(level: float) -> tuple[float, float]:
+    """What each of the two tests may spend on the sum and on the confidence set."""
+    each = (1 - level) / 2
+    return each * (1 - NUISANCE), each * NUISANCE
