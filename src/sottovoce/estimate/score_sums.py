@@ -29,7 +29,7 @@ _NOTHING = -42.0  # logarithm of a factor that no longer counts
 _SMALL = 600  # sums on fewer integers are added up over all frequencies
 _FEW_ZEROS = 40.0  # expected zeros below which the parity of a sum may be seen
 _STEPS = (1.0, 1.3, 1.7, 2.5, 4.0, 8.0)  # how many times as many zeros the other rates have that are tried
-_SPAN = 1e-6  # to which ends of intervals are found, outward, in half widths
+_SPAN = 1e-5  # to which ends of intervals are found, outward, in half widths
 
 
 @njit(nogil=True, cache=True)
@@ -113,22 +113,37 @@ def _least_drift(total, n, rate, alpha, steps, deviate):
         return -rate
     spread = deviate * math.sqrt(max(rate - (total / n) ** 2, 1.0 / n) / n)
     high = min(max(total / n, -rate), rate)
-    if _largest_tail(total, n, rate, high, steps) <= alpha:  # the sum exceeds what the set of hit rates allows
+    above = _largest_tail(total, n, rate, high, steps)
+    if above <= alpha:  # the sum exceeds what the set of hit rates allows
         return high
-    low, step = high, 0.9 * spread
-    while low > -rate:
-        low = max(low - step, -rate)
-        if _largest_tail(total, n, rate, low, steps) <= alpha:
-            break
-        high, step = low, 0.3 * spread
-    else:
-        return -rate
-    while high - low > _SPAN * spread:
-        between = 0.5 * (low + high)
-        if _largest_tail(total, n, rate, between, steps) <= alpha:
-            low = between
+    low, step, below = high, 0.97 * spread, above
+    while below > alpha:
+        if low <= -rate:
+            return -rate
+        high, above = low, below
+        low, step = max(low - step, -rate), 0.1 * spread
+        below = _largest_tail(total, n, rate, low, steps)
+    return _between(low, below, high, above, total, n, rate, alpha, steps, _SPAN * spread)
+
+
+@njit(nogil=True, cache=True)
+def _between(low, below, high, above, total, n, rate, alpha, steps, span):
+    """A drift at most `span` below the one whose tail is alpha.
+
+    The tail is nearly that of a normal law, so the root of its logarithm is nearly linear: a secant, aimed by turns at
+    either side, closes in on both.
+    """
+    wanted, side = math.sqrt(-2.0 * math.log(alpha)), 1.0
+    while high - low > span:
+        left, right = math.sqrt(-2.0 * math.log(max(below, 1e-300))), math.sqrt(-2.0 * math.log(above))
+        part = (left - wanted) / (left - right) if left > right else 0.5
+        middle = low + min(max(part, 0.02), 0.98) * (high - low)
+        middle = min(max(middle + 0.3 * side * span, low + 0.2 * span), high - 0.2 * span)
+        found = _largest_tail(total, n, rate, middle, steps)
+        if found <= alpha:
+            low, below, side = middle, found, 1.0
         else:
-            high = between
+            high, above, side = middle, found, -1.0
     return low
 
 
