@@ -137,7 +137,7 @@ def estimate(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Of shares exact, wilson or normal; of a mean normal, betting, hoeffding, bernstein or anytime. The"
+            help="Of shares exact, wilson, normal or bounded; of a mean normal, betting, hoeffding, bernstein or anytime. The"
             " first where none is named."
         ),
     ] = None,

@@ -15,6 +15,7 @@ from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
 from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.remarks import outside, reach, remark
 from sottovoce.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Estimate:
     """Unbiased shares of each code, or the mean of a number, with standard errors for the population.
 
     A projected estimate, or one of largest likelihood, has other values but carries the standard errors of the
-    unbiased one, and its interval cut to where the truth can be. `fit` says how an iterative decoder ended.
+    unbiased one, and its interval moved to where the truth can be. `fit` says how an iterative decoder ended.
     """
 
     mechanism: Mechanism
@@ -149,11 +150,11 @@ class Estimate:
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table: value, estimate, standard error and interval for the target."""
+        """A table: value, estimate, standard error and interval for the target; `attrs["remark"]` is `remark`."""
         import pandas as pd
 
         low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "value": list(self.labels),
                 "estimate": self.values,
@@ -162,6 +163,12 @@ class Estimate:
                 "high": high,
             }
         )
+        frame.attrs["remark"] = self.remark(Bounds(low, high), target=target)
+        return frame
+
+    def remark(self, bounds: Bounds, *, target: str = "population") -> str | None:
+        """One sentence where an estimate, or one of these intervals of it, lies where the truth cannot be."""
+        return remark(self, bounds, target=target)
 
     def plot(self, level: float = 0.95, *, axes: Any = None) -> Any:
         """Estimates with their intervals on Matplotlib axes."""
@@ -192,12 +199,15 @@ class Estimate:
                 f" of one is about {np.median(self.std_errors):.2g}. Intervals hold for one coordinate at a time, with"
                 " simultaneous=True for all at once."
             )
+        note = self.remark(Bounds(low, high))
         return (
             f"{start} The estimates are {kind}; the standard error of a share is about"
-            f" {np.median(self.std_errors):.2g}. The most frequent value is {self.labels[top]!r} with a share of"
-            f" {self.values[top]:.4f} ({level:.0%} interval from {low[top]:.4f} to {high[top]:.4f} for the population)."
+            f" {np.median(self.std_errors):.2g}. The most frequent value is {self.labels[top]!r} with an estimated"
+            f" share of {self.values[top]:.4f} ({level:.0%} interval from {low[top]:.4f} to {high[top]:.4f} for the"
+            f" population).{'' if note is None else ' ' + note}"
         )
 
     def __repr__(self) -> str:
         kind = f", projection={self.projection!r}" if self.projection else ""
-        return f"Estimate({self.mechanism.name}, n={self.n}, {len(self.values)} values{kind})"
+        noise = f", {count} outside {reach(self)} by noise" if (count := outside(self)) else ""
+        return f"Estimate({self.mechanism.name}, n={self.n}, {len(self.values)} values{kind}{noise})"

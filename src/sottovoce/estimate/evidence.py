@@ -168,9 +168,10 @@ class Shares(Evidence):
         poor = excess > MOST_EXCESS
         if not poor.any():
             return self.warning() if method == "normal" else None
+        name = "Wilson" if method == "wilson" else method
         return (
-            f"The {method} interval of level {level:.8g} is poor for {int(poor.sum())} of {len(poor)} values: too few"
-            f" reports are expected on one side, and it may miss {excess.max():.3g} times as often as promised."
+            f"The {name} interval of level {level:.8g} is poor for {int(poor.sum())} of {len(poor)} values: too few"
+            f" reports are expected on one side, and it may miss {excess.max():,.1f} times as often as promised."
             " The exact interval holds."
         )
 

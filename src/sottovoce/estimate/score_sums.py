@@ -20,9 +20,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-from sottovoce.estimate.binomials import Ints, held_ranges
-
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 NUISANCE = 0.05  # share of the error probability that is spent on the confidence set for the hit rate
 _REACH = 9.0  # standard deviations beyond which the mass, below 1e-18, is left out
 _NOTHING = -42.0  # logarithm of a factor that no longer counts
@@ -160,8 +159,7 @@ def drift_limits(
     """Two-sided limits for the mean score; `hits` of n scores are not 0, with a rate between the limits."""
     alpha, missed = _split(level)
     pairs, places = np.unique(np.stack([totals, hits]), axis=1, return_inverse=True)
-    most = np.where(pairs[1] < n, betaincinv(pairs[1] + 1, np.maximum(n - pairs[1], 1), 1 - missed), 1.0)
-    rates = np.clip(most, *rate_limits)
+    rates = np.clip(_largest_rates(pairs[1], n, missed), *rate_limits)
     low, high = np.empty(pairs.shape[1]), np.empty(pairs.shape[1])
     _drift_ranges(pairs[0], rates, n, alpha, _STEPS, float(-ndtri(alpha)), low, high)
     return low[places.ravel()], high[places.ravel()]
@@ -245,16 +243,23 @@ def _score_ranges(totals, groups, n, hit_own, hit_other, alpha, steps, deviate, 
 def held_limits(totals: Ints, hits: Ints, n: int, hit_rates: tuple[float, float], level: float) -> tuple[Ints, Ints]:
     """Two-sided limits for how many of n participants hold a code; `hits` of them scored +1 or -1.
 
-    The hit rates are those of holders of the code's group, and of all others.
+    The hit rates are those of holders of the code's group, and of all others. The limit for one rate is valid for the
+    mean of several as well: below its mean, no sum of independent hits has a heavier tail than the binomial one
+    (Hoeffding, "On the distribution of the number of successes in independent trials", 1956).
     """
     alpha, missed = _split(level)
+    own, other = hit_rates
     pairs, places = np.unique(np.stack([totals, hits]), axis=1, return_inverse=True)
-    kinds, of = np.unique(pairs[1], return_inverse=True)
-    most, least = np.empty(len(kinds), np.int64), np.empty(len(kinds), np.int64)
-    held_ranges(kinds, np.full(len(kinds), n), *hit_rates, missed, float(-ndtri(missed)), least, most)
+    rates = _largest_rates(pairs[1], n, missed)
+    groups = np.clip(np.floor(n * (rates - other) / (own - other) + 1e-9), 0, n).astype(np.int64)
     low, high = (np.empty(pairs.shape[1], np.int64) for _ in range(2))
-    _score_ranges(pairs[0], most[of.ravel()], n, *hit_rates, alpha, _STEPS, float(-ndtri(alpha)), low, high)
+    _score_ranges(pairs[0], groups, n, own, other, alpha, _STEPS, float(-ndtri(alpha)), low, high)
     return low[places.ravel()], high[places.ravel()]
+
+
+def _largest_rates(hits: Ints, n: int, missed: float) -> Floats:
+    """One-sided limits for the rate of n hits, each missed with this probability."""
+    return np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - missed), 1.0)
 
 
 def _split(level: float) -> tuple[float, float]:
