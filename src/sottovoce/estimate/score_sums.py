@@ -26,8 +26,9 @@ NUISANCE = 0.05  # share of the error probability that is spent on the confidenc
 _REACH = 9.0  # standard deviations beyond which the mass, below 1e-18, is left out
 _NOTHING = -42.0  # logarithm of a factor that no longer counts
 _SMALL = 600  # sums on fewer integers are added up over all frequencies
-_FEW_ZEROS = 40.0  # expected zeros below which the parity of a sum may be seen
-_STEPS = (1.0, 1.3, 1.7, 2.5, 4.0, 8.0)  # how many times as many zeros the other rates have that are tried
+_FEW_ZEROS = 12.0  # expected zeros beyond which nothing is left of the parity of a sum, about e**-24
+_ZEROS = tuple(_FEW_ZEROS * (step / 24) ** 2 for step in range(1, 25))  # which are tried, closest near none
+_BETWEEN = 1.02  # a margin for expected zeros between those
 _SPAN = 1e-5  # to which ends of intervals are found, outward, in half widths
 
 
@@ -93,26 +94,30 @@ def upper_tail(least, counts, hits, drifts):
 
 # --- the population: n scores of one law ---------------------------------------------------------------------------
 @njit(nogil=True, cache=True)
-def _largest_tail(least, n, rate, drift, steps):
-    """The largest P(D >= least) over hit rates up to `rate`, for scores of this mean."""
-    counts, hits, drifts = np.array([n]), np.empty(1), np.array([drift])
-    found = 0.0
-    for step in steps:
-        hits[0] = max(1.0 - step * (1.0 - rate), abs(drift))
-        found = max(found, upper_tail(least, counts, hits, drifts))
-        if n * (1.0 - rate) > _FEW_ZEROS or step * (1.0 - rate) >= 1.0:
+def _largest_tail(least, n, rate, drift, alpha, more_zeros):
+    """The largest P(D >= least) over hit rates up to `rate`, for scores of this mean; or one that exceeds alpha."""
+    counts, hits, drifts = np.array([n]), np.array([max(rate, abs(drift))]), np.array([drift])
+    found = upper_tail(least, counts, hits, drifts)
+    few = n * (1.0 - rate)
+    if few > _FEW_ZEROS:
+        return found
+    for zeros in more_zeros:
+        if found > alpha:
             break
-    return found
+        if zeros > few:
+            hits[0] = max(1.0 - zeros / n, abs(drift))
+            found = max(found, _BETWEEN * upper_tail(least, counts, hits, drifts))
+    return min(found, 1.0)
 
 
 @njit(nogil=True, cache=True)
-def _least_drift(total, n, rate, alpha, steps, deviate):
+def _least_drift(total, n, rate, alpha, more_zeros, deviate):
     """The least mean score whose upper tail from `total` on exceeds alpha: the lower end of an interval."""
     if total <= -n:
         return -rate
     spread = deviate * math.sqrt(max(rate - (total / n) ** 2, 1.0 / n) / n)
     high = min(max(total / n, -rate), rate)
-    above = _largest_tail(total, n, rate, high, steps)
+    above = _largest_tail(total, n, rate, high, alpha, more_zeros)
     if above <= alpha:  # the sum exceeds what the set of hit rates allows
         return high
     low, step, below = high, 0.97 * spread, above
@@ -121,12 +126,12 @@ def _least_drift(total, n, rate, alpha, steps, deviate):
             return -rate
         high, above = low, below
         low, step = max(low - step, -rate), 0.1 * spread
-        below = _largest_tail(total, n, rate, low, steps)
-    return _between(low, below, high, above, total, n, rate, alpha, steps, _SPAN * spread)
+        below = _largest_tail(total, n, rate, low, alpha, more_zeros)
+    return _between(low, below, high, above, total, n, rate, alpha, more_zeros, _SPAN * spread)
 
 
 @njit(nogil=True, cache=True)
-def _between(low, below, high, above, total, n, rate, alpha, steps, span):
+def _between(low, below, high, above, total, n, rate, alpha, more_zeros, span):
     """A drift at most `span` below the one whose tail is alpha.
 
     The tail is nearly that of a normal law, so the root of its logarithm is nearly linear: a secant, aimed by turns at
@@ -138,7 +143,7 @@ def _between(low, below, high, above, total, n, rate, alpha, steps, span):
         part = (left - wanted) / (left - right) if left > right else 0.5
         middle = low + min(max(part, 0.02), 0.98) * (high - low)
         middle = min(max(middle + 0.3 * side * span, low + 0.2 * span), high - 0.2 * span)
-        found = _largest_tail(total, n, rate, middle, steps)
+        found = _largest_tail(total, n, rate, middle, alpha, more_zeros)
         if found <= alpha:
             low, below, side = middle, found, 1.0
         else:
@@ -147,10 +152,10 @@ def _between(low, below, high, above, total, n, rate, alpha, steps, span):
 
 
 @njit(nogil=True, cache=True)
-def _drift_ranges(totals, rates, n, alpha, steps, deviate, low, high):
+def _drift_ranges(totals, rates, n, alpha, more_zeros, deviate, low, high):
     for i in range(totals.shape[0]):
-        low[i] = _least_drift(totals[i], n, rates[i], alpha, steps, deviate)
-        high[i] = -_least_drift(-totals[i], n, rates[i], alpha, steps, deviate)
+        low[i] = _least_drift(totals[i], n, rates[i], alpha, more_zeros, deviate)
+        high[i] = -_least_drift(-totals[i], n, rates[i], alpha, more_zeros, deviate)
 
 
 def drift_limits(
@@ -161,34 +166,31 @@ def drift_limits(
     pairs, places = np.unique(np.stack([totals, hits]), axis=1, return_inverse=True)
     rates = np.clip(_largest_rates(pairs[1], n, missed), *rate_limits)
     low, high = np.empty(pairs.shape[1]), np.empty(pairs.shape[1])
-    _drift_ranges(pairs[0], rates, n, alpha, _STEPS, float(-ndtri(alpha)), low, high)
+    _drift_ranges(pairs[0], rates, n, alpha, _ZEROS, float(-ndtri(alpha)), low, high)
     return low[places.ravel()], high[places.ravel()]
 
 
 # --- these participants: holders, mates of their group, and others -------------------------------------------------
 @njit(nogil=True, cache=True)
-def _keeps(least, held, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+def _keeps(least, held, group, n, hit_own, hit_other, drift, sign, alpha):
     """Whether a sum of `least` or more does not refute that `held` participants hold the code.
 
     `group` bounds from above how many hold a code of its group.
     """
     counts = np.array([held, max(group - held, 0), n - max(group, held)])
     hits, drifts = np.array([hit_own, hit_own, hit_other]), np.array([sign * drift, 0.0, 0.0])
-    zeros = counts[2] * (1.0 - hit_other) + (n - counts[2]) * (1.0 - hit_own)
-    if upper_tail(least, counts, hits, drifts) > alpha:
-        return True
-    if zeros > _FEW_ZEROS:
-        return False
-    for step in steps:
-        fewer = max(held, int(n - step * (n - group))) if step > 1.0 else held
-        counts[1], counts[2] = fewer - held, n - fewer
+    while counts[1] >= 0:
         if upper_tail(least, counts, hits, drifts) > alpha:
             return True
+        if counts[2] * (1.0 - hit_other) + (n - counts[2]) * (1.0 - hit_own) > _FEW_ZEROS:
+            return False
+        counts[1] -= 1
+        counts[2] += 1
     return False
 
 
 @njit(nogil=True, cache=True)
-def _end(least, guess, step, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+def _end(least, guess, step, group, n, hit_own, hit_other, drift, sign, alpha):
     """The outermost held count that is kept: the smallest for the sum itself, the largest for its negative.
 
     Counts are walked through in the direction `sign` in which they become likelier; the one before the first that is
@@ -197,10 +199,10 @@ def _end(least, guess, step, group, n, hit_own, hit_other, drift, sign, alpha, s
     first, last = (0, group) if sign > 0 else (-group, 0)
     kept = min(max(sign * guess, first), last)
     lost = first - 1
-    if _keeps(least, sign * kept, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+    if _keeps(least, sign * kept, group, n, hit_own, hit_other, drift, sign, alpha):
         while kept > first:
             probe = max(first, kept - step)
-            if not _keeps(least, sign * probe, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+            if not _keeps(least, sign * probe, group, n, hit_own, hit_other, drift, sign, alpha):
                 lost = probe
                 break
             kept = probe
@@ -209,14 +211,14 @@ def _end(least, guess, step, group, n, hit_own, hit_other, drift, sign, alpha, s
         lost, kept = kept, last + 1
         while lost < last:
             probe = min(last, lost + step)
-            if _keeps(least, sign * probe, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+            if _keeps(least, sign * probe, group, n, hit_own, hit_other, drift, sign, alpha):
                 kept = probe
                 break
             lost = probe
             step *= 2
     while kept - lost > 1:
         between = (kept + lost) // 2
-        if _keeps(least, sign * between, group, n, hit_own, hit_other, drift, sign, alpha, steps):
+        if _keeps(least, sign * between, group, n, hit_own, hit_other, drift, sign, alpha):
             kept = between
         else:
             lost = between
@@ -224,7 +226,7 @@ def _end(least, guess, step, group, n, hit_own, hit_other, drift, sign, alpha, s
 
 
 @njit(nogil=True, cache=True)
-def _score_ranges(totals, groups, n, hit_own, hit_other, alpha, steps, deviate, low, high):
+def _score_ranges(totals, groups, n, hit_own, hit_other, alpha, deviate, low, high):
     drift = hit_own - hit_other
     for i in range(totals.shape[0]):
         group = groups[i]
@@ -232,8 +234,8 @@ def _score_ranges(totals, groups, n, hit_own, hit_other, alpha, steps, deviate, 
         spread = deviate * math.sqrt(rate * n) / drift
         step = max(1, int(0.02 * spread))
         below, above = int(totals[i] / drift - spread), int(totals[i] / drift + spread)
-        left = _end(totals[i], below, step, group, n, hit_own, hit_other, drift, 1, alpha, steps)
-        right = _end(-totals[i], above, step, group, n, hit_own, hit_other, drift, -1, alpha, steps)
+        left = _end(totals[i], below, step, group, n, hit_own, hit_other, drift, 1, alpha)
+        right = _end(-totals[i], above, step, group, n, hit_own, hit_other, drift, -1, alpha)
         low[i] = min(max(left, 0), group)
         high[i] = min(max(right, 0), group)
         if low[i] > high[i]:
@@ -253,7 +255,7 @@ def held_limits(totals: Ints, hits: Ints, n: int, hit_rates: tuple[float, float]
     rates = _largest_rates(pairs[1], n, missed)
     groups = np.clip(np.floor(n * (rates - other) / (own - other) + 1e-9), 0, n).astype(np.int64)
     low, high = (np.empty(pairs.shape[1], np.int64) for _ in range(2))
-    _score_ranges(pairs[0], groups, n, own, other, alpha, _STEPS, float(-ndtri(alpha)), low, high)
+    _score_ranges(pairs[0], groups, n, own, other, alpha, float(-ndtri(alpha)), low, high)
     return low[places.ravel()], high[places.ravel()]
 
 
