@@ -275,7 +275,7 @@ def test_shares_outside_the_range_are_explained_where_they_are_shown() -> None:
     estimate = noisy()
     assert estimate.values.max() > 5
     sentence = (
-        "5 of 5 estimates lie outside [0, 1], where no truth can be: that is noise, the standard error with 50 reports"
+        "5 of 5 estimates lie outside [0, 1], where no share can be: that is noise, the standard error with 50 reports"
     )
     assert repr(estimate) == "Estimate(grr, n=50, 5 values, 5 outside [0, 1] by noise)"
     assert sentence in estimate.explain()
@@ -304,7 +304,7 @@ def test_the_demo_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
 
     demo(20_000, 0.1, open_page=False, as_json=True)
     shown = json.loads(capsys.readouterr().out)
-    assert shown["remark"].startswith("1 of 5 estimates lies outside [0, 1], where no truth can be: that is noise")
+    assert shown["remark"].startswith("1 of 5 estimates lies outside [0, 1], where no share can be: that is noise")
     assert all(0 <= row["low"] < row["high"] <= 1 for row in shown["rows"])
     assert any(not row["low"] <= row["estimate"] <= row["high"] for row in shown["rows"])
     demo(20_000, 0.1, open_page=False, as_json=False)

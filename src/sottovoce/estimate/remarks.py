@@ -33,9 +33,10 @@ def remark(found: Estimate, bounds: Bounds, *, target: str = "population") -> st
     apart = beyond & ~empty & ((found.values < bounds.low) | (found.values > bounds.high))
     error = float(np.sqrt(np.max(found.evidence.variances(target)[beyond | empty])))
     parts = [_counted(int(beyond.sum()), len(beyond), "estimate"), _counted(int(empty.sum()), len(empty), "interval")]
+    what = "share" if found.mechanism.question == "frequency" else "true value"
     single = int(beyond.sum() + empty.sum()) == 1
     text = (
-        f"{' and '.join(filter(None, parts))} {'lies' if single else 'lie'} outside {reach(found)}, where no truth can"
+        f"{' and '.join(filter(None, parts))} {'lies' if single else 'lie'} outside {reach(found)}, where no {what} can"
         f" be: that is noise, the standard error with {found.n} reports at epsilon {found.mechanism.epsilon:.6g} is"
         f" {error:.2g}"
     )
