@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import sottovoce as sv
-from sottovoce.core.channel import Channel, Mix, Noise, Rounding, Subset, Table, Then, Window
+from sottovoce.core.channel import Block, Channel, Mix, Noise, PoolMap, Public, Rounding, Subset, Table, Then, Window
+from sottovoce.core.field import dot
 from sottovoce.core.rational import UNIT
 from sottovoce.estimate.frequency import evidence
 from sottovoce.fast.batch import draw
@@ -15,6 +18,7 @@ from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.counts import _draw, simulate_cells
 from sottovoce.tally.laws import law_at, law_row
+from sottovoce.tally.set_draws import REPORTS_PER_CELL, add_hadamard, add_pool
 from sottovoce.testing.statistics import ALPHA
 
 ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
@@ -158,14 +162,26 @@ def test_rows_of_whole_mechanisms_sum_to_one(name: str) -> None:
             assert row[y] == pytest.approx(float(channel.likelihood(y, channel.codes()[code])), rel=1e-13, abs=0)
 
 
+def laws_of(channel: Channel) -> np.ndarray:
+    """The probability of each cell of a tally, one row for each code."""
+    if not isinstance(channel, Public):
+        return np.array([law_row(channel, code) for code in range(channel.inputs)])
+    chosen, inner = channel.map, channel.inner
+    rows = np.zeros((chosen.k, chosen.seeds, chosen.g))
+    for code in range(chosen.k):
+        for seed in range(chosen.seeds):
+            rows[code, seed] = law_row(inner, dot(seed, code, chosen.g, chosen.digits)) / chosen.seeds
+    return rows.reshape(chosen.k, -1)
+
+
 def moments_differ(drawn: np.ndarray, channel: Channel, held: np.ndarray) -> bool:
     """Whether means or covariances of cells, along 16 random directions, refute the law of independent participants.
 
     A score of a whole tally is a sum of scores of reports, so its mean and variance are known from the rows of the law.
     """
     runs = len(drawn)
-    laws = np.array([law_row(channel, code) for code in range(channel.inputs)])
-    for direction in np.random.default_rng(5).normal(size=(16, channel.outputs)):
+    laws = laws_of(channel)
+    for direction in np.random.default_rng(5).normal(size=(16, laws.shape[1])):
         scores, means = drawn @ direction, laws @ direction
         mean, variance = held @ means, held @ (laws @ direction**2 - means**2)
         if stats.norm.sf(abs(scores.mean() - mean) / np.sqrt(variance / runs)) < ALPHA / 64:
@@ -221,3 +237,61 @@ def test_ten_million_numbers_are_one_draw() -> None:
         histogram = crowd(m.channel.inputs, 10**7)
         tally = sv.simulate_counts(m, histogram, seed=1)
         assert tally.n == 10**7 and tally.cells.sum() == 10**7
+
+
+# --- sets of outputs ---------------------------------------------------------------------------------------------
+SETS = [("hadamard", 0.5), ("hadamard", 3.0), ("flh", 0.5), ("flh", 1.0), ("flh", 3.0), ("hrr", 1.0)]
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize(("name", "epsilon"), SETS)
+def test_reports_from_the_set_of_a_code_are_in_it_and_uniform(name: str, epsilon: float, many: bool, seed: int) -> None:
+    """Report by report and by a multinomial: cells outside the set stay empty, and the others are equally likely."""
+    channel = sv.mechanism(name, sv.Integers(0, 10), epsilon=epsilon).channel
+    rng = np.random.default_rng(seed)
+    for code in range(channel.inputs):
+        if isinstance(channel, Block):
+            members = sorted(channel.sets.inside(code, index) for index in range(channel.sets.size))
+            outputs, add, of = channel.outputs, add_hadamard, channel.sets
+        else:
+            assert isinstance(channel, Public) and isinstance(channel.map, PoolMap)
+            of, add, outputs = channel.map, add_pool, channel.map.seeds * channel.map.g
+            members = [seed * of.g + dot(seed, code, of.g, of.digits) for seed in range(of.seeds)]
+        runs = 40 if many else 160
+        each = len(members) * REPORTS_PER_CELL * (4 if many else 1)
+        reports = np.zeros((runs, channel.inputs), np.int64)
+        reports[:, code] = each
+        cells = np.zeros((runs, outputs), np.int64)
+        add(cells, reports, of, rng)
+        assert (cells.sum(axis=1) == each).all() and np.flatnonzero(cells.any(axis=0)).tolist() == members
+        found = cells[:, members].sum(axis=0)
+        assert stats.chisquare(found).pvalue > ALPHA / 200, f"alarm with probability {ALPHA} for all codes together"
+
+
+@pytest.mark.parametrize("size", [1, 300])
+@pytest.mark.parametrize(("name", "epsilon"), SETS)
+def test_cells_of_sets_have_the_moments_of_their_law(name: str, epsilon: float, size: int, seed: int) -> None:
+    channel = sv.mechanism(name, sv.Integers(0, 5), epsilon=epsilon).channel
+    held = np.array([300, 0, 71, 129, 0, 400]) * size
+    drawn = _draw(channel, np.broadcast_to(held, (1000, 6)), np.random.default_rng(seed))
+    assert (drawn.sum(axis=1) == held.sum()).all()
+    assert not moments_differ(drawn, channel, held), f"alarm with probability {ALPHA} if the laws are equal"
+    same_maps = {"g": channel.map.g} if name == "flh" else {}
+    wrong = sv.mechanism(name, sv.Integers(0, 5), epsilon=1.3 * epsilon, **same_maps)
+    assert moments_differ(drawn, wrong.channel, held), "a budget that is 30 % off is noticed"
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [("hadamard", 1.0), ("hadamard", 3.0), ("flh", 1.0), ("flh", 3.0)])
+def test_tallies_of_very_many_codes_are_drawn_in_seconds(name: str, epsilon: float) -> None:
+    k, n = 13_929, 200_000
+    m = sv.mechanism(name, sv.Integers(0, k - 1), epsilon=epsilon)
+    histogram = np.bincount(np.random.default_rng(1).integers(0, k, n), minlength=k)
+    start = time.process_time()
+    tally = sv.simulate_counts(m, histogram, seed=1)
+    assert time.process_time() - start < 8, "one kernel is compiled, then it takes milliseconds"
+    assert tally.cells.sum() == n
+    if (name, epsilon) == ("flh", 3.0):
+        return  # decoding more than six million cells takes longer than drawing them
+    values = m.estimate(tally).values
+    error = np.sqrt(((values - histogram / n) ** 2).mean() / m.variance(histogram / n, n, target="sample").mean())
+    assert error == pytest.approx(1, abs=0.1)

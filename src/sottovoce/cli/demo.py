@@ -16,6 +16,7 @@ from rich.table import Table
 from sottovoce.core.domain import Categories
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Bounds
 from sottovoce.privacy.audit import Certificate, audit
 from sottovoce.study.plan import plan_frequency
 
@@ -23,6 +24,7 @@ QUESTION = "When do you work best?"
 ANSWERS = ("early morning", "late morning", "afternoon", "evening", "after midnight")
 TRUTH = (0.18, 0.37, 0.2, 0.19, 0.06)
 SEED = 1
+SHOWN = (0.0, 0.56)  # shares that fit on the picture
 
 
 def demo(participants: int, epsilon: float, *, open_page: bool, as_json: bool) -> None:
@@ -34,20 +36,24 @@ def demo(participants: int, epsilon: float, *, open_page: bool, as_json: bool) -
     mechanism: Mechanism = plan.best.mechanism
     estimate: Estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(values, seed=SEED)))
     certificate = audit(mechanism)
-    rows = _rows(estimate, counts / participants)
+    bounds = estimate.ci(0.95, method="bounded", target="sample")
+    rows, remark = _rows(estimate, counts / participants, bounds), estimate.remark(bounds, target="sample")
     if as_json:
-        print(json.dumps({"mechanism": mechanism.name, "epsilon": certificate.epsilon, "rows": rows}))
+        about = {"mechanism": mechanism.name, "epsilon": certificate.epsilon, "remark": remark}
+        print(json.dumps({**about, "rows": rows}))
         return
     _show(mechanism, estimate, certificate, rows)
+    if remark is not None:
+        print(remark)
     if open_page:
         path = Path(tempfile.mkdtemp(prefix="sottovoce-")) / "demo.html"
-        path.write_text(page(estimate, certificate, rows), encoding="utf-8")
+        path.write_text(page(estimate, certificate, rows, remark), encoding="utf-8")
         print(f"\nA picture of it: {path}")
         webbrowser.open(path.as_uri())
 
 
-def _rows(estimate: Estimate, truth: Any) -> list[dict[str, Any]]:
-    low, high = estimate.ci(0.95, target="sample")
+def _rows(estimate: Estimate, truth: Any, bounds: Bounds) -> list[dict[str, Any]]:
+    low, high = bounds
     return [
         {
             "answer": answer,
@@ -83,12 +89,13 @@ def _show(mechanism: Mechanism, estimate: Estimate, certificate: Certificate, ro
     )
 
 
-def page(estimate: Estimate, certificate: Certificate, rows: list[dict[str, Any]]) -> str:
+def page(estimate: Estimate, certificate: Certificate, rows: list[dict[str, Any]], remark: str | None = None) -> str:
     """One self-contained page: no scripts, no calls to anyone."""
     bars = []
     for place, row in enumerate(rows):
         y = 30 + 44 * place
-        x = {key: 190 + 900 * float(row[key]) for key in ("truth", "estimate", "low", "high")}
+        shown = {key: min(max(float(row[key]), SHOWN[0]), SHOWN[1]) for key in ("truth", "estimate", "low", "high")}
+        x = {key: 190 + 900 * value for key, value in shown.items()}
         bars.append(
             f'<text x="180" y="{y + 5}" text-anchor="end">{html.escape(row["answer"])}</text>'
             f'<line x1="{x["low"]:.1f}" x2="{x["high"]:.1f}" y1="{y}" y2="{y}" stroke="#47c" stroke-width="6"'
@@ -102,6 +109,7 @@ def page(estimate: Estimate, certificate: Certificate, rows: list[dict[str, Any]
         f"<h1>{html.escape(QUESTION)}</h1><p>{estimate.n:,} people answered; every device added noise before it sent"
         f" anything. Blue: estimate and 95 % interval. Red: the truth, which the server never saw.</p>"
         f'<svg viewBox="0 0 700 {height}" role="img" aria-label="estimates with intervals">{"".join(bars)}</svg>'
+        f"{'' if remark is None else '<p>' + html.escape(remark) + '</p>'}"
         f"<p>Exact epsilon of the shipped sampler: {certificate.epsilon:.9g} ({html.escape(certificate.how)}).</p>"
         "</html>"
     )

@@ -13,6 +13,7 @@ import numpy as np
 from sottovoce.cli.show import comma_separated, note, printable, table
 from sottovoce.core.simulation import COLUMN
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Bounds
 from sottovoce.tally.tally import Tally
 
 COLUMNS = ("value", "estimate", "std_error", "low", "high")
@@ -33,29 +34,37 @@ def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int 
     found: Estimate = tally.mechanism.estimate(tally)
     if project is not None:
         found = found.project(project)
-    rows = _rows(found, interval, top)
+    bounds = _bounds(found, interval)
+    rows, remark = _rows(found, interval, bounds, top), found.remark(bounds, target=interval.target)
     if form == "json":
         finite = [{key: _finite(value) for key, value in row.items()} for row in rows]
-        print(json.dumps({**_about(found, interval), "rows": finite}))
-    elif form == "csv":
+        print(json.dumps({**_about(found, interval), "remark": remark, "rows": finite}))
+        return
+    if form == "csv":
         mark = [COLUMN] if found.simulated else []
         comma_separated([*COLUMNS, *mark], ([*(row[name] for name in COLUMNS), *["true"] * len(mark)] for row in rows))
     else:
         _table(found, interval, rows)
+    if remark is not None:
+        note(remark)
 
 
-def _rows(found: Estimate, interval: Interval, top: int | None) -> list[dict[str, Any]]:
+def _bounds(found: Estimate, interval: Interval) -> Bounds:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        low, high = found.ci(
+        bounds = found.ci(
             interval.level, method=interval.method, target=interval.target, simultaneous=interval.simultaneous
         )
     for warning in caught:
         note(str(warning.message))
+    return bounds
+
+
+def _rows(found: Estimate, interval: Interval, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:
     order = np.arange(len(found.values))
     if top is not None:
         order = np.argsort(-found.values, kind="stable")[:top]
-    columns = (found.values, np.sqrt(found.evidence.variances(interval.target)), low, high)
+    columns = (found.values, np.sqrt(found.evidence.variances(interval.target)), *bounds)
     return [
         dict(zip(COLUMNS, (found.labels[int(code)], *(float(column[code]) for column in columns)), strict=True))
         for code in order
@@ -84,7 +93,7 @@ def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
 
 
 def _method(found: Estimate, interval: Interval) -> str:
-    return interval.method or found.evidence.default
+    return interval.method or found.default_method
 
 
 def _table(found: Estimate, interval: Interval, rows: list[dict[str, Any]]) -> None:

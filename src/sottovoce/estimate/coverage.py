@@ -134,7 +134,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         low, high = evidence(counts, rows).interval(level, method, target)
         return high >= held / n - _ROUNDING, low > held / n + _ROUNDING
 
-    if (method, target) != ("exact", "sample"):
+    if method in ("wilson", "normal") or (isinstance(rates, Rates) and target == "population"):
         from_above, beyond = reaches(counts, rows)
         return float(law[from_above & ~beyond].sum())
     # The limits rise with the count, so for each row the counts that cover are a range: bisect for its ends.

@@ -16,6 +16,7 @@ from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.remarks import outside, reach, remark
 from sottovoce.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ TARGETS = ("population", "sample")
 
 
 class PoorIntervalWarning(UserWarning):
-    """The normal approximation is asked for where it does not hold."""
+    """An approximate interval is asked for where it misses clearly oftener than it promises."""
 
 
 def check_target(target: str) -> None:
@@ -58,8 +59,8 @@ class Estimate:
     """Unbiased shares of each code, or the mean of a number, with standard errors for the population.
 
     A projected estimate, or one of largest likelihood, has other values but carries the standard errors of the
-    unbiased one, and its interval cut to where the truth can be. `fit` says how an iterative decoder ended, `simulated`
-    that the reports were no survey: words, tables and pictures say so too.
+    unbiased one, and its interval moved to where the truth can be. `fit` says how an iterative decoder ended,
+    `simulated` that the reports were no survey: words, tables and pictures say so too.
     """
 
     mechanism: Mechanism
@@ -80,7 +81,7 @@ class Estimate:
         target: str = "population",
         simultaneous: bool = False,
     ) -> Bounds:
-        """Confidence intervals, one per value, by one of `evidence.methods`; by default by `evidence.default`.
+        """Confidence intervals, one per value, by one of `evidence.methods`; by default by `default_method`.
 
         target "population": what holds in the population these participants were drawn from; "sample": what holds
         among these very participants, so that only the privacy noise counts. `simultaneous` makes all intervals
@@ -88,21 +89,25 @@ class Estimate:
         """
         check_level(level)
         check_target(target)
-        chosen = self.evidence.default if method is None else method
+        chosen = self.default_method if method is None else method
         if chosen not in self.evidence.methods:
             raise reject("method", "ci", f"one of {', '.join(self.evidence.methods)}", method)
         each = 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
-        if chosen == "normal":
-            self._warn_if_poor()
-        bounds = self.evidence.interval(each, chosen, target)
+        doubt = self.evidence.doubt(chosen, each)
+        if doubt is not None:
+            warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
         if self.projection is None:
-            return bounds
-        return Bounds(*(np.clip(end, *self.evidence.limits) for end in bounds))
+            return self.evidence.interval(each, chosen, target)
+        low, high = self.evidence.inside(each, chosen, target)
+        # A projection looks at all values together, so it may leave the interval of one of them.
+        shown = np.clip(self.values, *self.evidence.limits)
+        return Bounds(np.minimum(low, shown), np.maximum(high, shown))
 
-    def _warn_if_poor(self) -> None:
-        text = self.evidence.warning()
-        if text is not None:
-            warnings.warn(text, PoorIntervalWarning, stacklevel=3)
+    @property
+    def default_method(self) -> str:
+        """Which intervals are given where none are named: those of a projected share lie in [0, 1]."""
+        bounded = self.projection is not None and "bounded" in self.evidence.methods
+        return "bounded" if bounded else self.evidence.default
 
     @property
     def value(self) -> float:
@@ -148,12 +153,15 @@ class Estimate:
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table: value, estimate, standard error and interval for the target; of a simulation one column more."""
+        """A table: value, estimate, standard error and interval for the target; of a simulation one column more.
+
+        `attrs["remark"]` is `remark`.
+        """
         import pandas as pd
 
         low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
         mark = {COLUMN: True} if self.simulated else {}
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "value": list(self.labels),
                 "estimate": self.values,
@@ -163,6 +171,12 @@ class Estimate:
                 **mark,
             }
         )
+        frame.attrs["remark"] = self.remark(Bounds(low, high), target=target)
+        return frame
+
+    def remark(self, bounds: Bounds, *, target: str = "population") -> str | None:
+        """One sentence where an estimate, or one of these intervals of it, lies where the truth cannot be."""
+        return remark(self, bounds, target=target)
 
     def plot(self, level: float = 0.95, *, axes: Any = None) -> Any:
         """Estimates with their intervals on Matplotlib axes."""
@@ -196,12 +210,15 @@ class Estimate:
                 f" of one is about {np.median(self.std_errors):.2g}. Intervals hold for one coordinate at a time, with"
                 " simultaneous=True for all at once."
             )
+        note = self.remark(Bounds(low, high))
         return (
             f"{start} The estimates are {kind}; the standard error of a share is about"
-            f" {np.median(self.std_errors):.2g}. The most frequent value is {self.labels[top]!r} with a share of"
-            f" {self.values[top]:.4f} ({level:.0%} interval from {low[top]:.4f} to {high[top]:.4f} for the population)."
+            f" {np.median(self.std_errors):.2g}. The most frequent value is {self.labels[top]!r} with an estimated"
+            f" share of {self.values[top]:.4f} ({level:.0%} interval from {low[top]:.4f} to {high[top]:.4f} for the"
+            f" population).{'' if note is None else ' ' + note}"
         )
 
     def __repr__(self) -> str:
         kind = (f", projection={self.projection!r}" if self.projection else "") + ", simulation" * self.simulated
-        return f"{type(self).__name__}({self.mechanism.name}, n={self.n}, {len(self.values)} values{kind})"
+        noise = f", {count} outside {reach(self)} by noise" if (count := outside(self)) else ""
+        return f"{type(self).__name__}({self.mechanism.name}, n={self.n}, {len(self.values)} values{kind}{noise})"

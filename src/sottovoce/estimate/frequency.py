@@ -39,7 +39,7 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
         plus, hits = hadamard_counts(channel, cells)
         return Contrasts(plus, hits, n, float(rates.hit_own), float(rates.plus_own))
     if rates is None:
-        return Matrix(cells, n, left_inverse(channel))
+        return Matrix(cells, n, left_inverse(channel), output_law(channel))
     if mechanism.statistic == "seeds" and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
         counts = pool_supports(channel.map, cells)
     elif isinstance(channel, Block):

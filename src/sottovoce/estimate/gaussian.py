@@ -111,6 +111,9 @@ class Side(_OfPopulation):
         far = np.abs(self.values() - self.threshold) > 2 * self.deviation
         return np.asarray(far | (self.n < POOR_BELOW))
 
+    def doubt(self, method: str, level: float) -> str | None:
+        return self.share.doubt(method, level) if method == "wilson" else _OfPopulation.doubt(self, method, level)
+
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
             return None

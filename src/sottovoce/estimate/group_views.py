@@ -123,7 +123,7 @@ class View(ABC):
 class Shares(View):
     """Shares of the groups, or their sizes: support counts mapped through the rates of the key."""
 
-    methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
+    methods: ClassVar[tuple[str, ...]] = Supports.methods
     what: ClassVar[str] = "share"
     supports: Supports
     scale: float = 1.0  # 1 for shares, n for sizes
@@ -132,9 +132,14 @@ class Shares(View):
         return self.supports.variances(target) * self.scale**2
 
     def _interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == "normal" and (text := self.supports.warning()) is not None:
+        if (text := self.supports.doubt(method, level)) is not None:
             warnings.warn(text, PoorIntervalWarning, stacklevel=4)
-        low, high = self.supports.interval(level, method, target)
+        if self.projection is None:
+            low, high = self.supports.interval(level, method, target)
+        else:
+            low, high = self.supports.inside(level, method, target)
+            shown = np.clip(self.values / self.scale, 0, 1)
+            low, high = np.minimum(low, shown), np.maximum(high, shown)
         return Bounds(low * self.scale, high * self.scale)
 
     def project(self, name: str) -> Shares:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -14,7 +15,7 @@ def plot(estimate: Estimate, level: float, axes: Any) -> Any:
     """Points with error bars, in the order of the domain."""
     if axes is None:
         _, axes = plt.subplots()
-    low, high = estimate.ci(level)
+    low, high = bounds = estimate.ci(level)
     labels = [str(label) for label in estimate.labels]
     places = np.arange(len(labels))
     middle, half = (low + high) / 2, (high - low) / 2
@@ -29,6 +30,9 @@ def plot(estimate: Estimate, level: float, axes: Any) -> Any:
     if len(labels) <= 40:
         axes.set_xticks(places, labels, rotation=45 if max(map(len, labels)) > 4 else 0)
     axes.set_ylabel("mean" if estimate.mechanism.question == "mean" else "share")
+    note = estimate.remark(bounds)
+    if note is not None:
+        axes.set_xlabel(fill(note, 90), fontsize="small", loc="left")
     kind = "simulation of " if estimate.simulated else ""
     axes.set_title(f"{kind}{estimate.mechanism.name}, n = {estimate.n:,}, {level:.0%} intervals")
     return axes

@@ -22,6 +22,7 @@ from sottovoce.core.channel import (
     Block,
     Chain,
     Channel,
+    HadamardSets,
     Keyed,
     Mix,
     Noise,
@@ -36,12 +37,12 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels.mix import positions
 from sottovoce.tally.laws import law_row
+from sottovoce.tally.set_draws import add_hadamard, add_pool, add_uniform
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
@@ -147,7 +148,11 @@ def _(channel: Block, held: Ints, rng: np.random.Generator) -> Ints:
     sets = channel.sets
     uniform = (UNIT - channel.inside) * sets.outputs / (UNIT * (sets.outputs - sets.size))
     pooled = rng.binomial(held, min(1.0, uniform))
-    cells = rng.multinomial(pooled.sum(axis=1), np.full(sets.outputs, 1 / sets.outputs))
+    cells = np.zeros((len(held), sets.outputs), np.int64)
+    add_uniform(cells, pooled.sum(axis=1), rng)
+    if isinstance(sets, HadamardSets):
+        add_hadamard(cells, held - pooled, sets, rng)
+        return cells
     for code in _holders(held):
         members = [sets.inside(int(code), index) for index in range(sets.size)]
         cells[:, members] += rng.multinomial(held[:, code] - pooled[:, code], np.full(sets.size, 1 / sets.size))
@@ -249,13 +254,9 @@ def _draw_pool(chosen: PoolMap, inner: Subset, held: Ints, rng: np.random.Genera
     """Pairs of map and value: uniform over all of them, or a uniform map with the value it gives the code."""
     uniform = (UNIT - inner.keep) * inner.k / (UNIT * (inner.k - 1))
     pooled = rng.binomial(held, min(1.0, uniform))
-    pairs = chosen.seeds * chosen.g
-    cells = rng.multinomial(pooled.sum(axis=1), np.full(pairs, 1 / pairs))
-    seeds = np.arange(chosen.seeds)
-    for code in _holders(held):
-        values = np.array([dot(int(seed), int(code), chosen.g, chosen.digits) for seed in seeds])
-        sure = rng.multinomial(held[:, code] - pooled[:, code], np.full(chosen.seeds, 1 / chosen.seeds))
-        cells[:, seeds * chosen.g + values] += sure
+    cells = np.zeros((len(held), chosen.seeds * chosen.g), np.int64)
+    add_uniform(cells, pooled.sum(axis=1), rng)
+    add_pool(cells, held - pooled, chosen, rng)
     return cells
 
 

@@ -1,0 +1,51 @@
+"""One sentence about numbers that cannot be true: estimates and intervals outside the range of the truth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.evidence import Bounds
+
+
+def outside(found: Estimate) -> int:
+    """How many estimates lie where the truth cannot be."""
+    low, high = found.evidence.limits
+    return int(np.sum((found.values < low) | (found.values > high)))
+
+
+def reach(found: Estimate) -> str:
+    """Where the truth can be."""
+    low, high = (np.unique(end) for end in found.evidence.limits)
+    return f"[{low[0]:g}, {high[0]:g}]" if len(low) == len(high) == 1 else "their ranges"
+
+
+def remark(found: Estimate, bounds: Bounds, *, target: str = "population") -> str | None:
+    """Why estimates or intervals lie where the truth cannot be, and which ones do not; None where none do."""
+    low, high = found.evidence.limits
+    beyond = (found.values < low) | (found.values > high)
+    empty = (bounds.high < low) | (bounds.low > high)
+    if not (beyond | empty).any():
+        return None
+    apart = beyond & ~empty & ((found.values < bounds.low) | (found.values > bounds.high))
+    error = float(np.sqrt(np.max(found.evidence.variances(target)[beyond | empty])))
+    parts = [_counted(int(beyond.sum()), len(beyond), "estimate"), _counted(int(empty.sum()), len(empty), "interval")]
+    what = "share" if found.mechanism.question == "frequency" else "true value"
+    single = int(beyond.sum() + empty.sum()) == 1
+    text = (
+        f"{' and '.join(filter(None, parts))} {'lies' if single else 'lie'} outside {reach(found)}, where no {what} can"
+        f" be: that is noise, the standard error with {found.n} reports at epsilon {found.mechanism.epsilon:.6g} is"
+        f" {error:.2g}"
+    )
+    if apart.any():
+        text += "; an interval that keeps to the range does not contain such an estimate"
+    if empty.any() and "bounded" in found.evidence.methods:
+        text += f"; method 'bounded' gives valid intervals inside {reach(found)}"
+    return text + "."
+
+
+def _counted(count: int, of: int, what: str) -> str:
+    return f"{count} of {of} {what}{'' if of == 1 else 's'}" if count else ""
