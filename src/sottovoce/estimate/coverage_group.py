@@ -74,7 +74,7 @@ def cohorts(mechanism: Mechanism, crowd: Crowd, counts: Ints, *, fixed: bool) ->
         if fixed:
             parts = np.diff(np.rint(count * np.cumsum([0.0, *prior.weights]))).astype(int)
             for value, part in zip(prior.values, parts, strict=True):
-                yield Cohort(group, int(part), law_at(channel.inner, Fraction(value) - origin))
+                yield Cohort(group, int(part), law_at_value(mechanism, value))
             continue
         if prior not in known:
             weights = prior.rounded(*ends, steps)
@@ -82,6 +82,12 @@ def cohorts(mechanism: Mechanism, crowd: Crowd, counts: Ints, *, fixed: bool) ->
             law = sum((weights[j] * law_row(channel.inner, int(j)) for j in points), np.zeros(channel.inner_outputs))
             known[prior] = law / law.sum()
         yield Cohort(group, int(count), known[prior])
+
+
+def law_at_value(mechanism: Mechanism, value: float) -> Floats:
+    """The law of the inner reports of those who hold a value."""
+    origin = value_numbers(mechanism.domain).origin  # type: ignore[arg-type]
+    return law_at(keyed_channel(mechanism).inner, Fraction(value) - origin)
 
 
 def draw_cells(channel: Keyed, people: Sequence[Cohort], rng: np.random.Generator) -> Ints:

@@ -82,7 +82,7 @@ def participants_for(
 ) -> Needed:
     """How many participants show a difference of this size with this probability, and both groups for sure.
 
-    `shares` of the groups are equal unless given, `priors` of the values spread evenly: the result says which is assumed.
+    `shares` of the groups are equal unless given, `priors` of the values spread evenly: the result says so.
     """
     check_level(level)
     if isinstance(power, bool) or not isinstance(power, (int, float)) or not 1 - level < power < 1:

@@ -16,7 +16,7 @@ LEVEL = 0.95  # at which the lower estimate must differ from zero for a ratio to
 NOT_ESTIMABLE = "is not estimable"
 SHORT = 0.7  # of the range: the longest interval of a ratio that is shown
 LEAST_ERRORS = 3.5  # of a lower estimate above zero
-_STEPS = 40  # of a bisection
+_STEPS = 28  # of a bisection
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,15 +97,11 @@ class Ratios:
         """Standard normal scores of the hypothesis that the ratios are these, given that they are shown."""
         error = np.sqrt(np.maximum(self.residual(ratio), np.finfo(float).tiny))
         score = (self.top - ratio * self.bottom) / error
-        affected = np.broadcast_to(starts > FAR, score.shape)
-        if not affected.any():
+        if not (starts > FAR).any():
             return np.asarray(score)
         spread = np.where(self.bottom_variance > 0, self.bottom_variance, 1.0)
         correlation = (self.mixed - ratio * self.bottom_variance) / (error * np.sqrt(spread))
-        parts = (np.broadcast_to(part, score.shape)[affected] for part in (score, correlation, starts))
-        score = score.copy()
-        score[affected] = score_given_shown(*parts)
-        return score
+        return score_given_shown(score, correlation, np.broadcast_to(starts, score.shape))
 
     def fieller(self, level: float) -> Bounds:
         """All ratios m for which top - m * bottom is not significantly different from zero (Fieller 1954).
@@ -121,10 +117,10 @@ class Ratios:
         safe = np.where(bounded, a, 1.0)
         root = np.sqrt(np.maximum(b**2 - safe * c, 0.0))
         low, high = (b - root) / safe, (b + root) / safe
-        near = np.flatnonzero(bounded & self.estimable & (self.starts > FAR))
+        starts = self.starts
+        near = np.flatnonzero(bounded & self.estimable & (starts > FAR))
         if self.shown is not None and len(near):
-            reach = self.shown.reach
-            low[near], high[near] = self.part(near)._given_shown(deviate(level), reach)
+            low[near], high[near] = self.part(near)._given_shown(deviate(level), starts[near])
             bounded = bounded & np.isfinite(low)
         return self._or_all(low, high, bounded & self.estimable)
 
@@ -136,20 +132,16 @@ class Ratios:
             shown = Shown(shown.least[places], shown.flags[places], shown.limits)
         return Ratios(*(field[places] for field in fields), shown)
 
-    def _given_shown(self, deviation: float, reach: tuple[float, float]) -> Bounds:
+    def _given_shown(self, deviation: float, starts: Floats) -> Bounds:
         """Where the score crosses the deviation; infinite where it does so nowhere near the possible ratios."""
-        starts = self.starts
-        ends = []
-        for side in (1, -1):  # scores fall as the ratio rises
-            low, high = (np.full(len(self.top), end) for end in reach)
-            beyond = self.scores(low if side > 0 else high, starts) * side > deviation
-            for _ in range(_STEPS):
-                middle = (low + high) / 2
-                right = self.scores(middle, starts) > side * deviation
-                low, high = np.where(right, middle, low), np.where(right, high, middle)
-            ends.append(np.where(beyond, (low + high) / 2, -side * np.inf))
-        open_end = ~np.isfinite(ends[0]) | ~np.isfinite(ends[1])
-        return Bounds(np.where(open_end, -np.inf, ends[0]), np.where(open_end, np.inf, ends[1]))
+        side = np.array([[1.0], [-1.0]])  # scores fall as the ratio rises
+        low, high = (np.full((2, len(self.top)), end) for end in self.reach)
+        open_end = ~(side * self.scores(np.where(side > 0, low, high), starts) > deviation).all(axis=0)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            right = self.scores(middle, starts) > side * deviation
+            low, high = np.where(right, middle, low), np.where(right, high, middle)
+        return Bounds(np.where(open_end, -np.inf, low[0]), np.where(open_end, np.inf, high[1]))
 
     def _or_all(self, low: Floats, high: Floats, shown: Flags) -> Bounds:
         return Bounds(np.where(shown, low, -np.inf), np.where(shown, high, np.inf))

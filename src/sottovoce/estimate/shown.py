@@ -40,9 +40,11 @@ def score_given_shown(score: Floats, correlation: Floats, start: Floats) -> Floa
     true size is uncertain, and a larger one would take back what is gained there.
     """
     side = np.where(correlation < 0, -1.0, 1.0)
-    tail = log_tail(side * score, np.abs(correlation), start)
-    nearer = side * np.where(tail < np.log(0.5), -ndtri_exp(tail), 0.0)
-    return np.where((start > FAR) & (side * score > 0), nearer, score)
+    touched = (start > FAR) & (side * score > 0)
+    tail = log_tail(*(np.abs(part[touched]) for part in (score, correlation)), start[touched])
+    found = score.copy()
+    found[touched] = side[touched] * np.where(tail < np.log(0.5), -ndtri_exp(tail), 0.0)
+    return found
 
 
 def size_given_shown(size: Floats, error: Floats, least: Floats, log_chance: float = _BELOW) -> Floats:
