@@ -20,6 +20,7 @@ from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.estimate.contrasts import difference
+from sottovoce.estimate.equal_means import PairTests
 from sottovoce.estimate.group import GroupEstimate, from_cells
 from sottovoce.estimate.group_truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
@@ -245,10 +246,14 @@ def _judge(
     for method in ("fieller", "delta"):
         low, high = estimate.ci(LEVEL, method=method, target=target)
         found["mean", method] = ((low <= truth) & (truth <= high))[shown].tolist()
-        found["difference", method] = []
-        for g, h in pairs:
-            inside = True
-            if estimate.estimable[g] and estimate.estimable[h]:
-                inside = difference(estimate, g, h, target).holds(truth[g] - truth[h], LEVEL, method=method)
-            found["difference", method].append(bool(inside))
+    held = [pair for pair in pairs if estimate.estimable[list(pair)].all()]
+    rows, columns = np.array(held, dtype=np.int64).reshape(-1, 2).T
+    tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), rows, columns)
+    kept = dict(zip(held, tests.p_values_at(truth[rows] - truth[columns]) >= 1 - LEVEL, strict=True))
+    found["difference", "fieller"] = [bool(kept.get(pair, True)) for pair in pairs]
+    found["difference", "delta"] = [
+        pair not in kept
+        or difference(estimate, *pair, target).holds(truth[pair[0]] - truth[pair[1]], LEVEL, method="delta")
+        for pair in pairs
+    ]
     return found

@@ -22,8 +22,7 @@ from sottovoce.estimate.ratio import Ratios
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-FIRST, ROUNDS = 33, 24  # means that are tried: all over their reach, then nearer and nearer to the best
-GOLDEN = (5**0.5 - 1) / 2
+FIRST, AGAIN, ROUNDS = 33, 17, 5  # means that are tried: all over their reach, then nearer and nearer to the best
 TRIED = 8  # differences to either side of zero at which a test is inverted
 AT_ONCE = 1 << 10  # pairs, to bound the memory
 _STEPS = 28  # of a bisection
@@ -33,26 +32,18 @@ _CLOSEST = 1 - 1e-9  # of correlations to one
 def least_over(function: Callable[[Floats], Floats], reach: tuple[float, float], shape: tuple[int, ...]) -> Floats:
     """The least values of functions of one number within its reach, one function for each place of the shape.
 
-    First at places all over the reach, then by the golden section next to the best of these.
+    First at places all over the reach, then nearer and nearer to the best of these.
     """
-    places, step = np.linspace(*reach, FIRST, retstep=True)
-    found = function(places.reshape(-1, *[1] * len(shape)) + np.zeros(shape))
-    centre, best = places[found.argmin(axis=0)], found.min(axis=0)
-    low, high = centre - step, centre + step
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = function(left), function(right)
-    for _ in range(ROUNDS):
-        down = at_left < at_right
-        low, high = np.where(down, low, left), np.where(down, right, high)
-        fresh = np.where(down, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
-        at_fresh = function(fresh)
-        left, right, at_left, at_right = (
-            np.where(down, fresh, right),
-            np.where(down, left, fresh),
-            np.where(down, at_fresh, at_right),
-            np.where(down, at_left, at_fresh),
-        )
-    return np.minimum(best, np.minimum(at_left, at_right))
+    centre, half = np.full(shape, (reach[0] + reach[1]) / 2), (reach[1] - reach[0]) / 2
+    best = np.full(shape, np.inf)
+    for points in (FIRST, *[AGAIN] * ROUNDS):
+        places = centre + np.linspace(-half, half, points).reshape(-1, *[1] * len(shape))
+        found = function(places)
+        place = found.argmin(axis=0)[None]
+        best = np.minimum(best, np.take_along_axis(found, place, axis=0)[0])
+        centre = np.take_along_axis(places, place, axis=0)[0]
+        half *= 2 / (points - 1)
+    return best
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,8 @@ from scipy.special import log_ndtr, ndtri_exp
 Floats = NDArray[np.float64]
 RAREST = 2.326  # errors of the threshold above the true size: a group is shown in at least 1 % of all studies
 FAR = -4.0  # errors of the threshold below the size from which on being shown says nothing more
-_STEPS = 50  # of a bisection
+BEYOND = 6.0  # errors above the threshold where even a size well below the estimate is far from it
+_STEPS = 32  # of a bisection
 _BELOW = float(np.log(0.4))  # chance of a larger estimate at the size that is assumed: somewhat below the median
 _CLOSEST = 1 - 1e-6  # of correlations to one
 _points, _weights = np.polynomial.legendre.leggauss(24)
@@ -62,6 +63,10 @@ def size_given_shown(size: Floats, error: Floats, least: Floats, log_chance: flo
 
 def start_of(size: Floats, error: Floats, least: Floats) -> Floats:
     """Errors by which the threshold exceeds the true size, or -infinity where that is of no consequence."""
-    safe = np.where(error > 0, error, 1.0)
-    start = np.minimum((least - size_given_shown(size, safe, least)) / safe, RAREST)
-    return np.where((error > 0) & (start > FAR), start, -np.inf)
+    start = np.full(len(size), -np.inf)
+    near = np.flatnonzero((error > 0) & (size > least) & (size < least + BEYOND * error))
+    if len(near):
+        sizes, errors, threshold = size[near], error[near], least[near]
+        found = np.minimum((threshold - size_given_shown(sizes, errors, threshold)) / errors, RAREST)
+        start[near] = np.where(found > FAR, found, -np.inf)
+    return start
