@@ -12,7 +12,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.channel import Keyed
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate import contrasts, group
+from sottovoce.estimate import contrasts, group, group_power
 from sottovoce.estimate.coverage_group import CASES, LEAST, MOST, RUNS, case_rows, cohorts, draw_cells
 from sottovoce.estimate.group_law import Totals, group_law
 from sottovoce.estimate.group_spread import group_frequencies
@@ -163,7 +163,7 @@ def test_estimates_near_the_truth(build, key: str) -> None:
     priors = [Prior.uniform(10 + 5 * g, 40 + 5 * g) for g in range(4)]
     shares = [0.4, 0.3, 0.2, 0.1]
     est = drawn(mechanism, shares, priors, 60_000)
-    assert est.told.all()
+    assert est.estimable.all()
     for view, truth in (
         (est.shares, shares),
         (est.sizes, [60_000 * s for s in shares]),
@@ -199,15 +199,15 @@ def test_scalar_sampler_feeds_the_same_estimate() -> None:
 def test_small_groups_cannot_be_told() -> None:
     mechanism = piecewise.build(FOUR, epsilon=1, value_epsilon=1)
     est = drawn(mechanism, [0.7, 0.298, 0.001, 0.001], None, 3_000)
-    assert est.told[0] and not est.told[2:].any()
+    assert est.estimable[0] and not est.estimable[2:].any()
     assert np.isnan(est.values[2:]).all()
     low, high = est.ci(0.95)
     assert (low[2:] == 10).all() and (high[2:] == 60).all()
-    assert "cannot be told" in est.explain()
-    assert list(est.to_frame()["note"])[-1] == "cannot be told"
-    with pytest.raises(sv.NoIntervalError, match="cannot be told"):
+    assert "is not estimable" in est.explain()
+    assert list(est.to_frame()["note"])[-1] == "is not estimable"
+    with pytest.raises(sv.NoIntervalError, match="is not estimable"):
         est.difference("a", "d")
-    assert est.all_pairs().untold[-1] == "d"
+    assert est.all_pairs().not_estimable[-1] == "d"
 
 
 def test_fieller_solves_its_inequality() -> None:
@@ -222,7 +222,7 @@ def test_fieller_solves_its_inequality() -> None:
 def test_projection_only_by_name() -> None:
     mechanism = bernoulli.build(TWO, epsilon=0.5)
     est = drawn(mechanism, [0.5, 0.5], [Prior([60], [1])] * 2, 4_000, seed=8)
-    assert (est.ci(0.95).high[est.told] > 60).any()
+    assert (est.ci(0.95).high[est.estimable] > 60).any()
     projected = est.means.project("range")
     assert projected.ci(0.95).high.max() <= 60
     assert est.shares.project("simplex").values.sum() == pytest.approx(1)
@@ -261,17 +261,17 @@ def test_holm_by_hand() -> None:
 def test_power_and_participants_agree() -> None:
     mechanism = piecewise.build(FOUR, epsilon=2, value_epsilon=1.5)
     for power in (0.3, 0.5, 0.8, 0.95):
-        n = contrasts.participants_for(mechanism, 5, power=power)
-        reached = contrasts.power_of_difference(mechanism, 5, n=n)
+        n = group_power.participants_for(mechanism, 5, power=power).participants
+        reached = group_power.power_of_difference(mechanism, 5, n=n)
         assert reached >= power - 1e-9
         assert reached < power + 0.01 or n < 30_000  # else more were asked for only so that groups can be told
-    assert contrasts.power_of_difference(mechanism, 5, n=100, groups=("a", "d")) < 0.2
+    assert group_power.power_of_difference(mechanism, 5, n=100, groups=("a", "d")) < 0.2
 
 
 def test_power_from_an_estimate() -> None:
     mechanism = bernoulli.build(TWO, epsilon=2)
     est = drawn(mechanism, None, None, 50_000)
-    before = contrasts.power_of_difference(mechanism, 1, n=50_000)
+    before = group_power.power_of_difference(mechanism, 1, n=50_000)
     assert est.power(1, "f", "m") == pytest.approx(before, abs=0.03)
     assert est.power(1, "f", "m", participants=500_000) > 0.9
 
@@ -282,9 +282,9 @@ def test_few_reports_tell_nothing_and_break_nothing(key: str) -> None:
     cells = np.zeros((4, mechanism.channel.inner_outputs), np.int64)
     cells[0, 0] = 1
     est = mechanism.estimate(Tally(mechanism, 1, cells.ravel()))
-    assert not est.told.any() and (est.ci().low == 10).all() and (est.ci(target="sample").high == 60).all()
+    assert not est.estimable.any() and (est.ci().low == 10).all() and (est.ci(target="sample").high == 60).all()
     assert np.isnan(est.covariance("means")).all() and len(est.all_pairs().values) == 0
-    assert est.to_frame()["note"].eq("cannot be told").all() and "0 of 4" in est.explain()
+    assert est.to_frame()["note"].eq("is not estimable").all() and "0 of 4" in est.explain()
     with pytest.raises(sv.NoIntervalError):
         est.test_equality()
 
@@ -347,8 +347,8 @@ def test_bad_input_is_refused() -> None:
         lambda: est.all_pairs(correction="none"),
         lambda: mechanism.variance(3),
         lambda: mechanism.variance(([0.5, 0.6], None)),
-        lambda: contrasts.power_of_difference(mechanism, -1, n=100),
-        lambda: contrasts.participants_for(mechanism, 1, power=2),
+        lambda: group_power.power_of_difference(mechanism, -1, n=100),
+        lambda: group_power.participants_for(mechanism, 1, power=2),
         lambda: mechanism.estimate(Tally.empty(mechanism)),
     ):
         with pytest.raises(sv.ParameterError):
@@ -389,8 +389,8 @@ def test_plans_do_not_promise_intervals_that_rare_noise_spoils(epsilon: int, n: 
     domain = sv.Pair(sv.Categories(["a", "b"]), sv.Interval(0, 1))
     m = sv.mechanism("group-nprr", domain, epsilon=epsilon)
     crowd = Crowd.of(domain, None, [sv.Prior.of([0.25]), sv.Prior.of([0.75])])
-    assert not crowd.told(m, n).any()
-    assert crowd.told(m, 1000 * n).all()
+    assert not crowd.estimable(m, n).any()
+    assert crowd.estimable(m, 1000 * n).all()
 
 
 def test_an_interval_as_long_as_the_range_is_none() -> None:

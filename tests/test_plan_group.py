@@ -49,14 +49,14 @@ def test_predicted_errors_are_those_of_the_mechanisms() -> None:
 def test_a_plan_says_which_groups_can_be_told() -> None:
     shares = [0.6, 0.39, 0.01]
     plan = plan_group_mean(pair(3), epsilon=1, participants=5_000, shares=shares, methods=["group-bernoulli"])
-    assert plan.told == (True, True, False)
-    assert "'g2'" in plan.advice and list(plan.groups_frame()["note"])[2] == "cannot be told"
+    assert plan.estimable == (True, True, False)
+    assert "'g2'" in plan.advice and list(plan.groups_frame()["note"])[2] == "is not estimable"
     more = plan_group_mean(
         pair(3), epsilon=1, participants=max(plan.needed), shares=shares, methods=["group-bernoulli"]
     )
-    assert all(more.told) and "All groups can be told" in more.advice
-    told = Crowd.of(pair(3), shares).told(plan.best.mechanism, 5_000)
-    assert tuple(told) == plan.told
+    assert all(more.estimable) and "All groups are estimable" in more.advice
+    told = Crowd.of(pair(3), shares).estimable(plan.best.mechanism, 5_000)
+    assert tuple(told) == plan.estimable
 
 
 def test_priors_by_group_and_bad_input() -> None:
@@ -176,6 +176,6 @@ def test_a_plan_promises_no_interval_that_rare_noise_spoils() -> None:
     """At a large epsilon the noise of few reports is made by fewer still: their intervals do not cover."""
     domain = sv.Pair(sv.Categories(["a", "b"]), sv.Interval(0, 1))
     few = sv.plan_group_mean(domain, epsilon=8, participants=400, methods=["group-nprr"])
-    assert not any(few.told) and "cannot be told" in few.advice
+    assert not any(few.estimable) and "not estimable" in few.advice
     enough = sv.plan_group_mean(domain, epsilon=8, participants=max(few.needed), methods=["group-nprr"])
-    assert all(enough.told)
+    assert all(enough.estimable)

@@ -65,8 +65,8 @@ _NAMES = {
     "GroupPlan": "study.plan_group:GroupPlan",
     "GroupEstimate": "estimate.group:GroupEstimate",
     "group_frequencies": "estimate.group_spread:group_frequencies",
-    "power_of_difference": "estimate.contrasts:power_of_difference",
-    "participants_for": "estimate.contrasts:participants_for",
+    "power_of_difference": "estimate.group_power:power_of_difference",
+    "participants_for": "estimate.group_power:participants_for",
     "Prior": "estimate.prior:Prior",
 }  # fmt: skip
 

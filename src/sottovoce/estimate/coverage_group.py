@@ -1,7 +1,7 @@
 """How often intervals for group means and their differences cover, simulated at count level.
 
-Only groups are judged that are expected to be told, as the planner says it: their size is five standard errors above
-zero. For the population each run draws groups and values anew, for the sample they stay the same.
+Only groups are judged that are expected to be estimable, as the planner says it: their size is two standard errors
+above the threshold. For the population each run draws groups and values anew, for the sample they stay the same.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.estimate.contrasts import difference
+from sottovoce.estimate.equal_means import PairTests
 from sottovoce.estimate.group import GroupEstimate, from_cells
 from sottovoce.estimate.group_truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
@@ -74,7 +75,7 @@ def cohorts(mechanism: Mechanism, crowd: Crowd, counts: Ints, *, fixed: bool) ->
         if fixed:
             parts = np.diff(np.rint(count * np.cumsum([0.0, *prior.weights]))).astype(int)
             for value, part in zip(prior.values, parts, strict=True):
-                yield Cohort(group, int(part), law_at(channel.inner, Fraction(value) - origin))
+                yield Cohort(group, int(part), law_at_value(mechanism, value))
             continue
         if prior not in known:
             weights = prior.rounded(*ends, steps)
@@ -82,6 +83,12 @@ def cohorts(mechanism: Mechanism, crowd: Crowd, counts: Ints, *, fixed: bool) ->
             law = sum((weights[j] * law_row(channel.inner, int(j)) for j in points), np.zeros(channel.inner_outputs))
             known[prior] = law / law.sum()
         yield Cohort(group, int(count), known[prior])
+
+
+def law_at_value(mechanism: Mechanism, value: float) -> Floats:
+    """The law of the inner reports of those who hold a value."""
+    origin = value_numbers(mechanism.domain).origin  # type: ignore[arg-type]
+    return law_at(keyed_channel(mechanism).inner, Fraction(value) - origin)
 
 
 def draw_cells(channel: Keyed, people: Sequence[Cohort], rng: np.random.Generator) -> Ints:
@@ -141,7 +148,7 @@ class GroupCoverage:
     target: str
     what: str  # "mean" or "difference"
     method: str
-    judged: int  # groups, or pairs of them, that are expected to be told
+    judged: int  # groups, or pairs of them, that are expected to be estimable
     runs: int
     coverage: float
     least: float  # of a single group or pair
@@ -172,8 +179,8 @@ def markdown(rows: Sequence[GroupCoverage]) -> str:
         "## Means by group",
         "",
         f"{PARTICIPANTS:,} participants, values from -1 to 1, epsilon as shown, the default split of the budget. Only"
-        " groups, and differences of two of them, that are expected to be told: their size is five standard errors"
-        f" above zero. Simulated, {rows[0].runs:,} runs; three standard errors of a coverage are"
+        " groups, and differences of two of them, that are expected to be estimable: their size is two standard"
+        f" errors above the threshold. Simulated, {rows[0].runs:,} runs; three standard errors of a coverage are"
         f" {100 * rows[0].noise:.2f}."
         " Percentages; *least* is that of a single group or pair. Where only a bound of the spread within groups can be"
         " known (sample, marked +), intervals may be too wide.",
@@ -197,13 +204,13 @@ def case_rows(case: Case, target: str, runs: int) -> list[GroupCoverage]:
     mechanism = BUILDERS[name](domain, epsilon=epsilon, key=key)
     crowd = crowd_of(domain, groups, shares)
     rng = np.random.default_rng([SEED, CASES.index(case) if case in CASES else 0, target == "sample"])
-    truth, told = crowd.means, np.flatnonzero(crowd.told(mechanism, PARTICIPANTS))
+    truth, shown = crowd.means, np.flatnonzero(crowd.estimable(mechanism, PARTICIPANTS))
     counts = np.rint(PARTICIPANTS * crowd.shares).astype(np.int64)
     people = list(cohorts(mechanism, crowd, counts, fixed=target == "sample"))
     if target == "sample":
         truth = np.array([_realised(crowd.priors[g], int(counts[g])) for g in range(groups)])
-    pairs = [(g, h) for g in told.tolist() for h in told.tolist() if g < h][
-        :: max(1, len(told) * (len(told) - 1) // 2 // PAIRS)
+    pairs = [(g, h) for g in shown.tolist() for h in shown.tolist() if g < h][
+        :: max(1, len(shown) * (len(shown) - 1) // 2 // PAIRS)
     ][:PAIRS]
     bounded = target == "sample" and not tells_squares(keyed_channel(mechanism))
     held: dict[tuple[str, str], list[list[bool]]] = {}
@@ -213,7 +220,7 @@ def case_rows(case: Case, target: str, runs: int) -> list[GroupCoverage]:
             people = [one._replace(size=int(drawn[one.group])) for one in people]
         cells = draw_cells(keyed_channel(mechanism), people, rng)
         estimate = from_cells(mechanism, PARTICIPANTS, cells.ravel())
-        for place, found in _judge(estimate, truth, told, pairs, target).items():
+        for place, found in _judge(estimate, truth, shown, pairs, target).items():
             held.setdefault(place, []).append(found)
     return [
         GroupCoverage(
@@ -232,18 +239,21 @@ def _realised(prior: Prior, count: int) -> float:
 
 
 def _judge(
-    estimate: GroupEstimate, truth: Floats, told: Ints, pairs: Sequence[tuple[int, int]], target: str
+    estimate: GroupEstimate, truth: Floats, shown: Ints, pairs: Sequence[tuple[int, int]], target: str
 ) -> dict[tuple[str, str], list[bool]]:
     """Which intervals hold the truth. A group that chance makes too small is covered by the whole range."""
     found: dict[tuple[str, str], list[bool]] = {}
     for method in ("fieller", "delta"):
         low, high = estimate.ci(LEVEL, method=method, target=target)
-        found["mean", method] = ((low <= truth) & (truth <= high))[told].tolist()
-        found["difference", method] = []
-        for g, h in pairs:
-            inside = True
-            if estimate.told[g] and estimate.told[h]:
-                left, right = difference(estimate, g, h, target).ci(LEVEL, method=method)
-                inside = left <= truth[g] - truth[h] <= right
-            found["difference", method].append(bool(inside))
+        found["mean", method] = ((low <= truth) & (truth <= high))[shown].tolist()
+    held = [pair for pair in pairs if estimate.estimable[list(pair)].all()]
+    rows, columns = np.array(held, dtype=np.int64).reshape(-1, 2).T
+    tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), rows, columns)
+    kept = dict(zip(held, tests.p_values_at(truth[rows] - truth[columns]) >= 1 - LEVEL, strict=True))
+    found["difference", "fieller"] = [bool(kept.get(pair, True)) for pair in pairs]
+    found["difference", "delta"] = [
+        pair not in kept
+        or difference(estimate, *pair, target).holds(truth[pair[0]] - truth[pair[1]], LEVEL, method="delta")
+        for pair in pairs
+    ]
     return found

@@ -30,7 +30,7 @@ from sottovoce.estimate.group_law import Blocks, Totals, group_law, group_powers
 from sottovoce.estimate.group_spread import Spreads, group_spreads
 from sottovoce.estimate.group_truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
 from sottovoce.estimate.group_views import Means, Shares, Sizes, Sums
-from sottovoce.estimate.ratio import TOLD, Ratios
+from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
 from sottovoce.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -46,10 +46,11 @@ MAX_GROUPS = 1 << 11  # of a covariance matrix that is written down
 class GroupEstimate:
     """What a tally says of each group. `values`, `std_errors` and `ci` are those of the means.
 
-    Sizes and sums are unbiased; a mean is their ratio, so it is not. It cannot be told where the group's size is not
-    significantly above zero, fewer than 30 reports support it, or its interval would be as long as the range: then its
-    value is NaN, its interval the whole range. Where rare reports make most of the noise and are too few to be seen, a
-    warning says that intervals are poor.
+    Sizes and sums are unbiased; a mean is their ratio, so it is not. It is estimable, and shown, where the group's
+    estimated size exceeds a threshold: there, Fieller's interval is shorter than 0.7 of the range whatever the mean is,
+    the size is 3.5 standard errors above zero, and 30 reports support it. Else its value is NaN and its interval the
+    whole range. Intervals and tests hold given that a group is shown. Where rare reports make most of the noise and are
+    too few to be seen, a warning says that intervals are poor.
     """
 
     mechanism: Mechanism
@@ -68,13 +69,14 @@ class GroupEstimate:
     def shares(self) -> Shares:
         """The share of each group."""
         supports = self._supports
-        return Shares(self.groups, supports.values(), (0.0, 1.0), None, supports)
+        return Shares(self.groups, supports.values(), (0.0, 1.0), None, supports, self._least, self._shown.flags)
 
     @cached_property
     def sizes(self) -> Sizes:
         """How many participants each group has."""
         supports = self._supports
-        return Sizes(self.groups, supports.values() * self.n, (0.0, float(self.n)), None, supports, float(self.n))
+        limits, values = (0.0, float(self.n)), supports.values() * self.n
+        return Sizes(self.groups, values, limits, None, supports, self._least, self._shown.flags, float(self.n))
 
     @cached_property
     def sums(self) -> Sums:
@@ -90,7 +92,7 @@ class GroupEstimate:
     @cached_property
     def means(self) -> Means:
         """The mean value of each group."""
-        ratios = {target: self._ratios(target) for target in TARGETS}
+        ratios = {target: self.ratios(target) for target in TARGETS}
         values = ratios["population"].values() + self.centre
         shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
         means = np.where(np.isnan(values), self.centre, values)
@@ -99,7 +101,7 @@ class GroupEstimate:
 
     @property
     def values(self) -> Floats:
-        """The means; NaN where they cannot be told."""
+        """The means; NaN where they are not estimable."""
         return self.means.values
 
     @property
@@ -108,9 +110,9 @@ class GroupEstimate:
         return self.means.std_errors
 
     @property
-    def told(self) -> NDArray[np.bool_]:
-        """Which groups are large enough for their mean to be told."""
-        return self.means.told
+    def estimable(self) -> NDArray[np.bool_]:
+        """Which groups are large enough for their mean to be shown."""
+        return self.means.estimable
 
     def ci(
         self,
@@ -144,14 +146,33 @@ class GroupEstimate:
         check_target(target)
         return self.totals.covariance(target)
 
-    def _ratios(self, target: str) -> Ratios:
+    @cached_property
+    def _shown(self) -> Shown:
+        """Which means are shown. Nearly all of the rule is about sizes, whose effect on intervals is known."""
+        low, high = self._ends
+        limits = low - self.centre, high - self.centre
+        return shown_by_size(
+            self._plain("population"), limits, self.totals.law.key.sizes(np.array(POOR_BELOW - 0.5), self.n)
+        )
+
+    @property
+    def _least(self) -> Ints:
+        """Supports from which on a mean may be shown."""
+        key = self.totals.law.key
+        return np.floor(self._shown.least * key.gap + self.n * key.other).astype(np.int64) + 1
+
+    def _plain(self, target: str) -> Ratios:
         size, mixed, total = self.blocks(target).diagonals()
-        # Fewer reports do not know their own variance.
-        enough = self._supports.counts >= POOR_BELOW
-        found = Ratios(self.totals.sums, self.totals.sizes, total, mixed, size, enough)
-        # An interval as long as the range says nothing that was not known before.
-        low, high = found.fieller(TOLD)
-        return replace(found, enough=enough & (high - low < self._ends[1] - self._ends[0]))
+        return Ratios(self.totals.sums, self.totals.sizes, total, mixed, size)
+
+    def ratios(self, target: str) -> Ratios:
+        """Sums (less the centre) over sizes, and which of these are shown."""
+        return replace(self._plain(target), shown=self._shown)
+
+    @property
+    def seen(self) -> Ints:
+        """Groups that enough reports support for a normal approximation, shown or not."""
+        return np.flatnonzero(self._supports.counts >= POOR_BELOW)
 
     def covariance(self, kind: str = "means", *, target: str = "population") -> Floats:
         """The estimated covariance matrix of all "sizes", "shares", "sums" or "means" (by the delta method)."""
@@ -167,7 +188,7 @@ class GroupEstimate:
         # Sums in the numbers of the answers, or the linear part of each ratio: sum + factor * size.
         factor = np.full(groups, self.centre) if kind == "sums" else self.centre - self.means.values
         found = sums + factor[:, None] * right + factor[None, :] * left + np.outer(factor, factor) * sizes
-        whole = np.where(self.told, self.totals.sizes, np.nan)
+        whole = np.where(self.estimable, self.totals.sizes, np.nan)
         return found if kind == "sums" else found / np.outer(whole, whole)
 
     # --- comparisons -------------------------------------------------------------------------------
@@ -187,7 +208,7 @@ class GroupEstimate:
         return all_pairs(self, level, correction, target)
 
     def test_equality(self, *, target: str = "population") -> Equality:
-        """A test of whether all groups that can be told have the same mean."""
+        """A test of whether all groups have the same mean; small groups count for little, but they count."""
         return equality(self, target)
 
     def power(
@@ -208,8 +229,8 @@ class GroupEstimate:
 
     @cached_property
     def variances(self) -> Spreads:
-        """The variance of the values within each group, where the reports tell it."""
-        return group_spreads(self.mechanism, self.n, self.cells, self.totals, self.groups)
+        """The variance of the values within each group whose mean is shown, where the reports say enough."""
+        return group_spreads(self, self.cells)
 
     # --- showing -----------------------------------------------------------------------------------
     def to_frame(
@@ -220,7 +241,7 @@ class GroupEstimate:
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table of groups: size, share, mean and its interval; its last column says which cannot be told."""
+        """A table of groups: size, share, mean and its interval; its last column says which are not estimable."""
         table = self.means.to_frame(level, method=method, target=target, simultaneous=simultaneous)
         table = table.rename(columns={"estimate": "mean"})
         table.insert(1, "size", self.sizes.values)
@@ -231,12 +252,12 @@ class GroupEstimate:
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""
-        told = int(self.told.sum())
+        shown = int(self.estimable.sum())
         start = (
             f"{self.n} participants answered through {self.mechanism.name}; neither group nor value of anyone can be"
             f" told from one report with odds better than e^{self.mechanism.epsilon:.4g} ="
-            f" {np.exp(self.mechanism.epsilon):.3g} to 1 against any other answer. The means of {told} of"
-            f" {len(self.groups)} groups can be told."
+            f" {np.exp(self.mechanism.epsilon):.3g} to 1 against any other answer. The means of {shown} of"
+            f" {len(self.groups)} groups are estimable."
         )
         return in_words(start + "\n" + self.means.explain(level), self.simulated)
 

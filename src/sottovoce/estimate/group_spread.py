@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from sottovoce.core.domain import Select
 from sottovoce.core.errors import NoIntervalError, ParameterError
-from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.estimate.contrasts import Compared
 from sottovoce.estimate.estimate import Estimate, check_level, check_target
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, deviate
+from sottovoce.estimate.evidence import Bounds, deviate
 from sottovoce.estimate.group_law import GroupLaw, Sheet, Totals, group_powers, power_sums
 from sottovoce.estimate.group_truth import keyed_channel, square_line, tells_squares
 from sottovoce.estimate.group_views import View
-from sottovoce.estimate.ratio import CANNOT_BE_TOLD, Ratios
+from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,17 +47,18 @@ class Spreads(View):
     def _interval(self, level: float, method: str, target: str) -> Bounds:
         half = deviate(level) * np.sqrt(self.variances(target)) + self.bias
         low, high = self.values - half, self.values + half
-        return Bounds(np.where(self.told, low, -np.inf), np.where(self.told, high, np.inf))
+        return Bounds(np.where(self.estimable, low, -np.inf), np.where(self.estimable, high, np.inf))
 
     def project(self, name: str) -> Spreads:
         raise ParameterError("A variance within a group has no projection.")
 
 
-def group_spreads(mechanism: Mechanism, n: int, cells: Ints, totals: Totals, groups: Sequence[object]) -> Spreads:
+def group_spreads(estimate: Compared, cells: Ints) -> Spreads:
     """E[x**2] - (E x)**2 of each group, from the mean squares of what is read.
 
     The square of an estimated mean is too large by the variance of that mean, so this is added (METHODS, erratum 13).
     """
+    mechanism, totals = estimate.mechanism, estimate.totals
     channel = keyed_channel(mechanism)
     if not tells_squares(channel):
         raise NoIntervalError(
@@ -66,10 +67,9 @@ def group_spreads(mechanism: Mechanism, n: int, cells: Ints, totals: Totals, gro
         )
     line = square_line(channel)
     n_g, t_g, m_g = totals.sizes, totals.sums, totals.read_squares
-    size, mixed, total = totals.covariance("population").diagonals()
-    ratios = Ratios(t_g, n_g, total, mixed, size, power_sums(totals.law, cells, 0) >= POOR_BELOW)
-    told = ratios.told()
-    safe = np.where(told, n_g, 1.0)
+    ratios = estimate.ratios("population")
+    shown = ratios.estimable
+    safe = np.where(shown, n_g, 1.0)
     mean = t_g / safe
     square = line.slope * m_g / safe + line.tilt * mean + line.least + line.width / 2
     variance = square - mean**2 + ratios.residual(mean) / safe**2
@@ -78,15 +78,15 @@ def group_spreads(mechanism: Mechanism, n: int, cells: Ints, totals: Totals, gro
         (line.tilt - 2 * mean) / safe,
         line.slope / safe,
     )
-    spread = _third_block(totals.law, n, cells, totals)
+    spread = _third_block(totals.law, int(totals.n), cells, totals)
     each = sum(slopes[i] * slopes[j] * spread[min(i, j), max(i, j)] for i in range(3) for j in range(3))
     low, high = (float(end) for end in (channel.inner.rounding.low, channel.inner.rounding.high))  # type: ignore[union-attr]
     return Spreads(
-        groups,
-        np.where(told, variance, np.nan),
+        estimate.groups,
+        np.where(shown, variance, np.nan),
         (0.0, (high - low) ** 2 / 4),
         None,
-        np.where(told, np.maximum(np.asarray(each), 0.0), np.nan),
+        np.where(shown, np.maximum(np.asarray(each), 0.0), np.nan),
         line.width / 2,
     )
 
@@ -121,7 +121,7 @@ def _third_block(law: GroupLaw, n: int, cells: Ints, totals: Totals) -> dict[tup
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditional:
-    """The shares of the categories within each group; rows are groups, NaN where a group cannot be told."""
+    """The shares of the categories within each group; rows are groups, NaN where a group is not estimable."""
 
     groups: Sequence[object]
     categories: Sequence[object]
@@ -129,7 +129,7 @@ class Conditional:
     ratios: dict[str, Ratios]
 
     def ci(self, level: float = 0.95, *, method: str = "delta", target: str = "population") -> Bounds:
-        """Intervals by "delta" or "fieller", rows as in `values`; from 0 to 1 where a group cannot be told."""
+        """Intervals by "delta" or "fieller", rows as in `values`; from 0 to 1 where a group is not estimable."""
         check_level(level)
         check_target(target)
         if method not in ("delta", "fieller"):
@@ -159,7 +159,7 @@ class Conditional:
                 "std_error": np.sqrt(self.ratios[target].variances()),
                 "low": low.ravel(),
                 "high": high.ravel(),
-                "note": np.where(np.isnan(self.values.ravel()), CANNOT_BE_TOLD, ""),
+                "note": np.where(np.isnan(self.values.ravel()), NOT_ESTIMABLE, ""),
             }
         )
 

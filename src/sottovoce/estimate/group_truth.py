@@ -23,13 +23,13 @@ from sottovoce.estimate.evidence import POOR_BELOW
 from sottovoce.estimate.group_law import Totals, group_law
 from sottovoce.estimate.moments import profile
 from sottovoce.estimate.prior import Prior, expected_answers
-from sottovoce.estimate.ratio import Ratios
+from sottovoce.estimate.ratio import Ratios, least_sizes
 from sottovoce.tally.laws import law_at
 
 Floats = NDArray[np.float64]
 STEEPEST = 4.0  # a line that makes more than this of the chance in what is read is of no use
 SEEN = 0.01  # of the squared range: how far a group's mean square may be from what reports tell of it
-TOLD_ERRORS = 5.0  # standard errors above zero at which a group's size is expected to be told, whatever chance does
+SURE = 2.0  # standard errors above the threshold at which a group is expected to be shown, whatever chance does
 _FLAT = 1e-9
 
 
@@ -172,17 +172,21 @@ class Crowd:
             }
         return self.known[ends, steps]
 
-    def told(self, mechanism: Mechanism, n: float) -> NDArray[np.bool_]:
-        """Which groups are expected to be told from n reports, and to know how well."""
+    def estimable(self, mechanism: Mechanism, n: float) -> NDArray[np.bool_]:
+        """Which groups are expected to be estimable from n reports, and to know how well."""
         return np.asarray(n >= self.needed(mechanism))
 
     def needed(self, mechanism: Mechanism) -> Floats:
-        """From how many participants on each group is expected to be told, and to know how well.
+        """From how many participants on each group is expected to be estimable, and to know how well.
 
-        Its size is five standard errors above zero, and rare reports are enough to show in the variance.
+        Its size is two standard errors above the threshold, and rare reports are enough to show in the variance.
         """
+        low, high, origin = value_numbers(mechanism.domain)  # type: ignore[arg-type]
+        centre = centre_of(mechanism)
+        limits = float(low + origin) - centre, float(high + origin) - centre
         one = self.ratios(mechanism, 1.0, "population")
-        large = TOLD_ERRORS**2 * one.bottom_variance / one.bottom**2
+        # Sizes grow with n, thresholds and standard errors with its root.
+        large = ((least_sizes(one, limits) + SURE * np.sqrt(one.bottom_variance)) / one.bottom) ** 2
         return np.asarray(np.maximum(large, POOR_BELOW / steadiness(mechanism, self.shares, self.means)))
 
     def ratios(self, mechanism: Mechanism, n: float, target: str) -> Ratios:

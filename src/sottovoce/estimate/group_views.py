@@ -15,7 +15,8 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import reject
 from sottovoce.estimate.estimate import PoorIntervalWarning, check_level, check_target
 from sottovoce.estimate.evidence import Bounds, Supports, deviate
-from sottovoce.estimate.ratio import CANNOT_BE_TOLD, Ratios
+from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.estimate.shown_shares import lowest_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +27,7 @@ V = TypeVar("V", bound="View")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View(ABC):
-    """One number for each group. NaN stands for a number that cannot be told from these reports."""
+    """One number for each group. NaN stands for a number that is not estimable from these reports."""
 
     methods: ClassVar[tuple[str, ...]]
     what: ClassVar[str]
@@ -48,8 +49,8 @@ class View(ABC):
         """A new view whose values and intervals are where the truth can be."""
 
     @property
-    def told(self) -> NDArray[np.bool_]:
-        """Which values can be told."""
+    def estimable(self) -> NDArray[np.bool_]:
+        """Which values are shown."""
         return ~np.isnan(self.values)
 
     @property
@@ -67,7 +68,7 @@ class View(ABC):
     ) -> Bounds:
         """Intervals, one for each group; all at once where `simultaneous` (Bonferroni).
 
-        What cannot be told lies anywhere in its range.
+        What is not estimable lies anywhere in its range.
         """
         check_level(level)
         check_target(target)
@@ -89,7 +90,7 @@ class View(ABC):
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table; its last column says which groups cannot be told."""
+        """A table; its last column says which groups are not estimable."""
         import pandas as pd
 
         low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
@@ -100,7 +101,7 @@ class View(ABC):
                 "std_error": np.sqrt(self.variances(target)),
                 "low": low,
                 "high": high,
-                "note": np.where(self.told, "", CANNOT_BE_TOLD),
+                "note": np.where(self.estimable, "", NOT_ESTIMABLE),
             }
         )
 
@@ -109,37 +110,48 @@ class View(ABC):
         low, high = self.ci(level)
         lines = []
         for place, group in enumerate(self.groups):
-            if self.told[place]:
+            if self.estimable[place]:
                 lines.append(
                     f"The {self.what} of group {group!r} is {self.values[place]:.6g} ({level:.0%} interval from"
                     f" {low[place]:.6g} to {high[place]:.6g} for the population)."
                 )
             else:
-                lines.append(f"The {self.what} of group {group!r} {CANNOT_BE_TOLD}: too few reports speak for it.")
+                lines.append(f"The {self.what} of group {group!r} {NOT_ESTIMABLE}: too few reports speak for it.")
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shares(View):
-    """Shares of the groups, or their sizes: support counts mapped through the rates of the key."""
+    """Shares of the groups, or their sizes: support counts mapped through the rates of the key.
 
-    methods: ClassVar[tuple[str, ...]] = Supports.methods
+    Groups whose means are shown were chosen for their large estimates. The "shown" intervals of these hold given that
+    choice: they reach down to where an estimate as large is likely enough among those that are shown. All other groups,
+    and all methods other than "shown", have the usual intervals.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("shown", *Supports.methods)
     what: ClassVar[str] = "share"
     supports: Supports
+    least: NDArray[np.int64]  # supports from which on the mean of a group may be shown
+    shown: NDArray[np.bool_]
     scale: float = 1.0  # 1 for shares, n for sizes
 
     def variances(self, target: str) -> Floats:
         return self.supports.variances(target) * self.scale**2
 
     def _interval(self, level: float, method: str, target: str) -> Bounds:
-        if (text := self.supports.doubt(method, level)) is not None:
+        usual = "exact" if method == "shown" else method
+        if (text := self.supports.doubt(usual, level)) is not None:
             warnings.warn(text, PoorIntervalWarning, stacklevel=4)
-        if self.projection is None:
-            low, high = self.supports.interval(level, method, target)
-        else:
-            low, high = self.supports.inside(level, method, target)
-            shown = np.clip(self.values / self.scale, 0, 1)
-            low, high = np.minimum(low, shown), np.maximum(high, shown)
+        projected = self.projection is not None
+        low, high = (self.supports.inside if projected else self.supports.interval)(level, usual, target)
+        places = np.flatnonzero(self.shown)
+        if method == "shown" and len(places):
+            supports = replace(self.supports, counts=self.supports.counts[places])
+            low[places] = lowest_share(supports, self.least[places], (1 - level) / 2, target, low[places])
+        if projected:
+            values = np.clip(self.values / self.scale, 0, 1)
+            low, high = np.clip(np.minimum(low, values), 0, 1), np.maximum(high, values)
         return Bounds(low * self.scale, high * self.scale)
 
     def project(self, name: str) -> Shares:
@@ -174,7 +186,7 @@ class Sums(View):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Means(View):
-    """Means of the values of each group: a ratio, which cannot be told where the size may be zero."""
+    """Means of the values of each group: a ratio, which is not estimable where the size may be zero."""
 
     methods: ClassVar[tuple[str, ...]] = ("fieller", "delta")
     what: ClassVar[str] = "mean"
@@ -186,7 +198,7 @@ class Means(View):
         return self.ratios[target].variances()
 
     def _interval(self, level: float, method: str, target: str) -> Bounds:
-        ratios, poor = self.ratios[target], self.told & ~self.steady
+        ratios, poor = self.ratios[target], self.estimable & ~self.steady
         if poor.any():
             warnings.warn(
                 f"The intervals of {int(poor.sum())} of {len(poor)} groups are poor: the rare reports that make most of"
@@ -195,7 +207,9 @@ class Means(View):
                 stacklevel=4,
             )
         low, high = ratios.fieller(level) if method == "fieller" else ratios.delta(level)
-        return Bounds(np.where(self.told, low + self.centre, -np.inf), np.where(self.told, high + self.centre, np.inf))
+        return Bounds(
+            np.where(self.estimable, low + self.centre, -np.inf), np.where(self.estimable, high + self.centre, np.inf)
+        )
 
     def project(self, name: str) -> Means:
         if name != "range":

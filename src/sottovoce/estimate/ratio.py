@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import Bounds, deviate
+from sottovoce.estimate.shown import FAR, score_given_shown, start_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-TOLD = 0.95  # the level at which the lower estimate must differ from zero for a ratio to be shown
-CANNOT_BE_TOLD = "cannot be told"
+LEVEL = 0.95  # at which the lower estimate must differ from zero for a ratio to be shown
+NOT_ESTIMABLE = "is not estimable"
+SHORT = 0.7  # of the range: the longest interval of a ratio that is shown
+LEAST_ERRORS = 3.5  # of a lower estimate above zero
+_STEPS = 28  # of a bisection
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """Which ratios are shown: those whose lower estimate exceeds a threshold, if nothing else speaks against them."""
+
+    least: Floats
+    flags: Flags
+    limits: tuple[float, float]  # between which a ratio can be
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Ratios that are tried: the limits, and their distance to either side."""
+        low, high = self.limits
+        return 2 * low - high, 2 * high - low
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,20 +43,22 @@ class Ratios:
     top_variance: Floats
     mixed: Floats
     bottom_variance: Floats
-    enough: Flags | None = None  # where reports are enough for a normal approximation
+    shown: Shown | None = None  # by a rule whose effect on intervals and tests is taken into account
 
-    def told(self, level: float = TOLD) -> Flags:
-        """Where the lower estimate is significantly above zero; else any ratio at all may be true."""
-        above = self.bottom > deviate(level) * np.sqrt(self.bottom_variance)
-        return np.asarray(above if self.enough is None else above & self.enough)
+    @property
+    def estimable(self) -> Flags:
+        """Where a ratio is shown: the lower estimate is significantly above zero, or what the rule says."""
+        if self.shown is not None:
+            return self.shown.flags
+        return np.asarray(self.bottom > deviate(LEVEL) * np.sqrt(self.bottom_variance))
 
     def values(self) -> Floats:
-        """The ratios; NaN where they cannot be told."""
-        return np.where(self.told(), self.top / self._divisor, np.nan)
+        """The ratios; NaN where they are not estimable."""
+        return np.where(self.estimable, self.top / self._divisor, np.nan)
 
     @property
     def _divisor(self) -> Floats:
-        """The lower estimate; where it is zero nothing is told, so any other number will do."""
+        """The lower estimate; where it is zero no ratio is shown, so any other number will do."""
         return np.where(self.bottom == 0, 1.0, self.bottom)
 
     def residual(self, ratio: Floats) -> Floats:
@@ -50,19 +71,43 @@ class Ratios:
         return np.asarray(self.residual(self.values()) / self._divisor**2)
 
     def variances_at_truth(self) -> Floats:
-        """The same where top and bottom are no estimates but known: nothing is left untold."""
+        """The same where top and bottom are no estimates but known."""
         return np.asarray(self.residual(self.top / self.bottom) / self.bottom**2)
 
     def delta(self, level: float) -> Bounds:
-        """The ratio plus and minus a normal quantile of its standard error; the whole line where it cannot be told."""
+        """The ratio plus and minus a normal quantile of its standard error; the whole line where it is not shown."""
         half = deviate(level) * np.sqrt(self.variances())
-        return self._or_all(self.values() - half, self.values() + half, self.told())
+        return self._or_all(self.values() - half, self.values() + half, self.estimable)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Ratios that are tried in tests."""
+        if self.shown is None:
+            raise TypeError("Nothing limits these ratios.")
+        return self.shown.reach
+
+    @property
+    def starts(self) -> Floats:
+        """What is assumed of the threshold of each shown ratio, in errors above the true lower estimate."""
+        if self.shown is None:
+            return np.full(len(self.bottom), -np.inf)
+        return start_of(self.bottom, np.sqrt(self.bottom_variance), self.shown.least)
+
+    def scores(self, ratio: Floats, starts: Floats) -> Floats:
+        """Standard normal scores of the hypothesis that the ratios are these, given that they are shown."""
+        error = np.sqrt(np.maximum(self.residual(ratio), np.finfo(float).tiny))
+        score = (self.top - ratio * self.bottom) / error
+        if not (starts > FAR).any():
+            return np.asarray(score)
+        spread = np.where(self.bottom_variance > 0, self.bottom_variance, 1.0)
+        correlation = (self.mixed - ratio * self.bottom_variance) / (error * np.sqrt(spread))
+        return score_given_shown(score, correlation, np.broadcast_to(starts, score.shape))
 
     def fieller(self, level: float) -> Bounds:
         """All ratios m for which top - m * bottom is not significantly different from zero (Fieller 1954).
 
         That is a quadratic inequality in m, whose solutions are bounded only where the lower estimate itself is
-        significantly different from zero.
+        significantly different from zero. Where a ratio is shown only by chance, the score given that decides.
         """
         square = deviate(level) ** 2
         a = self.bottom**2 - square * self.bottom_variance
@@ -71,7 +116,60 @@ class Ratios:
         bounded = (a > 0) & (self.bottom > 0)
         safe = np.where(bounded, a, 1.0)
         root = np.sqrt(np.maximum(b**2 - safe * c, 0.0))
-        return self._or_all((b - root) / safe, (b + root) / safe, bounded & self.told())
+        low, high = (b - root) / safe, (b + root) / safe
+        starts = self.starts
+        near = np.flatnonzero(bounded & self.estimable & (starts > FAR))
+        if self.shown is not None and len(near):
+            low[near], high[near] = self.part(near)._given_shown(deviate(level), starts[near])
+            bounded = bounded & np.isfinite(low)
+        return self._or_all(low, high, bounded & self.estimable)
 
-    def _or_all(self, low: Floats, high: Floats, told: Flags) -> Bounds:
-        return Bounds(np.where(told, low, -np.inf), np.where(told, high, np.inf))
+    def part(self, places: NDArray[np.int64]) -> Ratios:
+        """Some of the ratios."""
+        fields = (self.top, self.bottom, self.top_variance, self.mixed, self.bottom_variance)
+        shown = self.shown
+        if shown is not None:
+            shown = Shown(shown.least[places], shown.flags[places], shown.limits)
+        return Ratios(*(field[places] for field in fields), shown)
+
+    def _given_shown(self, deviation: float, starts: Floats) -> Bounds:
+        """Where the score crosses the deviation; infinite where it does so nowhere near the possible ratios."""
+        side = np.array([[1.0], [-1.0]])  # scores fall as the ratio rises
+        low, high = (np.full((2, len(self.top)), end) for end in self.reach)
+        open_end = ~(side * self.scores(np.where(side > 0, low, high), starts) > deviation).all(axis=0)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            right = self.scores(middle, starts) > side * deviation
+            low, high = np.where(right, middle, low), np.where(right, high, middle)
+        return Bounds(np.where(open_end, -np.inf, low[0]), np.where(open_end, np.inf, high[1]))
+
+    def _or_all(self, low: Floats, high: Floats, shown: Flags) -> Bounds:
+        return Bounds(np.where(shown, low, -np.inf), np.where(shown, high, np.inf))
+
+
+def shown_by_size(ratios: Ratios, limits: tuple[float, float], floor: Floats) -> Shown:
+    """The rule: the lower estimate exceeds what `least_sizes` says, and the floor.
+
+    Where chance makes the interval as long as the limits all the same, it says nothing new and is not shown either.
+    """
+    least = np.maximum(least_sizes(ratios, limits), floor)
+    shown = Shown(least, ratios.bottom > least, limits)
+    low, high = replace(ratios, shown=shown).fieller(LEVEL)
+    return Shown(least, shown.flags & (high - low < limits[1] - limits[0]), limits)
+
+
+def least_sizes(ratios: Ratios, limits: tuple[float, float]) -> Floats:
+    """The lower estimate from which on Fieller's interval is shorter than 0.7 of the limits, for any ratio there.
+
+    It depends on the variances only, so that the rule is one about the lower estimate alone.
+    """
+    x, length = deviate(LEVEL) ** 2, SHORT * (limits[1] - limits[0])
+    size, sums = ratios.bottom_variance, ratios.top_variance
+    worst = np.maximum(ratios.residual(np.asarray(limits[0])), ratios.residual(np.asarray(limits[1])))
+    rest = np.maximum(sums * size - ratios.mixed**2, 0.0)
+    # (length (u - x size))**2 = 4 x (worst u - x rest), solved for u, the square of the lower estimate.
+    a = length**2
+    b = 2 * length**2 * x * size + 4 * x * worst
+    c = length**2 * x**2 * size**2 + 4 * x**2 * rest
+    square = (b + np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0))) / (2 * a)
+    return np.asarray(np.maximum(np.sqrt(square), LEAST_ERRORS * np.sqrt(size)))

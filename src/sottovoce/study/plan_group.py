@@ -1,4 +1,4 @@
-"""Plans for means by group: which method, which key, how the budget is split, and which groups can be told."""
+"""Plans for means by group: which method, which key, how the budget is split, and which groups are estimable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sottovoce.core.rational import odds
 from sottovoce.design import group as designed
 from sottovoce.estimate.group_law import GroupLaw, Totals, key_law, reading_law
 from sottovoce.estimate.group_truth import Crowd, value_numbers
-from sottovoce.estimate.ratio import CANNOT_BE_TOLD, Ratios
+from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import KEYS, NOTHING_LEFT, group_key
 from sottovoce.mechanisms.mean import bernoulli as coin
@@ -112,18 +112,18 @@ class GroupPlan(Plan):
 
     groups: tuple[object, ...] = ()
     std_errors: tuple[float, ...] = ()  # of the mean of each group
-    needed: tuple[int, ...] = ()  # participants from which on the group can be told
+    needed: tuple[int, ...] = ()  # participants from which on the group is estimable
 
     @property
-    def told(self) -> tuple[bool, ...]:
-        """Which groups are expected to be told, and to know how well."""
+    def estimable(self) -> tuple[bool, ...]:
+        """Which groups are expected to be estimable, and to know how well."""
         return tuple(self.participants >= needed for needed in self.needed)
 
     def groups_frame(self) -> pd.DataFrame:
         """What the first choice tells of each group, as a table."""
         import pandas as pd
 
-        notes = ["" if told else CANNOT_BE_TOLD for told in self.told]
+        notes = ["" if shown else NOT_ESTIMABLE for shown in self.estimable]
         return pd.DataFrame(
             {"group": list(self.groups), "std_error": self.std_errors, "participants": self.needed, "note": notes}
         )
@@ -310,11 +310,11 @@ def _advice(plan: GroupPlan) -> str:
         f"Take {plan.best.method}: with {plan.participants:,} participants expect standard errors of a mean from"
         f" {min(plan.std_errors):.4g} to {max(plan.std_errors):.4g}."
     )
-    untold = [label for label, told in zip(plan.groups, plan.told, strict=True) if not told]
-    if not untold:
-        return text + " All groups can be told."
-    named = ", ".join(map(repr, untold[:8])) + (" and more" if len(untold) > 8 else "")
+    small = [label for label, shown in zip(plan.groups, plan.estimable, strict=True) if not shown]
+    if not small:
+        return text + " All groups are estimable."
+    named = ", ".join(map(repr, small[:8])) + (" and more" if len(small) > 8 else "")
     return (
-        f"{text} {len(untold)} of {len(plan.groups)} groups {CANNOT_BE_TOLD} ({named}): that takes"
+        f"{text} {len(small)} of {len(plan.groups)} groups are not estimable ({named}): that takes"
         f" {max(plan.needed):,} participants or a larger epsilon."
     )
