@@ -355,7 +355,7 @@ def test_pipes_between_the_verbs(raw: Path) -> None:
 def test_a_failed_write_and_a_closed_pipe_leave_nothing(raw: Path, tmp_path: Path) -> None:
     verb = f"sottovoce privatize {raw}/people.csv --column age --method oue --epsilon 1 --low 0 --high 99"
     full = shell(f"ulimit -f 4; {verb} -o out.parquet", tmp_path)
-    assert (full.returncode, full.stderr) == (2, "sottovoce: out.parquet cannot be written: File too large.\n")
+    assert (full.returncode, full.stderr) == (2, "sottovoce: The output cannot be written: File too large.\n")
     closed = shell(f"{verb} -o - | true; echo ${{PIPESTATUS[0]}}", tmp_path)
     assert closed.stdout == "2\n" and "was closed by its reader" in closed.stderr and closed.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
