@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.client.tick import SHORTEST, SPIN, STEPS
-from sottovoce.privacy.audit import ALPHA
+from sottovoce.privacy.drawn import ALPHA
 from sottovoce.privacy.duration import CONTROL, SLACK
 
 PAGE = Path(__file__).with_name("duration.md")
