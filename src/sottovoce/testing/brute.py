@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
-from sottovoce.core.channel import Channel, Each, Keyed, Mix, Public, Rates
+from sottovoce.core.channel import Bits, Channel, Each, Keyed, Mix, Public, Rates
 from sottovoce.core.channel.base import Words, channel_from_spec, excess
 from sottovoce.core.channel.place import slots_of
 from sottovoce.core.coins import TapeCoins
@@ -174,6 +175,9 @@ def batch_codes_of(channel: Channel, seed: int, count: int) -> Any:
     if isinstance(channel, Each):
         columns = [batch_of_codes(part, seed + place, count) for place, part in enumerate(channel.channels)]
         return np.stack([column.astype(np.uint64) for column in columns], axis=1)
+    if isinstance(channel, Bits) and not channel.takes_every_code:
+        masks = [code for code, _ in zip(cycle(channel.codes()), range(count), strict=False)]
+        return np.array(masks, np.uint64).reshape(-1, 1)
     return batch_of_codes(channel, seed, count)
 
 

@@ -34,7 +34,7 @@ def check_channel(seed: int) -> None:
         except AssertionError as problem:
             raise AssertionError(f"Seed {seed}: {problem} {short!r:.2000}") from None
         try:
-            check_kernels(long, seed)
+            check_kernels(long, seed % 4096)
         except Exception as problem:  # a compiler's error is a finding too
             raise AssertionError(f"Seed {seed}: {type(problem).__name__}: {problem!s:.400} {long!r:.2000}") from problem
 
@@ -66,11 +66,11 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=None, help="where to start; any number if left out")
     options = parser.parse_args()
-    start = secrets.randbelow(1 << 40) if options.seed is None else options.seed
+    start = secrets.randbelow(1 << 30) if options.seed is None else options.seed
     end, done = time.monotonic() + 60 * options.minutes, 0
     print(f"seed {start}")
     try:
-        for seed in check_texts(iter(range(start, start + (1 << 40)))):
+        for seed in check_texts(iter(range(start, start + (1 << 30)))):
             check_channel(seed)
             done += 1
             if time.monotonic() > end:
