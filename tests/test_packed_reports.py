@@ -32,10 +32,10 @@ def test_parts_are_found_where_they_were_put(channel: Each) -> None:
         shifts = [sum(widths[:place]) for place in range(len(widths))]
         report = sum(part << shift for part, shift in zip(parts, shifts, strict=True))
         room = 8 * lanes(channel.payload_bits)
-        mask = np.frombuffer(report.to_bytes(room, "little"), np.uint64)[None, :]
+        mask = np.frombuffer(report.to_bytes(room, "little"), np.uint64)[None, :].copy()
         packed = np.zeros_like(mask)
         for part, width, shift in zip(parts, widths, shifts, strict=True):
-            words = np.frombuffer(part.to_bytes(8 * lanes(width), "little"), np.uint64)[None, :]
+            words = np.frombuffer(part.to_bytes(8 * lanes(width), "little"), np.uint64)[None, :].copy()
             pack(words, shift, packed)
         assert packed.tolist() == mask.tolist()
         found = [
