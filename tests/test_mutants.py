@@ -12,6 +12,7 @@ from scripts.mutants.graph import read_graph
 from scripts.mutants.operators import OPERATORS, Mutant, mutants
 from scripts.mutants.report import QUICK, SURVIVED, Justification, Result, Verdict, read_justifications
 from scripts.mutants.sample import files, is_critical, room, sample
+from scripts.mutants.trees import Tree
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -177,6 +178,30 @@ def test_the_first_batch_is_cheap(tmp_path: Path) -> None:
     cover = Cover(tests | {"h.py::long": Traced("h.py::long", 60.0, 0.1)}, {}, {})
     first, rest = cover.batches(["h.py::long", *tests])
     assert first == ["a.py::x", "b.py::x", "c.py::x"] and set(first) | set(rest) == cover.tests.keys()
+
+
+# --- one mutant -----------------------------------------------------------------------------------------------------
+def test_a_mutant_is_killed_by_a_test_that_sees_it_and_the_source_is_restored(tmp_path: Path) -> None:
+    source = "def larger(a, b):\n    return a if a > b else b\n"
+    for name, text in {
+        "src/sottovoce/toy.py": source,
+        "src/sottovoce/__init__.py": "",
+        "tests/test_toy.py": "from sottovoce.toy import larger\n\ndef test_a():\n    assert larger(2, 2) == 2\n\n"
+        "def test_b():\n    assert larger(1, 2) == 2\n",
+        "pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n',
+        "scripts/mutants/__init__.py": "",
+        "scripts/mutants/plugin.py": (ROOT / "scripts/mutants/plugin.py").read_text(encoding="utf-8"),
+    }.items():
+        (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tree" / name).write_text(text, encoding="utf-8")
+    tree = Tree(tmp_path / "tree", tmp_path / "numba")
+    found = {m.operator: m for m in mutants(source, "src/sottovoce/toy.py")}
+    tests = ["tests/test_toy.py::test_b", "tests/test_toy.py::test_a"]
+    killed = tree.run(found["swapped-branch"], tests, {}, stale=(), seconds=60)
+    assert killed.killer == tests[0] and "assert 1 == 2" in killed.why
+    equivalent = tree.run(found["comparison"], tests, {}, stale=(), seconds=60)
+    assert equivalent.killer == "" and equivalent.finished
+    assert (tree.folder / "src/sottovoce/toy.py").read_text(encoding="utf-8") == source
 
 
 # --- justifications -------------------------------------------------------------------------------------------------

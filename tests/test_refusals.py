@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from sottovoce.core.channel import Bits, Each, Subset
+from sottovoce.core.channel import Bits, Each, Rounding, Subset
 from sottovoce.core.domain import Categories, Integers, Interval
 from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import MAX_CODES, MAX_INTEGER
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels import sampler
+from sottovoce.fast.kernels.mix import positions
 
 
 @pytest.mark.parametrize("values", [["a", "ax", "axx"], ["b", "bx", "a"], [1, 2], [-1, 0]])
@@ -54,3 +56,11 @@ def test_how_large_integers_may_be_and_how_many(low: int, high: int, allowed: bo
 def test_one_part_without_a_kernel_is_enough_to_have_none(part: Any) -> None:
     with pytest.raises(NotImplementedError, match="masks or tuples"):
         sampler(Each((Subset(2, 1, UNIT // 4 * 3), part)))
+
+
+def test_whole_numbers_have_exact_positions_below_two_to_the_32() -> None:
+    last = (1 << 32) - 1
+    assert positions(Rounding(0, last, 1), np.array([0, last], np.uint32)).tolist() == [0, 1 << 32]
+    for rounding in (Rounding(0, 1 << 32, 1), Rounding(1, 5, 1), Rounding(0, "2.5", 1)):
+        with pytest.raises(ValueError, match="exact positions"):
+            positions(rounding, np.array([2], np.uint32))

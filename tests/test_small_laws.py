@@ -344,10 +344,20 @@ def test_the_noise_kernel_clamps_at_both_borders(place: int) -> None:
     )
 
 
-def test_a_law_that_is_too_large_to_go_through_is_refused() -> None:
-    for channel in (Each((Subset(2, 1, UNIT // 4 * 3),) * 3), Subset(5, 2, UNIT // 2)):
-        with pytest.raises(TooLargeError):
-            channel.extremes()
+@pytest.mark.parametrize(
+    "channel",
+    [
+        Each((Subset(2, 1, UNIT // 4 * 3),) * 3),
+        Subset(5, 2, UNIT // 2),
+        Public(HashMap(3, 2, 4), Subset(2, 1, UNIT // 4 * 3)),
+        Block(HadamardSets(1023, 1024, 1), UNIT // 4 * 3),
+    ],
+)
+def test_a_law_without_numbered_outputs_or_too_large_to_go_through_is_refused(channel: Channel) -> None:
+    with pytest.raises(TooLargeError):
+        channel.extremes()
+    with pytest.raises(TooLargeError):
+        channel.delta(Fraction(2))
 
 
 def test_the_extremes_of_many_codes_need_no_summing_up() -> None:
