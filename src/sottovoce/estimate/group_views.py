@@ -143,9 +143,11 @@ class Shares(View):
         if method == "normal" and (text := self.supports.warning()) is not None:
             warnings.warn(text, PoorIntervalWarning, stacklevel=4)
         low, high = self.supports.interval(level, "exact" if method == "shown" else method, target)
-        places = np.flatnonzero(self.shown)
+        # Ten standard errors above the threshold, that a group is shown says nothing more.
+        counts = self.supports.counts
+        places = np.flatnonzero(self.shown & (counts - self.least < 10 * np.sqrt(counts)))
         if method == "shown" and len(places):
-            supports = replace(self.supports, counts=self.supports.counts[places])
+            supports = replace(self.supports, counts=counts[places])
             low[places] = lowest_share(supports, self.least[places], (1 - level) / 2, target, low[places])
         return Bounds(low * self.scale, high * self.scale)
 
