@@ -143,9 +143,9 @@ def row_of(cell: Cell, runs: int, crowd: Crowded | None = None) -> ShownRow:
         ratios = estimate.ratios("population")
         scores = ratios.scores(np.array(crowd.mean - estimate.centre), ratios.starts)
         means[run] = np.abs(scores) <= deviate(0.95)  # as the interval, but faster
-        low, high = estimate.sizes.ci()
+        errors[run] = np.sqrt(ratios.bottom_variance)
+        low, high = estimate.sizes.ci() if estimate.estimable.any() else (crowd.counts, crowd.counts)
         shares[run] = (low <= crowd.counts) & (crowd.counts <= high)
-        errors[run] = estimate.sizes.std_errors
         if estimate.estimable.any():
             equal.append(estimate.test_equality().p_value)
         if estimate.estimable.sum() > 1 and run * PAIRS_IN < runs:
