@@ -49,7 +49,6 @@ class Compared(Protocol):
     def seen(self) -> Ints: ...
     def blocks(self, target: str) -> Blocks: ...
     def ratios(self, target: str) -> Ratios: ...
-    def covariance(self, kind: str = "means", *, target: str = "population") -> Floats: ...
 
 
 def mean_covariances(totals: Totals, blocks: Blocks, rows: Ints, columns: Ints) -> Floats:
@@ -252,7 +251,7 @@ def equality(estimate: Compared, target: str) -> Equality:
     if len(tested) > MAX_TESTED:
         raise ParameterError(f"A test of equality is for up to {MAX_TESTED} groups. Got {len(tested)}.")
     if len(shown) > 1:
-        spread = estimate.covariance("means", target=target)[np.ix_(shown, shown)]
+        spread = mean_covariances(estimate.totals, estimate.blocks(target), shown[:, None], shown[None, :])
         contrast = np.hstack([np.eye(len(shown) - 1), -np.ones((len(shown) - 1, 1))])
         _check_known(float(np.linalg.eigvalsh(contrast @ spread @ contrast.T)[0]) > ROUNDING * float(np.trace(spread)))
     ratios = estimate.ratios(target)

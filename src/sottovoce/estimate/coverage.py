@@ -23,7 +23,7 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import fits, names
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate import coverage_group, coverage_mean
+from sottovoce.estimate import coverage_group, coverage_mean, coverage_shown
 from sottovoce.estimate.evidence import Contrasts, Evidence, Supports
 
 Floats = NDArray[np.float64]
@@ -219,11 +219,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stderr.isatty():
             print(f"\r{len(rows)} cells of shares, {len(means)} of means", end="", file=sys.stderr)
     groups = coverage_group.group_coverage_rows()
+    shown = coverage_shown.rows()
     if options.write:
         page = markdown(rows) + coverage_mean.markdown(means) + coverage_group.markdown(groups)
+        page += coverage_shown.markdown(shown)
         options.write.write_text(page, encoding="utf-8")
     if options.json:
-        print(json.dumps([asdict(row) for row in (*rows, *means, *groups)]))
+        print(json.dumps([asdict(row) for row in (*rows, *means, *groups, *shown)]))
     worst = {kind: min(r.coverage for r in rows if (r.method, r.target) == kind) for kind in KINDS}
     best = {kind: max(r.coverage for r in rows if (r.method, r.target) == kind) for kind in KINDS}
     for kind in KINDS:

@@ -112,7 +112,7 @@ class GroupEstimate:
     @property
     def estimable(self) -> NDArray[np.bool_]:
         """Which groups are large enough for their mean to be shown."""
-        return self.means.estimable
+        return self._shown.flags
 
     def ci(
         self,

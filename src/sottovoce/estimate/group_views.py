@@ -145,9 +145,11 @@ class Shares(View):
             warnings.warn(text, PoorIntervalWarning, stacklevel=4)
         projected = self.projection is not None
         low, high = (self.supports.inside if projected else self.supports.interval)(level, usual, target)
-        places = np.flatnonzero(self.shown)
+        # Ten standard errors above the threshold, that a group is shown says nothing more.
+        counts = self.supports.counts
+        places = np.flatnonzero(self.shown & (counts - self.least < 10 * np.sqrt(counts)))
         if method == "shown" and len(places):
-            supports = replace(self.supports, counts=self.supports.counts[places])
+            supports = replace(self.supports, counts=counts[places])
             low[places] = lowest_share(supports, self.least[places], (1 - level) / 2, target, low[places])
         if projected:
             values = np.clip(self.values / self.scale, 0, 1)
