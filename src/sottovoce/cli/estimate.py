@@ -39,12 +39,14 @@ def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int 
         finite = [{key: _finite(value) for key, value in row.items()} for row in rows]
         print(json.dumps({**_about(found, interval), "remark": remark, "rows": finite}))
         return
+    say = print
     if form == "csv":
         comma_separated(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
+        say = note
     else:
         _table(found, interval, rows)
     if remark is not None:
-        note(remark)
+        say(remark)
 
 
 def _bounds(found: Estimate, interval: Interval) -> Bounds:
