@@ -319,7 +319,10 @@ def test_the_command_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
     found = noisy()
     tally = sv.Tally(found.mechanism, found.n, found.cells)
     estimate(tally, Interval(), project=None, top=None, form="table")
-    assert "5 of 5 estimates lie outside [0, 1]" in capsys.readouterr().err
+    assert "5 of 5 estimates lie outside [0, 1]" in capsys.readouterr().out
+    estimate(tally, Interval(), project=None, top=None, form="csv")
+    shown = capsys.readouterr()
+    assert "5 of 5 estimates lie outside [0, 1]" in shown.err and "outside" not in shown.out
     estimate(tally, Interval(), project="simplex", top=None, form="json")
     shown = json.loads(capsys.readouterr().out)
     assert shown["remark"] is None and shown["method"] == "bounded"

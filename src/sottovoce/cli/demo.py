@@ -36,8 +36,7 @@ def demo(participants: int, epsilon: float, *, open_page: bool, as_json: bool) -
     mechanism: Mechanism = plan.best.mechanism
     estimate: Estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(values, seed=SEED)))
     certificate = audit(mechanism)
-    bounds = estimate.ci(0.95, method="bounded", target="sample")
-    rows, remark = _rows(estimate, counts / participants, bounds), estimate.remark(bounds, target="sample")
+    rows, remark = _rows(estimate, counts / participants), estimate.remark(_bounds(estimate), target="sample")
     if as_json:
         about = {"mechanism": mechanism.name, "epsilon": certificate.epsilon, "remark": remark}
         print(json.dumps({**about, "rows": rows}))
@@ -52,8 +51,12 @@ def demo(participants: int, epsilon: float, *, open_page: bool, as_json: bool) -
         webbrowser.open(path.as_uri())
 
 
-def _rows(estimate: Estimate, truth: Any, bounds: Bounds) -> list[dict[str, Any]]:
-    low, high = bounds
+def _bounds(estimate: Estimate) -> Bounds:
+    return estimate.ci(0.95, method="bounded", target="sample")
+
+
+def _rows(estimate: Estimate, truth: Any) -> list[dict[str, Any]]:
+    low, high = _bounds(estimate)
     return [
         {
             "answer": answer,

@@ -40,13 +40,15 @@ def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int 
         finite = [{key: _finite(value) for key, value in row.items()} for row in rows]
         print(json.dumps({**_about(found, interval), "remark": remark, "rows": finite}))
         return
+    say = print
     if form == "csv":
         mark = [COLUMN] if found.simulated else []
         comma_separated([*COLUMNS, *mark], ([*(row[name] for name in COLUMNS), *["true"] * len(mark)] for row in rows))
+        say = note
     else:
         _table(found, interval, rows)
     if remark is not None:
-        note(remark)
+        say(remark)
 
 
 def _bounds(found: Estimate, interval: Interval) -> Bounds:
