@@ -30,16 +30,18 @@ from sottovoce.testing.reading import Reading, readings
 
 BOMBS = {
     "28 nested pools that refuse half of the ids": (hostile.nested_pools, 3_500, "ids drawn until one is accepted"),
-    "the worst pair of uneven masks": (hostile.uneven_masks, 1_800, "steps of exact arithmetic"),
+    "the extremes of products under a key": (hostile.keyed_products, 1_800, "steps of exact arithmetic"),
     "long noise from short lists": (hostile.long_noise, 90_000, ""),
     "delta of a table with many rows": (hostile.large_delta, 95_000, "steps of exact arithmetic"),
 }
 
+SEEDS = (0, 1, 5)
+
 
 @pytest.fixture(scope="module")
 def bombs() -> dict[str, Reading]:
-    """How each bomb was read; three of the seeds, so that every variant of a recipe comes."""
-    texts = {(name, seed): make(Random(seed), size) for name, (make, size, _) in BOMBS.items() for seed in range(3)}
+    """How each bomb was read; some seeds each, as recipes have variants."""
+    texts = {(name, seed): make(Random(seed), size) for name, (make, size, _) in BOMBS.items() for seed in SEEDS}
     found = zip(texts, readings(texts.values()), strict=True)
     return {f"{name} {seed}": reading for (name, seed), reading in found}
 
@@ -47,7 +49,7 @@ def bombs() -> dict[str, Reading]:
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_are_read_or_refused_in_a_second_and_100_mb(name: str, bombs: dict[str, Reading]) -> None:
     sentence, said = BOMBS[name][2], []
-    for seed in range(3):
+    for seed in SEEDS:
         reading = bombs[f"{name} {seed}"]
         assert reading.problem is None
         said.append(reading.said)

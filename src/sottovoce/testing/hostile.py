@@ -56,7 +56,8 @@ def nested_pools(rng: Random, size: int) -> bytes:
     channel, depth = subset(g), min(28, size // 120)
     for _ in range(depth):
         channel = {"node": "public", "map": _pool(g, digits), "inner": channel}
-    return text_of(channel, integers(g), statistic="supports")
+    codec = {"version": 1, "bytes": 1 if g <= 256 else 2}
+    return text_of(channel, integers(g), statistic="supports", codec=codec)
 
 
 def _pool(g: int, digits: int) -> Plain:
