@@ -260,9 +260,10 @@ def test_small_channels_are_plain_data_with_small_proofs(kind: str) -> None:
 def test_the_ratio_of_hints_is_that_of_the_worst_report_and_pair_of_answers(most: int) -> None:
     """With any shares of the slots, not only with those that make all reports alike."""
     chance = Random(f"hints of {most}")
-    for _ in range(2):
-        speak = chance.randrange(UNIT // 20, UNIT // 4)
-        firsts = sorted((int(speak * chance.uniform(1.0, 1.2)) for _ in range(most)), reverse=True)
+    for _ in range(3):
+        speak = chance.randrange(UNIT // 20, UNIT // 6)
+        # A first slot that agrees more often than by chance, and later ones that do so now more, now less often.
+        firsts = [int(speak * 2.5), *(int(speak * chance.choice((0.05, 1.2))) for _ in range(most - 1))]
         channel = Hints(Sparse(3, most), speak, tuple(firsts))
         said = product((0, 1, 1 << channel.width), repeat=3)  # nothing, + or - at each place
         reports = [sum(sign << place for place, sign in enumerate(signs_said)) for signs_said in said]
@@ -358,6 +359,13 @@ def test_a_law_without_numbered_outputs_or_too_large_to_go_through_is_refused(ch
         channel.extremes()
     with pytest.raises(TooLargeError):
         channel.delta(Fraction(2))
+
+
+def test_the_ratio_of_a_long_chain_is_that_of_two_bits() -> None:
+    """A set bit is kept with 3/4 and then sent with 3/4; others with 1/4: 10/16 and 6/16 after both stages."""
+    high, low = UNIT // 4 * 3, UNIT // 4
+    chain = Chain(Bits(100, high, low), Bits(100, high, low, "mask", 0))
+    assert chain.ratio() == (Fraction(10, 16) / Fraction(6, 16)) ** 2
 
 
 def test_the_extremes_of_many_codes_need_no_summing_up() -> None:

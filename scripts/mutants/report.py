@@ -150,9 +150,8 @@ def change(mutant: Mutant, root: Path) -> str:
     source = (root / mutant.file).read_text(encoding="utf-8")
     rows = difflib.unified_diff(source.splitlines(), mutant.apply(source).splitlines(), lineterm="", n=0)
     place = f"{mutant.file}:{mutant.lines[0]} {mutant.function} [{mutant.operator}]"
-    entry = ["[[survivor]]", *(f"{field} = {_quoted(getattr(mutant, field))}" for field in FIELDS)]
+    entry = [
+        "[[survivor]]",
+        *(f"{field} = {json.dumps(getattr(mutant, field), ensure_ascii=False)}" for field in FIELDS),
+    ]
     return "\n".join([place, *list(rows)[3:], *(f"    {line}" for line in entry)])
-
-
-def _quoted(text: str) -> str:
-    return f"'{text}'" if "'" not in text else f"'''{text}'''"

@@ -94,6 +94,8 @@ class Tree:
         failed = [note for note in _notes(notes) if "failed" in note]
         if failed:
             return Outcome(failed[0]["failed"], failed[0]["why"], True)
+        if process.returncode in (-signal.SIGKILL, -signal.SIGTERM):
+            return Outcome("", "were ended from outside", False)
         if process.returncode not in (0, 5):
             return Outcome("pytest", f"ended with code {process.returncode}", True)
         return Outcome("", "", True)
@@ -106,18 +108,7 @@ class Tree:
             "PYTHONDONTWRITEBYTECODE": "" if TRACE in settings else "1",
             "PYTHONHASHSEED": "0",
         }
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-n",
-            "0",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "scripts.mutants.plugin",
-        ]
+        command = [sys.executable, *"-m pytest -n 0 -q -p no:cacheprovider -p scripts.mutants.plugin".split()]
         with (self.folder / ".output.txt").open("wb") as output:
             return subprocess.Popen(
                 command + arguments,
@@ -139,14 +130,18 @@ def copy_tree(root: Path, folder: Path) -> Tree:
     for path in [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]:
         if path.relative_to(folder).as_posix() not in wanted:
             path.unlink()
-    for name in wanted:
-        source, target = root / name, folder / name
-        if (
-            not target.exists() or source.read_bytes() != target.read_bytes()
-        ):  # an equal file keeps its compiled kernels
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
+    changed = [name for name in wanted if not _same(root / name, folder / name)]
+    for name in changed:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / name, folder / name)
+    if any(name.startswith("src/") for name in changed):  # a kernel of another file may use what changed
+        shutil.rmtree(tree.numba)
+        tree.numba.mkdir()
     return tree
+
+
+def _same(one: Path, other: Path) -> bool:
+    return other.exists() and one.read_bytes() == other.read_bytes()
 
 
 def _notes(path: Path) -> list[dict[str, str]]:
