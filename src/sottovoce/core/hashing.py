@@ -14,8 +14,9 @@ def hash_value(a: int, b: int, value: int, g: int, bits: int = WORD) -> int:
     Before the last step the values of any two inputs are independent and uniform on 2**(bits/2) numbers
     (multiply-add-shift over twice the width), so collisions of h have an exactly known probability.
     """
-    half = bits // 2
-    return ((a * value + b) % (1 << bits) >> half) * g >> half
+    half, size = bits // 2, 1 << bits
+    # A value counts modulo 2**bits; so much larger, none is quicker to multiply than another, not even 0.
+    return ((a * (value + size) + b) % size >> half) * g >> half
 
 
 def bucket_start(y: int, g: int, bits: int = WORD) -> int:
