@@ -326,3 +326,18 @@ def test_the_command_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
     estimate(tally, Interval(), project="simplex", top=None, form="json")
     shown = json.loads(capsys.readouterr().out)
     assert shown["remark"] is None and shown["method"] == "bounded"
+
+
+def test_shares_of_groups_are_inside_and_warn_as_well() -> None:
+    domain = sv.Pair(sv.Categories(list("abcdefgh")), sv.Interval(0, 1))
+    m = sv.mechanism("group-bernoulli", domain, epsilon=0.5)
+    found = m.estimate(m.tally(m.privatize([("a", 0.5)] * 60, seed=1)))
+    for view, scale in ((found.shares, 1), (found.sizes, 60)):
+        assert view.values.min() < 0
+        low, high = view.ci(method="bounded")
+        assert (low >= 0).all() and (high <= scale).all() and (low < high).all()
+        projected = view.project("simplex")
+        low, high = projected.ci()
+        assert (low <= projected.values).all() and (projected.values <= high).all() and (high > low).all()
+        with pytest.warns(PoorIntervalWarning, match="Wilson"):
+            view.ci(1 - 1e-6, method="wilson")
