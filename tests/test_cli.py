@@ -256,6 +256,14 @@ def test_a_limit_refuses_what_tells_more(run: Run, spec: str) -> None:
     one_sentence(run("answer", spec, "--value", "owl", "--limit", "nan"))
 
 
+def test_a_typed_limit_is_a_decimal(run: Run, tmp_path: Path) -> None:
+    """As a float a limit of 1.15 would lie below the claim of 1.15."""
+    path = tmp_path / "question.json"
+    path.write_bytes(canonical(sv.mechanism("grr", sv.Integers(0, 3), epsilon="1.15").spec()))
+    assert run("answer", str(path), "--value", "1", "--limit", "1.15")[0] == 0
+    one_sentence(run("answer", str(path), "--value", "1", "--limit", "1.1499999999999999999999"), "more than the limit")
+
+
 def test_bad_specifications_are_refused(run: Run, tmp_path: Path) -> None:
     good = canonical(sv.mechanism("grr", DOMAIN, epsilon=1.0).spec())
     path = tmp_path / "question.json"

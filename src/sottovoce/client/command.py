@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from sottovoce.client.arguments import SentenceParser
@@ -20,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("spec", type=Path, help="a mechanism's specification (JSON)")
     parser.add_argument("--value", help="the answer; read from standard input if left out, so that no shell keeps it")
-    parser.add_argument("--limit", type=float, help="refuse a mechanism whose computed epsilon is larger")
+    parser.add_argument("--limit", type=_decimal, help="refuse a mechanism whose computed epsilon is larger")
     options = parser.parse_args(arguments)
     try:
         client = Client.from_spec(options.spec.read_bytes(), limit=options.limit)
@@ -30,6 +31,14 @@ def main(arguments: Sequence[str]) -> int:
     print(client.report_text(text).hex())
     print(f"epsilon {client.mechanism.epsilon:.6g}, computed from the channel", file=sys.stderr)
     return 0
+
+
+def _decimal(text: str) -> Decimal:
+    """The limit as it was typed; a float would be another number."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError("This is no number.") from None
 
 
 def _read() -> str:
