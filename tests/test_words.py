@@ -195,7 +195,10 @@ def test_a_device_asks_for_the_words_of_its_channel() -> None:
         assert problems == expected
 
 
-@pytest.mark.parametrize("coins", [SystemCoins(), SeededCoins(0), TapeCoins(bytes(800)), TreeCoins([])], ids=repr)
+EVERY_COINS = [SystemCoins(), SeededCoins(0), TapeCoins(bytes(800)), TreeCoins([])]
+
+
+@pytest.mark.parametrize("coins", EVERY_COINS, ids=lambda coins: type(coins).__name__)
 def test_no_coins_go_back(coins: Coins) -> None:
     coins.begin(100)
     coins.flips(64, UNIT // 4)
