@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -33,6 +34,7 @@ def budget(epsilon: float | str) -> Fraction:
     return odds(Decimal(str(epsilon)) - SLACK / 1000)
 
 
+@lru_cache
 def group_nprr(epsilon: str, k: int, groups: int, *, neutral: str) -> Table:
     """Group-means, Algorithm 3 with NPRR and the allocation of Theorem 3.
 
@@ -44,14 +46,15 @@ def group_nprr(epsilon: str, k: int, groups: int, *, neutral: str) -> Table:
     move = 1 / (e1 + groups - 1)
     zero = [Fraction((k // 2 == y) + ((k + 1) // 2 == y), 2) for y in range(k + 1)]  # 0 lies on the grid, or between
 
-    def perturbed(rounded: Sequence[Fraction], y: int) -> Fraction:
-        return (rounded[y] * e2 + 1 - rounded[y]) / (e2 + k)
+    def perturbed(rounded: Fraction | int) -> Fraction:
+        return (rounded * e2 + 1 - rounded) / (e2 + k)
+
+    kept = [stay * perturbed(held) for held in (0, 1)]
+    changed = [move * (perturbed(held) if neutral == "published" else Fraction(1, k + 1)) for held in zero]
 
     def entry(code: tuple[int, int], output: tuple[int, int]) -> Fraction:
         (g, v), (h, y) = code, output
-        if g == h:
-            return stay * perturbed([Fraction(v == level) for level in range(k + 1)], y)
-        return move * (perturbed(zero, y) if neutral == "published" else Fraction(1, k + 1))
+        return kept[v == y] if g == h else changed[y]
 
     cells = list(product(range(groups), range(k + 1)))
     return table([[entry(code, output) for output in cells] for code in cells])
@@ -98,6 +101,7 @@ def aaa(epsilon: float, steps: int, reach: int, *, tails: bool, floor: float = 1
     return table(rows)
 
 
+@lru_cache
 def laplace(epsilon: str, inputs: int, *, scale: str = "1") -> Table:
     """Two-sided geometric noise on a grid of inputs over [-1, 1], clamped; `scale` multiplies what is right."""
     loss = (Decimal(epsilon) / Decimal(scale) - SLACK) / (inputs - 1)
