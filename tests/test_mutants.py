@@ -192,6 +192,7 @@ def test_the_first_batch_is_cheap() -> None:
 
 
 # --- one mutant -----------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_a_mutant_is_killed_by_a_test_that_sees_it_and_the_source_is_restored(tmp_path: Path) -> None:
     source = "def larger(a, b):\n    return a if a > b else b\n"
     for name, text in {
