@@ -5,11 +5,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
 from scipy.stats import beta
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.privacy.blackbox import ALPHA, EVENTS, SEARCH_MOST, SEARCH_SHARE, audit_samples, samples_needed
+from sottovoce.privacy.blackbox import (
+    ALPHA,
+    EVENTS,
+    SEARCH_MOST,
+    SEARCH_SHARE,
+    audit_samples,
+    samples_needed,
+    serialised,
+)
 
 
 def test_every_report_that_is_drawn_is_counted() -> None:
@@ -62,3 +71,12 @@ def test_a_level_lies_between_zero_and_one(level: float) -> None:
 def test_a_probability_lies_from_zero_to_one(p: float, q: float) -> None:
     with pytest.raises(ParameterError, match=r"a number in \[0, 1\]"):
         samples_needed(p, q, claimed=1)
+
+
+def test_arrays_are_serialised_in_full() -> None:
+    """The text of a long array leaves its middle out, where a difference would go unseen."""
+    one, other = np.zeros(5000), np.zeros(5000)
+    other[2500] = 1
+    forms = [one, other, one.astype(np.float32), one.reshape(50, 100), one.tobytes()]
+    assert len({serialised(form) for form in forms}) == len(forms)
+    assert serialised(one.copy()) == serialised(one)

@@ -15,7 +15,7 @@ from sottovoce.core.channel import Rates, Some, Subset
 from sottovoce.core.rational import UNIT
 from sottovoce.estimate.binomials import exact_held
 from sottovoce.estimate.contrasts import adjust
-from sottovoce.estimate.evidence import clopper_pearson, deviate, wilson_score
+from sottovoce.estimate.evidence import Matrix, clopper_pearson, deviate, wilson_score
 from sottovoce.estimate.vector import Coordinates, evidence
 from sottovoce.tally.tally import Tally
 
@@ -115,8 +115,22 @@ def test_the_exact_interval_of_holders_is_the_inverted_test(n: int, level: float
             law = np.convolve(binom.pmf(range(held + 1), held, p), binom.pmf(range(n - held + 1), n - held, q))
             if law[count:].sum() > alpha and law[: count + 1].sum() > alpha:
                 kept.append(held)
-        if kept:
-            assert (low[count], high[count]) == (kept[0], kept[-1])
+        nearest = 0 if count < n * q else n  # where the count is too small or too large for anybody's holding
+        assert (low[count], high[count]) == ((kept[0], kept[-1]) if kept else (nearest, nearest))
+
+
+def test_shares_read_through_a_matrix() -> None:
+    """Of 100 reports 30 and 70, read as (2, -1) and (-1, 2): means -0.1 and 1.1, mean squares 1.9 and 3.1."""
+    found = Matrix(np.array([30, 70]), 100, np.array([[2.0, -1.0], [-1.0, 2.0]]))
+    assert np.allclose(found.values(), [-0.1, 1.1], **NEAR)
+    assert np.allclose(found.variances("population"), [(1.9 - 0.01) / 100, (3.1 - 1.21) / 100], **NEAR)
+    assert np.allclose(found.variances("sample"), [1.9 / 100, (3.1 - 1) / 100], **NEAR)  # a share of a crowd is no more
+
+
+@pytest.mark.parametrize("shares", ["a lot", [0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.4, 0.0], None])
+def test_a_variance_is_predicted_for_shares_of_all_values(shares: object) -> None:
+    with pytest.raises(sv.ParameterError, match="3 shares that sum to 1"):
+        sv.mechanism("grr", sv.Integers(0, 2), epsilon=1).variance(shares)
 
 
 @pytest.mark.parametrize("name", ["grr", "oue", "olh", "subset", "hrr"])

@@ -164,7 +164,10 @@ def test_tests_are_selected_by_the_lines_they_run(tmp_path: Path) -> None:
     kernel, user = "src/sottovoce/kernel.py", "src/sottovoce/user.py"
     names = ["t.py::a[1]", "t.py::a[2]", "t.py::b", "u.py::c", "u.py::d"]
     cover = Cover(
-        {name: Traced(name, seconds, 0.1) for name, seconds in zip(names, (0.2, 0.1, 0.5, 0.3, 0.3), strict=True)},
+        {
+            name: Traced(name, seconds, 0.1, 10)
+            for name, seconds in zip(names, (0.12, 0.1, 0.15, 0.3, 0.3), strict=True)
+        },
         {(user, 4): {"t.py::a[1]", "t.py::a[2]", "t.py::b"}, (kernel, 18): {"u.py::c"}},
         {(kernel, 18): {"u.py"}},
     )
@@ -173,14 +176,23 @@ def test_tests_are_selected_by_the_lines_they_run(tmp_path: Path) -> None:
     assert cover.selected(mutant(user, 1), graph) == []
 
 
-def test_the_first_batch_is_cheap(tmp_path: Path) -> None:
-    tests = {f"{file}.py::x": Traced(f"{file}.py::x", 1.0, 3.0) for file in "abcdefg"}
-    cover = Cover(tests | {"h.py::long": Traced("h.py::long", 60.0, 0.1)}, {}, {})
+def test_a_test_that_runs_few_lines_comes_first() -> None:
+    broad, narrow = Traced("t.py::broad", 0.1, 0.1, 2000), Traced("u.py::narrow[7]", 0.2, 0.1, 30)
+    assert (
+        Cover({test.name: test for test in (broad, narrow)}, {}, {}).ordered([broad.name, narrow.name])[0]
+        == narrow.name
+    )
+
+
+def test_the_first_batch_is_cheap() -> None:
+    tests = {f"{file}.py::x": Traced(f"{file}.py::x", 1.0, 3.0, 10) for file in "abcdefg"}
+    cover = Cover(tests | {"h.py::long": Traced("h.py::long", 60.0, 0.1, 10)}, {}, {})
     first, rest = cover.batches(["h.py::long", *tests])
     assert first == ["a.py::x", "b.py::x", "c.py::x"] and set(first) | set(rest) == cover.tests.keys()
 
 
 # --- one mutant -----------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_a_mutant_is_killed_by_a_test_that_sees_it_and_the_source_is_restored(tmp_path: Path) -> None:
     source = "def larger(a, b):\n    return a if a > b else b\n"
     for name, text in {

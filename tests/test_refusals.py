@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sottovoce as sv
 from sottovoce.core.channel import Bits, Each, Rounding, Subset
 from sottovoce.core.domain import Categories, Integers, Interval
 from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import MAX_CODES, MAX_INTEGER
-from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.errors import DomainError, MismatchError, ParameterError
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels import sampler
 from sottovoce.fast.kernels.mix import positions
+from sottovoce.tally.tally import Tally
 
 
 @pytest.mark.parametrize("values", [["a", "ax", "axx"], ["b", "bx", "a"], [1, 2], [-1, 0]])
@@ -64,3 +66,11 @@ def test_whole_numbers_have_exact_positions_below_two_to_the_32() -> None:
     for rounding in (Rounding(0, 1 << 32, 1), Rounding(1, 5, 1), Rounding(0, "2.5", 1)):
         with pytest.raises(ValueError, match="exact positions"):
             positions(rounding, np.array([2], np.uint32))
+
+
+@pytest.mark.parametrize("cells", [[-1, 5, 6], [5, 6, -1], [11, 5, 6], [5, 6, 11], [0, 0, 11]])
+def test_one_cell_outside_its_bounds_is_enough_to_refuse_a_tally(cells: list[int]) -> None:
+    m = sv.mechanism("oue", sv.Integers(0, 2), epsilon=1)
+    assert Tally(m, 10, np.array([0, 5, 10])).n == 10
+    with pytest.raises(MismatchError, match="from 0 to 10"):
+        Tally(m, 10, np.array(cells))

@@ -21,6 +21,7 @@ ONE_TEST = 90.0  # seconds that a test may take beside many times its usual time
 TIMES_USUAL = 20
 COLLECTING = 240.0  # seconds
 TICK = 0.1
+OPTIONS = ("-n", "0", "-q", "-p", "no:cacheprovider", "-p", "scripts.mutants.plugin")
 SEED = "SOTTOVOCE_TEST_SEED"
 
 
@@ -108,7 +109,7 @@ class Tree:
             "PYTHONDONTWRITEBYTECODE": "" if TRACE in settings else "1",
             "PYTHONHASHSEED": "0",
         }
-        command = [sys.executable, *"-m pytest -n 0 -q -p no:cacheprovider -p scripts.mutants.plugin".split()]
+        command = [sys.executable, "-m", "pytest", *OPTIONS]
         with (self.folder / ".output.txt").open("wb") as output:
             return subprocess.Popen(
                 command + arguments,
