@@ -264,7 +264,7 @@ def test_power_and_participants_agree() -> None:
         n = group_power.participants_for(mechanism, 5, power=power).participants
         reached = group_power.power_of_difference(mechanism, 5, n=n)
         assert reached >= power - 1e-9
-        assert reached < power + 0.01 or n < 30_000  # else more were asked for only so that groups can be told
+        assert reached < power + 0.01 or n < 30_000  # else more were asked for only so that groups are estimable
     assert group_power.power_of_difference(mechanism, 5, n=100, groups=("a", "d")) < 0.2
 
 

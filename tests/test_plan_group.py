@@ -55,8 +55,8 @@ def test_a_plan_says_which_groups_can_be_told() -> None:
         pair(3), epsilon=1, participants=max(plan.needed), shares=shares, methods=["group-bernoulli"]
     )
     assert all(more.estimable) and "All groups are estimable" in more.advice
-    told = Crowd.of(pair(3), shares).estimable(plan.best.mechanism, 5_000)
-    assert tuple(told) == plan.estimable
+    expected = Crowd.of(pair(3), shares).estimable(plan.best.mechanism, 5_000)
+    assert tuple(expected) == plan.estimable
 
 
 def test_priors_by_group_and_bad_input() -> None:

@@ -197,25 +197,25 @@ def markdown(rows: Sequence[ShownRow]) -> str:
         "",
         HEADING,
         "",
-        f"Labels are permuted among the participants, so that all means are equal; {rows[0].runs:,} runs, values from"
-        " -1 to 1. *support* is the expected size of the smallest group over its standard error. Rejections, in"
-        " percent, by the test of equality and by the least p-value of all pairs (Holm, in a quarter of the runs), at"
-        " 5 % and at 1 %, of the runs in which the test exists; a standard error at 5 % is 0.3, for Holm 0.6. *mean*"
-        " and *size* are the coverage of 95 % intervals given that a group is shown, of the group with the least, among"
-        f" those shown in {FEWEST} runs or more; *shown* is how often the group with the least coverage of its mean is."
-        " By `python -m sottovoce.estimate.coverage_shown`.",
+        "Labels are permuted among the participants, so that all means are equal; values are from -1 to 1. *support*"
+        " is the expected size of the smallest group over its standard error. Rejections, in percent, by the test of"
+        " equality and by the least p-value of all pairs (Holm, in a quarter of the runs), at 5 % and at 1 %, of the"
+        " runs in which the test exists; a standard error at 5 % of 5,000 runs is 0.3. *mean* and *size* are the"
+        " coverage of 95 % intervals given that a group is shown, of the group with the least, among those shown in"
+        f" {FEWEST} runs or more; *shown* is how often the group with the least coverage of its mean is. By"
+        " `python -m sottovoce.estimate.coverage_shown`.",
         "",
-        "| mechanism | key | epsilon | n | groups | values | support | equality 5 % | 1 % | runs with pairs |"
+        "| mechanism | key | epsilon | n | groups | values | runs | support | equality 5 % | 1 % | with pairs |"
         " Holm 5 % | 1 % | mean | shown | size |",
-        "|---" * 15 + "|",
+        "|---" * 16 + "|",
     ]
     for row in rows:
         numbers = (*row.equality, *row.holm, row.least_mean, row.seldom, row.least_share)
         cells = ["-" if np.isnan(number) else f"{100 * number:.1f}" for number in numbers]
         lines.append(
             f"| {row.method} | {row.key} | {row.epsilon:g} | {row.n:,} | {row.shares} | {row.values} |"
-            f" {row.support:.1f} | {cells[0]} | {cells[1]} | {row.families} | {cells[2]} | {cells[3]} | {cells[4]} |"
-            f" {cells[5]} | {cells[6]} |"
+            f" {row.runs:,} | {row.support:.1f} | {cells[0]} | {cells[1]} | {row.families} | {cells[2]} |"
+            f" {cells[3]} | {cells[4]} | {cells[5]} | {cells[6]} |"
         )
     return "\n".join(lines) + "\n"
 
