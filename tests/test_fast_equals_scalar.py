@@ -394,6 +394,8 @@ def test_a_coin_with_too_few_outcomes_is_refused(channel: Channel) -> None:
 class CraftedStream:
     """Given words for every report, and an overflow that counts."""
 
+    simulated = True
+
     def __init__(self, table: np.ndarray[Any, Any]) -> None:
         self.table, self.words, self.overflowed = table, table.shape[1], 0
 

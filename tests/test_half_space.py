@@ -358,6 +358,8 @@ def test_batches_equal_the_scalar_sampler(dimensions: int, bits: int, seed: int)
 class Crafted:
     """Given words, and an overflow of fair signs."""
 
+    simulated = True
+
     def __init__(self, table: np.ndarray[Any, Any]) -> None:
         self.table, self.words = table, table.shape[1]
 

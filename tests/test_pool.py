@@ -95,7 +95,7 @@ def test_a_batch_draws_such_ids_again_like_the_scalar_sampler(monkeypatch: pytes
     class Spoiled:
         """The same words, but for two ids that no device may use."""
 
-        words, overflow = plain.words, staticmethod(plain.overflow)
+        words, overflow, simulated = plain.words, staticmethod(plain.overflow), True
 
         def rows(self, first: int, count: int) -> np.ndarray:
             rows = plain.rows(first, count).copy()

@@ -54,9 +54,12 @@ def test_how_large_integers_may_be_and_how_many(low: int, high: int, allowed: bo
             Integers(low, high)
 
 
-@pytest.mark.parametrize("part", [Bits(2, UNIT // 2, UNIT // 4, "mask", 0), Each((Subset(2, 1, UNIT // 4 * 3),))])
-def test_one_part_without_a_kernel_is_enough_to_have_none(part: Any) -> None:
-    with pytest.raises(NotImplementedError, match="masks or tuples"):
+@pytest.mark.parametrize(
+    ("part", "codes"),
+    [(Bits(33, UNIT // 2, UNIT // 4, "mask", 0), "long masks"), (Each((Subset(2, 1, UNIT // 4 * 3),)), "tuples")],
+)
+def test_one_part_without_a_kernel_is_enough_to_have_none(part: Any, codes: str) -> None:
+    with pytest.raises(NotImplementedError, match=f"whose codes are {codes}"):
         sampler(Each((Subset(2, 1, UNIT // 4 * 3), part)))
 
 

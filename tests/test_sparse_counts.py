@@ -277,7 +277,7 @@ def test_shares_outside_the_range_are_explained_where_they_are_shown() -> None:
     sentence = (
         "5 of 5 estimates lie outside [0, 1], where no share can be: that is noise, the standard error with 50 reports"
     )
-    assert repr(estimate) == "Estimate(grr, n=50, 5 values, 5 outside [0, 1] by noise)"
+    assert repr(estimate) == "Estimate(grr, n=50, 5 values, simulation, 5 outside [0, 1] by noise)"
     assert sentence in estimate.explain()
     assert estimate.to_frame().attrs["remark"].startswith(sentence)
     assert sentence in estimate.plot().get_xlabel().replace("\n", " ")
