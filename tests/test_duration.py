@@ -45,6 +45,7 @@ from sottovoce.privacy.duration import (
 )
 
 COINS = 60  # different coins that each answer is drawn with
+PURE = pure_names()
 
 
 # --- the same work -----------------------------------------------------------------------------------------------
@@ -100,7 +101,7 @@ def sparse_case(kind: str) -> tuple[Mechanism, Any]:
     return mechanism, [("", {}, dict.fromkeys((0, 7, size - 1), LONG))]
 
 
-@pytest.mark.parametrize("name", [*pure_names(), "hints", "then"])
+@pytest.mark.parametrize("name", [*PURE, "hints", "then"])
 def test_every_answer_and_coin_takes_the_same_calls(name: str) -> None:
     """Deterministic: a branch that is entered by a coin or by an answer calls something else, or more often."""
     mechanism, pairs = sparse_case(name) if name in ("hints", "then") else subject(name)
@@ -119,8 +120,8 @@ def test_a_branch_on_a_coin_is_seen_in_the_calls() -> None:
 
 def test_the_pure_mechanisms_are_all_measured() -> None:
     others = {"duchi-l2", "priv-unit", "priv-unit-g", "proj-unit"}
-    assert set(pure_names()) == set(names()) - others
-    assert all(subject(name)[0].guarantee == "pure" for name in pure_names())
+    assert set(PURE) == set(names()) - others
+    assert all(subject(name)[0].guarantee == "pure" for name in PURE)
     for name in others:
         with pytest.raises(sv.ParameterError, match="pure"):
             subject(name)
@@ -446,7 +447,7 @@ def test_runs_alternate_and_are_timed_without_a_collector() -> None:
 def test_the_page_shows_every_mechanism() -> None:
     page = (Path(__file__).parents[1] / "docs" / "duration.md").read_text("utf-8")
     with_tick, without = page.split("Without the tick")
-    for name in pure_names():
+    for name in PURE:
         assert with_tick.count(f"| `{name}` |") == 1
         assert without.count(f"| `{name}` |") == len(subject(name)[1])
 

@@ -156,6 +156,7 @@ def leaky_grr() -> Mechanism:
     return Mechanism(CONTROL_NAME, plain.domain, leaky, plain.claimed, "outputs")
 
 
+@cache
 def subject(name: str) -> tuple[Mechanism, tuple[Inputs, ...]]:
     """A mechanism on the first domain here that it takes, and pairs of inputs; the first pair should differ most."""
     if name == CONTROL_NAME:
