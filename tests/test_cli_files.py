@@ -399,7 +399,7 @@ def test_a_label_that_the_terminal_cannot_show_is_spelled_out(tmp_path: Path) ->
     mechanism = sv.mechanism("grr", sv.Categories(["é", "e"]), epsilon=1)
     (tmp_path / "t.tally").write_bytes(mechanism.tally(mechanism.privatize(["é", "e"], seed=1)).to_bytes())
     done = shell("PYTHONIOENCODING=ascii sottovoce estimate t.tally", tmp_path)
-    assert (done.returncode, done.stderr) == (0, "") and r"\xe9" in done.stdout
+    assert done.returncode == 0 and "simulation" in done.stderr and r"\xe9" in done.stdout
 
 
 def test_the_version_is_printed() -> None:
@@ -412,7 +412,6 @@ def test_help_is_quick_because_nothing_heavy_is_loaded() -> None:
 
 
 # --- the page ---------------------------------------------------------------------------------------------
-@pytest.mark.slow
 @pytest.mark.slow
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
     """A line after `$ ` is run, all in one folder; the lines below it are what it prints, `...` is anything."""

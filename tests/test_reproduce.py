@@ -197,7 +197,7 @@ def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
-    [(["table-3"], "There is no experiment named 'table-3'"), (["group-age-by-sex"], "SOTTOVOCE_DATA")],
+    [(["table-3"], "There is no such experiment"), (["group-age-by-sex"], "SOTTOVOCE_DATA")],
 )
 def test_what_cannot_be_run_gets_one_sentence(
     arguments: list[str], text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
