@@ -1,4 +1,4 @@
-"""What a channel says of itself, where the audit relies on it: which codes it takes, and what its small instances are."""
+"""What a channel says of itself, where the audit relies on it: its codes, and its small instances."""
 
 from __future__ import annotations
 
