@@ -112,7 +112,7 @@ def test_the_decimals_of_a_program_change_no_verdict() -> None:
         for kept in (1.15, 1.1500000000000001, Decimal("1.15"), 2):
             sv.Client(mechanism, kept)
         for broken in (1.1499999999, Decimal("1.1499999999"), 1):
-            with pytest.raises(PrivacyError):
+            with pytest.raises(sv.PrivacyError):
                 sv.Client(mechanism, broken)
 
 
