@@ -7,18 +7,20 @@ none: `epsilon` is infinite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar
 
 from sottovoce.core.channel import Bits, Each, Keyed, Mix, Public, Rounding, Some, Subset, Table, Then
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.public import HashMap
 from sottovoce.core.coins import Coins
-from sottovoce.core.exact import BEYOND, ENDS, STALE, TWICE, TreeCoins
+from sottovoce.core.exact import BEYOND, COARSE, ENDS, NO_LAW, STALE, TWICE, TreeCoins
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT, floor_unit, odds
+from sottovoce.core.rational import UNIT, floor_unit, odds, units
 from sottovoce.privacy.audit import INFINITE
+from sottovoce.privacy.declared import OTHER_CLASSES, WRONG_CODES
 from sottovoce.privacy.drawn import NOT_REPEATABLE, WRONG_DRAWS
 from sottovoce.privacy.follow import AGAIN, SPAN
 from tests.museum import INF, Exhibit, sent, subset, unary
@@ -151,6 +153,91 @@ class UsesWhatDoesNotCount(Table):
         return code if seen[0] else drawn
 
 
+class RarelyUsesWhatDoesNotCount(Table):
+    """One report in a thousand is the truth, by a draw that does not count: too few for any comparison of counts."""
+
+    __slots__ = ()
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        seen: list[bool] = []
+
+        def look(coins: Coins) -> int:
+            seen.append(coins.flip(UNIT // 1000))
+            return 0
+
+        drawn = coins.either(False, look, lambda coins: coins.pick(self.cumulative(code)))
+        return code if seen[0] else drawn
+
+
+class BeyondTheLastOutcome(Table):
+    """Its rows end before one, and what falls behind them is the truth; the law that it states leaves that out."""
+
+    __slots__ = ()
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        *before, last = self.cumulative(code)
+        drawn = coins.pick([*before, last - UNIT // 1000])
+        return drawn if drawn < self.inputs else code
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        missing = UNIT // 1000 if report == self.inputs - 1 else 0
+        return units(self.rows[code][report] - missing)
+
+    def ratio(self) -> Fraction:
+        rows = [[self.likelihood(report, code) for report in self.codes()] for code in self.codes()]
+        return max(max(column) / min(column) for column in zip(*rows, strict=True))
+
+
+class MoreThanCertain(Table):
+    """A coin that always falls on one side, and for an enumeration with weights 3 and -2: they cancel what is lost."""
+
+    __slots__ = ()
+
+    @property
+    def words(self) -> int:
+        return 2
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        certain = coins.flip(3 * UNIT)
+        return code ^ coins.flip(3 * UNIT // 8 if certain else 5 * UNIT // 16)
+
+
+class CoarseCoins(Table):
+    """Reads eight bits of each word: 0.9933 becomes 255 of 256."""
+
+    __slots__ = ()
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        coins.bits = 8
+        return coins.pick(self.cumulative(code))
+
+
+class HidesACode(Table):
+    """Lists one code twice instead of the one that it sends in clear."""
+
+    __slots__ = ()
+
+    def codes(self) -> Iterable[int]:
+        return [code - (code == 1) for code in range(self.inputs)]
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        drawn = coins.pick(self.cumulative(code))
+        return code if code == 1 else drawn
+
+
+class HonestWhenSmall(Subset):
+    """Its small instances are those of an honest channel, and it is honest where large ones are looked at."""
+
+    __slots__ = ()
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        drawn = Subset.sample(self, code, coins, public)
+        return drawn if code in (0, self.k // 2, self.k - 1) else code
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        return Subset(self.k, self.w, self.keep).miniatures()
+
+
 class AsksForMore(Mechanism):
     """Loads more words than the channel declares, where a batch has none."""
 
@@ -219,6 +306,23 @@ def words() -> Iterator[Exhibit]:
             yield Exhibit(f"Lazy in {honest.kind}", broken, honest, "1", None, ENDS)
 
 
+def stated() -> Iterator[Exhibit]:
+    """Samplers whose enumerated law is not theirs, or is not all of it."""
+    for kind, epsilon, problem in (
+        (RarelyUsesWhatDoesNotCount, 1.0, NOT_REPEATABLE),
+        (BeyondTheLastOutcome, INF, NO_LAW),
+        (HidesACode, None, WRONG_CODES),
+    ):
+        yield Exhibit(kind.__name__, grr(kind, 5), grr(Table, 5), "1.01", epsilon, problem)
+    half = UNIT // 2
+    even = Table(((half, half), (half, half)))
+    yield Exhibit("MoreThanCertain", MoreThanCertain(even.rows), even, "0.01", INF, NO_LAW)
+    yield Exhibit("CoarseCoins", grr(CoarseCoins, 2, "5"), grr(Table, 2, "5"), "5.000001", INF, COARSE)
+    yield Exhibit(
+        "HonestWhenSmall", subset(HonestWhenSmall, 9000), subset(Subset, 9000), "1.000001", None, OTHER_CLASSES
+    )
+
+
 def released() -> Iterator[Exhibit]:
     """Noisy bit vectors as they were released."""
     for k in (4, 64):
@@ -253,7 +357,7 @@ def _of_coordinates(table: Table, plain: Subset) -> Channel:
 
 
 COMPOSED = (_side_by_side, _one_after_the_other, _hashed, _mixed, _behind_a_key, _of_coordinates)
-ROOMS: tuple[Callable[[], Iterator[Exhibit]], ...] = (words, released)
+ROOMS: tuple[Callable[[], Iterator[Exhibit]], ...] = (words, stated, released)
 
 
 def restart() -> None:

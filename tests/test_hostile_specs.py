@@ -32,6 +32,8 @@ BOMBS = {
     "28 nested pools that refuse half of the ids": (hostile.nested_pools, 3_500, "ids drawn until one is accepted"),
     "the extremes of products under a key": (hostile.keyed_products, 1_800, "steps of exact arithmetic"),
     "long noise from short lists": (hostile.long_noise, 90_000, ""),
+    "a product whose sensitive codes are few": (hostile.sensitive_products, 600, "steps of exact arithmetic"),
+    "a tall tree of products": (hostile.tall_trees, 95_000, "steps of exact arithmetic"),
     "delta of a table with many rows": (hostile.large_delta, 95_000, "steps of exact arithmetic"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Context, Decimal
+from decimal import ROUND_UP, Context, Decimal, FloatOperation, Inexact, Rounded, localcontext
 from fractions import Fraction
 
 import pytest
@@ -102,6 +102,18 @@ def test_limits_that_are_no_limits_get_a_sentence(name: str, wrong: float | Deci
 def test_limits_of_another_type_or_size_are_refused(wrong: object) -> None:
     with pytest.raises(sv.ParameterError, match="'limit' parameter of a client"):
         sv.Client(sv.mechanism("grr", sv.Integers(0, 3), epsilon=1), limit=wrong)  # type: ignore[arg-type]
+
+
+def test_the_decimals_of_a_program_change_no_verdict() -> None:
+    """A program may round decimals in its own way, or forbid to make them from floats."""
+    mechanism = sv.mechanism("grr", sv.Integers(0, 3), epsilon="1.15")
+    strict = Context(prec=2, rounding=ROUND_UP, traps=[FloatOperation, Inexact, Rounded])
+    with localcontext(strict):
+        for kept in (1.15, 1.1500000000000001, Decimal("1.15"), 2):
+            sv.Client(mechanism, kept)
+        for broken in (1.1499999999, Decimal("1.1499999999"), 1):
+            with pytest.raises(sv.PrivacyError):
+                sv.Client(mechanism, broken)
 
 
 def test_the_smallest_and_the_largest_limits() -> None:

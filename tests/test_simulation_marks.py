@@ -141,6 +141,30 @@ def test_estimates_say_simulation(question: str, simulated: bool) -> None:
         says_simulation(mechanism.decode(mechanism.privatize(answers, seed=1 if simulated else None)), simulated)
 
 
+@pytest.mark.parametrize("simulated", [True, False])
+@pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
+def test_parts_of_an_estimate_by_group_say_simulation(simulated: bool) -> None:
+    pairs = Pair(sv.Categories(["f", "m"]), NUMBERS)
+    mechanism = sv.mechanism("group-piecewise", pairs, epsilon=4)
+    reports = mechanism.privatize([("f", 0.2), ("m", 0.7)] * 2_000, seed=1 if simulated else None)
+    found = mechanism.estimate(mechanism.tally(reports))
+    tables = [found.shares, found.sizes, found.sums, found.means, found.variances, found.all_pairs()]
+    texts = [found.shares, found.means.project("range"), found.difference("f", "m"), found.test_equality()]
+    assert all(part.simulated is simulated for part in (*tables, *texts))
+    assert all(("simulation" in part.to_frame().columns) is simulated for part in tables)
+    assert all(part.explain().startswith("This is a simulation") is simulated for part in texts)
+    assert found.explain().count("This is a simulation") == simulated
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_shares_within_groups_say_simulation(simulated: bool) -> None:
+    record = sv.Record({"group": sv.Categories(["f", "m"]), "value": sv.Categories(["no", "yes"])})
+    mechanism = sv.mechanism("grr", sv.Select(record, ["group", "value"]), epsilon=4)
+    answers = [{"group": "f", "value": "no"}, {"group": "m", "value": "yes"}] * 500
+    joint = mechanism.estimate(mechanism.tally(mechanism.privatize(answers, seed=1 if simulated else None)))
+    assert ("simulation" in sv.group_frequencies(joint).to_frame().columns) is simulated
+
+
 @pytest.mark.parametrize("seed", [1, None])
 def test_simulated_protocols_say_so(seed: int | None) -> None:
     protocol = sv.AdaptiveMean(NUMBERS, epsilon=2, participants=400)

@@ -20,7 +20,8 @@ from sottovoce.core.channel.hints import AGREES, DISAGREES, SILENT, TRIES
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.coins import BACKWARD, Coins, SeededCoins, SystemCoins, TapeCoins
 from sottovoce.core.errors import WordsError
-from sottovoce.core.exact import BEYOND, COPIED, ENDS, STALE, TWICE, TreeCoins, law_of
+from sottovoce.core.exact import BEYOND, COPIED, ENDS, NO_LAW, STALE, TWICE, TreeCoins, law_of
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE, UNIT
 from sottovoce.privacy.drawn import watch_messages, watch_nodes
 from sottovoce.privacy.follow import AGAIN, SPAN, MessageCoins, WatchedCoins
@@ -354,3 +355,73 @@ def test_floats_are_watched_as_well() -> None:
     assert problems == []
     watch_nodes(ReadsAgain(3, "sphere", Decimal("0.5"), UNIT // 2), problems)
     assert BACKWARD in problems and TWICE in problems
+
+
+class ReadsTheId(Table):
+    """Sends the truth under one id in 64, which the collector sees, and declares that it reads none."""
+
+    __slots__ = ()
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        drawn = coins.pick(self.cumulative(code))
+        return code if public[0] & 63 == 1 else drawn
+
+
+def test_a_channel_without_public_words_does_not_see_the_id() -> None:
+    """Of such a channel the audit enumerates one id, so its law must be the same under all of them."""
+    channel = ReadsTheId([[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]])
+    fresh = ReadsTheId([[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]])
+    mechanism = Mechanism("reads-id", sv.Integers(0, 1), channel, Decimal("1.1"), "outputs")
+    chain = Mechanism("keeps-memo", sv.Integers(0, 1), Chain(channel, fresh), Decimal("1.1"), "outputs")
+    for first in (0, 1, 65):
+        other = TapeCoins([first, 7, (1 << 64) - 1])
+        assert mechanism.randomize(0, other)[-1] == 1
+        assert chain.answer_from(0, TapeCoins([first, 7, (1 << 64) - 1]))[-1] == 1
+
+
+# --- draws without a law ----------------------------------------------------------------------------------------------
+DRAWS_WITHOUT_A_LAW: list[Callable[[Coins], Any]] = [
+    lambda coins: coins.flip(-1),
+    lambda coins: coins.flip(UNIT + 1),
+    lambda coins: coins.flips(2, -1),
+    lambda coins: coins.flips(2, UNIT + 1),
+    lambda coins: coins.pick([UNIT // 2, UNIT - 1]),
+    lambda coins: coins.pick([UNIT // 2, UNIT + 1]),
+]
+
+
+@pytest.mark.parametrize("draw", DRAWS_WITHOUT_A_LAW)
+def test_draws_without_a_law(draw: Callable[[Coins], Any]) -> None:
+    with pytest.raises(WordsError, match=NO_LAW):
+        law_of(draw)
+    problems: list[str] = []
+    coins = WatchedCoins(SeededCoins(0), [64], problems)
+    coins.begin(64)
+    with suppress(IndexError):
+        draw(coins)
+    assert problems == [NO_LAW]
+
+
+def test_rows_that_fall_have_no_law() -> None:
+    with pytest.raises(WordsError, match=NO_LAW):
+        law_of(lambda coins: coins.pick([UNIT // 2, UNIT // 4, UNIT]))
+
+
+def test_certain_draws_have_a_law() -> None:
+    assert law_of(lambda coins: (coins.flip(0), coins.flip(UNIT), coins.flips(2, UNIT))) == {(False, True, 3): 1}
+    assert law_of(lambda coins: coins.pick([0, UNIT, UNIT])) == {1: 1}
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_what_does_not_count_takes_either_end(last: bool) -> None:
+    coins = TreeCoins([], last=last)
+    draws: list[Callable[[Coins], int]] = [
+        lambda coins: coins.below(5),
+        lambda coins: int(coins.flip(UNIT // 2)),
+        lambda coins: coins.pick([0, UNIT // 2, UNIT, UNIT]),
+    ]
+    assert [coins.when(False, draw) for draw in draws] == ([4, 1, 2] if last else [0, 0, 1])
+    assert coins.ignored and coins.path == []
+    certain = TreeCoins([], last=last)
+    certain.when(False, lambda coins: coins.below(1))
+    assert not certain.ignored

@@ -112,7 +112,8 @@ def _most(name: str, limit: object) -> Decimal | None:
         return None
     if isinstance(limit, bool) or not isinstance(limit, (int, float, Decimal)):
         raise reject(name, "a client", "a number", limit)
-    exact = Decimal(limit)
+    # A program may forbid decimals of floats unless they are asked for by name.
+    exact = Decimal.from_float(limit) if isinstance(limit, float) else Decimal(limit)
     if not exact.is_finite() or exact < 0:
         raise PrivacyError(f"The {name} of a device must be a finite number of at least 0.")
     written = check_decimal(name, "a client", limit)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from sottovoce.core.channel.base import Channel, Words
 from sottovoce.core.coins import BACKWARD, Coins, flips_span
 from sottovoce.core.errors import TooLargeError, WordsError
-from sottovoce.core.rational import UNIT
+from sottovoce.core.rational import FINE, UNIT
 
 H = TypeVar("H", bound=Hashable)
 T = TypeVar("T")
@@ -32,6 +32,8 @@ BEYOND = "A sampler reads words beyond those that its channel owns."
 ENDS = "A sampler ends at another word than the last that its channel owns."
 COPIED = "A sampler copies its coins, and could read their words once more."
 STALE = "A sampler reads the words of a report that was sent before."
+NO_LAW = "A sampler draws with probabilities that are negative or do not sum to one."
+COARSE = "A sampler changes how many bits of a word its coins read."
 
 
 class TrackedCoins(Coins):
@@ -50,6 +52,24 @@ class TrackedCoins(Coins):
         super().begin(words)
         self._span, self._highest, self._skipped = words, 0, []
 
+    def flip(self, num: int) -> bool:
+        self.check_law(num)
+        return super().flip(num)
+
+    def pick(self, cumulative: Sequence[int]) -> int:
+        if cumulative[-1] != UNIT:  # the rest would fall on an outcome beyond the last
+            self.misuse(NO_LAW)
+        return super().pick(cumulative)
+
+    def flips(self, lanes: int, num: int) -> int:
+        self.check_law(num)
+        return super().flips(lanes, num)
+
+    def check_law(self, num: int) -> None:
+        """A probability in units: branches of negative weight would hide what others weigh too much."""
+        if not 0 <= num <= UNIT:
+            self.misuse(NO_LAW)
+
     def seek(self, position: int) -> None:
         if position < self.position:
             self.misuse(BACKWARD)
@@ -61,6 +81,8 @@ class TrackedCoins(Coins):
     def pass_words(self, words: int) -> None:
         """Read so many words from here on. A draw that does not count skips them: another may read them."""
         here, there = self.position, self.position + words
+        if self.bits != FINE:
+            self.misuse(COARSE)
         if self.closed:
             self.misuse(STALE)
         if words and self._span is not None and there > self._span:
@@ -97,14 +119,20 @@ class TrackedCoins(Coins):
 
 
 class TreeCoins(TrackedCoins):
-    """Coins that follow a path of decisions and take the first branch beyond its end."""
+    """Coins that follow a path of decisions and take the first branch beyond its end.
 
-    __slots__ = ("_depth", "path", "weights")
+    A decision that does not count has no branches. It is `ignored`: it takes its first outcome, or its last where that
+    is asked for, and what is drawn must be the same in both cases.
+    """
 
-    def __init__(self, path: list[int]) -> None:
+    __slots__ = ("_depth", "_last", "ignored", "path", "weights")
+
+    def __init__(self, path: list[int], *, last: bool = False) -> None:
         super().__init__()
         self.path = path
         self.weights: list[list[Fraction]] = []
+        self.ignored = False
+        self._last = last
         self._depth = 0
 
     def _load(self, words: int) -> bytes:
@@ -119,32 +147,43 @@ class TreeCoins(TrackedCoins):
     def decide(self, weights: list[Fraction]) -> int:
         """Take one branch; weights of zero are passed over. What does not count must not multiply the branches."""
         if self._idle:
-            return next(i for i, weight in enumerate(weights) if weight)
+            possible = [i for i, weight in enumerate(weights) if weight]
+            return possible[self._ignore(len(possible))]
         if self._depth == len(self.path):
             self.path.append(next(i for i, weight in enumerate(weights) if weight))
         self.weights.append(weights)
         self._depth += 1
         return self.path[self._depth - 1]
 
+    def _ignore(self, outcomes: int) -> int:
+        """The outcome of a decision that does not count."""
+        self.ignored |= outcomes > 1
+        return outcomes - 1 if self._last else 0
+
     def flip(self, num: int) -> bool:
         self.pass_words(1)
+        self.check_law(num)
         yes = Fraction(num, UNIT)
         return self.decide([1 - yes, yes]) == 1
 
     def pick(self, cumulative: Sequence[int]) -> int:
         self.pass_words(1)
-        return self.decide(_steps(tuple(cumulative)))
+        weights = _steps(tuple(cumulative))
+        if cumulative[-1] != UNIT or min(weights) < 0:
+            self.misuse(NO_LAW)
+        return self.decide(weights)
 
     def below(self, n: int) -> int:
         self.pass_words(1)
         if self._idle:
-            return 0
+            return self._ignore(n)
         if n > MAX_PATHS:
             raise TooLargeError(f"A draw from {n} outcomes is too wide to enumerate.")
         return self.decide([Fraction(1, n)] * n)
 
     def flips(self, lanes: int, num: int) -> int:
         self.pass_words(flips_span(lanes, num))
+        self.check_law(num)
         yes = Fraction(num, UNIT)
         return sum(self.decide([1 - yes, yes]) << lane for lane in range(lanes))
 

@@ -145,7 +145,7 @@ class Mechanism:
         source = coins if coins is not None else SystemCoins()
         source.begin(self.channel.words + 2)
         public = self._public(source)
-        return id_bytes(public) + self.payload(code, source, public)
+        return id_bytes(public) + self.payload(code, source, self._read(public))
 
     def _public(self, coins: Coins) -> Words:
         """An id: the next two words, or if no device may use them as an id, two of the overflow range."""
@@ -153,6 +153,10 @@ class Mechanism:
         while not self.channel.accepts(public):
             public = (coins.extra(), coins.extra())
         return public
+
+    def _read(self, public: Words) -> Words:
+        """What the sampler sees of an id: nothing, where its channel declares no public words and is audited so."""
+        return public if self.channel.publics else NO_WORDS
 
     def remember(self, value: object, coins: Coins | None = None) -> int:
         """The memo of a value, drawn once and kept; drawing it again would spend the budget again."""
@@ -172,7 +176,7 @@ class Mechanism:
         source = coins if coins is not None else SystemCoins()
         source.begin(stages[1].words + 2)
         public = self._public(source)
-        return id_bytes(public) + codec.encode(self.channel, stages[1].sample(memo, source, public))
+        return id_bytes(public) + codec.encode(self.channel, stages[1].sample(memo, source, self._read(public)))
 
     def payload(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> bytes:
         """What leaves the device beside the id."""

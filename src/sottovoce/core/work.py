@@ -86,7 +86,12 @@ def check_work(channel: Any, guarantee: str, budget: Budget) -> None:
     """Refuse a channel that a device should not compute with, in a sentence that names the resource and its limit."""
     effort: Effort = channel.effort()
     tries: Fraction = channel.tries
-    budget.spend(effort.ratio + (effort.delta if guarantee.startswith("approximate(") else 0))
+    needed = effort.ratio
+    if guarantee.startswith("approximate("):
+        needed += effort.delta
+    if guarantee.startswith("utility_optimised("):  # which goes through the law, report by report
+        needed += channel.inputs * (channel.outputs or 0) * effort.likelihood * steps(effort.bits)
+    budget.spend(needed)
     _check("random words for a report", channel.words, MAX_WORDS)
     _check("bits for a report", channel.payload_bits, MAX_PAYLOAD)
     _check("ids drawn until one is accepted, in the mean,", -(-tries.numerator // tries.denominator), MAX_TRIES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.special import chdtrc, ndtr
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, reject
+from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.equal_means import PairTests, equality_statistic
 from sottovoce.estimate.estimate import check_level, check_target
 from sottovoce.estimate.evidence import Bounds, deviate
@@ -76,6 +77,7 @@ class Difference:
     target: str
     means: tuple[float, float]
     tests: PairTests
+    simulated: bool = field(default=False, kw_only=True)
 
     def ci(self, level: float = 0.95, *, method: str = "fieller") -> tuple[float, float]:
         """The interval of the difference."""
@@ -101,10 +103,11 @@ class Difference:
     def explain(self, level: float = 0.95) -> str:
         """The difference in words."""
         low, high = self.ci(level)
-        return (
+        text = (
             f"The mean of group {self.group!r} less that of group {self.other!r} is {self.value:.6g} ({level:.0%}"
             f" interval from {low:.6g} to {high:.6g} for the {self.target}; p = {self.p_value:.2g})."
         )
+        return in_words(text, self.simulated)
 
 
 def _check_method(method: str) -> str:
@@ -156,6 +159,7 @@ class Pairs:
     correction: str
     not_estimable: tuple[object, ...]
     tests: PairTests
+    simulated: bool = field(default=False, kw_only=True)
 
     def ci(self) -> Bounds:
         """The intervals of all differences."""
@@ -176,6 +180,7 @@ class Pairs:
                 "adjusted": self.adjusted,
                 "low": low,
                 "high": high,
+                **({COLUMN: True} if self.simulated else {}),
             }
         )
 
@@ -230,13 +235,15 @@ class Equality:
     degrees: int
     p_value: float
     groups: tuple[object, ...]
+    simulated: bool = field(default=False, kw_only=True)
 
     def explain(self) -> str:
         """The test in words."""
-        return (
+        text = (
             f"If the {len(self.groups)} groups had the same mean, differences like these would be seen with probability"
             f" {self.p_value:.2g} (chi-square {self.statistic:.4g}, degrees of freedom {self.degrees})."
         )
+        return in_words(text, self.simulated)
 
 
 def equality(estimate: Compared, target: str) -> Equality:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.core.simulation import in_words, marked
 from sottovoce.estimate.contrasts import (
     Difference,
     Equality,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 KINDS = ("sizes", "shares", "sums", "means")
 MAX_GROUPS = 1 << 11  # of a covariance matrix that is written down
 
@@ -69,14 +70,16 @@ class GroupEstimate:
     def shares(self) -> Shares:
         """The share of each group."""
         supports = self._supports
-        return Shares(self.groups, supports.values(), (0.0, 1.0), None, supports, self._least, self._shown.flags)
+        found = Shares(self.groups, supports.values(), (0.0, 1.0), None, supports, self._least, self._shown.flags)
+        return self._marked(found)
 
     @cached_property
     def sizes(self) -> Sizes:
         """How many participants each group has."""
         supports = self._supports
         limits, values = (0.0, float(self.n)), supports.values() * self.n
-        return Sizes(self.groups, values, limits, None, supports, self._least, self._shown.flags, float(self.n))
+        found = Sizes(self.groups, values, limits, None, supports, self._least, self._shown.flags, float(self.n))
+        return self._marked(found)
 
     @cached_property
     def sums(self) -> Sums:
@@ -87,7 +90,7 @@ class GroupEstimate:
             each[target] = np.maximum(total + 2 * centre * mixed + centre**2 * size, 0.0)
         ends = self._ends
         limits = self.n * min(ends[0], 0.0), self.n * max(ends[1], 0.0)
-        return Sums(self.groups, self.totals.sums + centre * self.totals.sizes, limits, None, each)
+        return self._marked(Sums(self.groups, self.totals.sums + centre * self.totals.sizes, limits, None, each))
 
     @cached_property
     def means(self) -> Means:
@@ -97,7 +100,11 @@ class GroupEstimate:
         shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
         means = np.where(np.isnan(values), self.centre, values)
         steady = self.n * steadiness(self.mechanism, shares, means) >= POOR_BELOW
-        return Means(self.groups, values, self._ends, None, ratios, self.centre, steady)
+        return self._marked(Means(self.groups, values, self._ends, None, ratios, self.centre, steady))
+
+    def _marked(self, part: T) -> T:
+        """A part of this estimate, which is a simulation where the whole is."""
+        return cast(T, marked(part, self.simulated))
 
     @property
     def values(self) -> Floats:
@@ -201,15 +208,15 @@ class GroupEstimate:
 
     def difference(self, group: object, other: object, *, target: str = "population") -> Difference:
         """The mean of one group less that of another."""
-        return difference(self, self.place(group), self.place(other), target)
+        return self._marked(difference(self, self.place(group), self.place(other), target))
 
     def all_pairs(self, level: float = 0.95, *, correction: str = "holm", target: str = "population") -> Pairs:
         """Every two groups compared, with p-values and intervals that hold all at once."""
-        return all_pairs(self, level, correction, target)
+        return self._marked(all_pairs(self, level, correction, target))
 
     def test_equality(self, *, target: str = "population") -> Equality:
         """A test of whether all groups have the same mean; small groups count for little, but they count."""
-        return equality(self, target)
+        return self._marked(equality(self, target))
 
     def power(
         self,
@@ -230,7 +237,7 @@ class GroupEstimate:
     @cached_property
     def variances(self) -> Spreads:
         """The variance of the values within each group whose mean is shown, where the reports say enough."""
-        return group_spreads(self, self.cells)
+        return self._marked(group_spreads(self, self.cells))
 
     # --- showing -----------------------------------------------------------------------------------
     def to_frame(
@@ -241,13 +248,11 @@ class GroupEstimate:
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table of groups: size, share, mean and its interval; its last column says which are not estimable."""
+        """A table of groups: size, share, mean and its interval; a note says which are not estimable."""
         table = self.means.to_frame(level, method=method, target=target, simultaneous=simultaneous)
         table = table.rename(columns={"estimate": "mean"})
         table.insert(1, "size", self.sizes.values)
         table.insert(2, "share", self.shares.values)
-        if self.simulated:
-            table[COLUMN] = True
         return table
 
     def explain(self, level: float = 0.95) -> str:
@@ -259,7 +264,7 @@ class GroupEstimate:
             f" {np.exp(self.mechanism.epsilon):.3g} to 1 against any other answer. The means of {shown} of"
             f" {len(self.groups)} groups are estimable."
         )
-        return in_words(start + "\n" + self.means.explain(level), self.simulated)
+        return in_words(start + "\n" + self.means.sentences(level), self.simulated)
 
     def __repr__(self) -> str:
         kind = ", simulation" if self.simulated else ""

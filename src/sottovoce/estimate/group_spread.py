@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sottovoce.core.domain import Select
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.params import reject
+from sottovoce.core.simulation import COLUMN
 from sottovoce.estimate.contrasts import Compared
 from sottovoce.estimate.estimate import Estimate, check_level, check_target
 from sottovoce.estimate.evidence import Bounds, deviate
@@ -127,6 +128,7 @@ class Conditional:
     categories: Sequence[object]
     values: Floats
     ratios: dict[str, Ratios]
+    simulated: bool = field(default=False, kw_only=True)
 
     def ci(self, level: float = 0.95, *, method: str = "delta", target: str = "population") -> Bounds:
         """Intervals by "delta" or "fieller", rows as in `values`; from 0 to 1 where a group is not estimable."""
@@ -160,6 +162,7 @@ class Conditional:
                 "low": low.ravel(),
                 "high": high.ravel(),
                 "note": np.where(np.isnan(self.values.ravel()), NOT_ESTIMABLE, ""),
+                **({COLUMN: True} if self.simulated else {}),
             }
         )
 
@@ -184,4 +187,5 @@ def group_frequencies(estimate: Any) -> Conditional:
         bottom = np.repeat(own.sum(axis=(1, 2)), k)
         sizes = np.repeat(joint.reshape(d, k).sum(axis=1), k)
         ratios[target] = Ratios(joint, sizes, top, own.sum(axis=2).ravel(), np.maximum(bottom, 0.0))
-    return Conditional(groups, categories, ratios["population"].values().reshape(d, k), ratios)
+    shares = ratios["population"].values().reshape(d, k)
+    return Conditional(groups, categories, shares, ratios, simulated=estimate.simulated)

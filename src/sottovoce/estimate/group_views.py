@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import reject
+from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.estimate import PoorIntervalWarning, check_level, check_target
 from sottovoce.estimate.evidence import Bounds, Supports, deviate
 from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
@@ -35,6 +36,7 @@ class View(ABC):
     values: Floats
     limits: tuple[float, float]
     projection: str | None
+    simulated: bool = field(default=False, kw_only=True)
 
     @abstractmethod
     def variances(self, target: str) -> Floats:
@@ -90,7 +92,7 @@ class View(ABC):
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table; its last column says which groups are not estimable."""
+        """A table; its note says which groups are not estimable."""
         import pandas as pd
 
         low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
@@ -102,11 +104,16 @@ class View(ABC):
                 "low": low,
                 "high": high,
                 "note": np.where(self.estimable, "", NOT_ESTIMABLE),
+                **({COLUMN: True} if self.simulated else {}),
             }
         )
 
     def explain(self, level: float = 0.95) -> str:
         """One sentence for each group."""
+        return in_words(self.sentences(level), self.simulated)
+
+    def sentences(self, level: float) -> str:
+        """The same, as part of what says already whether it is a simulation."""
         low, high = self.ci(level)
         lines = []
         for place, group in enumerate(self.groups):

@@ -25,13 +25,14 @@ from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import DomainError, ParameterError, PrivacyError, ReportError, SottovoceError, TooLargeError
-from sottovoce.core.exact import COPIED, STALE, TWICE, law_of, public_words, worst_ratio
+from sottovoce.core.exact import COARSE, COPIED, NO_LAW, STALE, TWICE, TreeCoins, law_of, public_words, worst_ratio
 from sottovoce.core.guarantee import Guarantee, guarded_ratio
 from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.rational import float_up, loss, odds, within
 from sottovoce.core.specs import canonical
+from sottovoce.privacy.declared import code_problems, instance_problems
 from sottovoce.privacy.drawn import (
     NOT_REPEATABLE,
     SOME_ID,
@@ -65,7 +66,8 @@ IDEALISED = "idealised: closed-form density ratio, not exact"
 UNFOLLOWED = "not to be followed"
 UNPROVEN = "There is no small instance on which the closed form could be proven."
 
-DEPENDENT = frozenset({TWICE, STALE, AGAIN, COPIED})  # what makes decisions depend on each other
+# What makes decisions depend on each other, or have no law of their own: then the enumerated law is not theirs.
+DEPENDENT = frozenset({TWICE, STALE, AGAIN, COPIED, NO_LAW, COARSE})
 MessageLaw = dict[bytes, Fraction]
 
 
@@ -130,6 +132,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     promised = Guarantee.read(subject.guarantee if isinstance(subject, Mechanism) else "pure")
     try:
         device = _device(subject, channel, claimed)
+        problems += code_problems(channel)
         if promised.delta is not None:
             delta, how = _delta(device, problems)
         elif promised.sensitive is not None:
@@ -140,9 +143,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         watch_messages(device, problems)
     except Exception as error:  # a sampler is anybody's code; one that fails is not certified, whatever the error
         problems.append(f"The sampler cannot be followed: {type(error).__name__}: {error}")
-    if not DEPENDENT.isdisjoint(
-        problems
-    ):  # decisions that depend on each other have another law than the enumerated one
+    if not DEPENDENT.isdisjoint(problems):
         ratio, delta, how = None, None, UNFOLLOWED
     if ratio is not None and not within(ratio, claimed):
         kind = "exact epsilon" if channel.exact else "epsilon"
@@ -211,6 +212,7 @@ def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, 
         spots = _spots(device, problems)
     instances = 0
     for instance in channel.miniatures():
+        problems += instance_problems(channel, instance)
         try:
             limit = PROOF_RUNS << (3 if instance.publics else 0)
             _compared(_device(device, instance, device.claimed), limit, problems)
@@ -344,6 +346,10 @@ def _message_law(
             coins.close()
             if len(coins.weights) != len(coins.path):
                 raise ValueError(NOT_REPEATABLE)
+            if coins.ignored:
+                other = MessageCoins(TreeCoins([*coins.path]), words, spans, problems, last=True)
+                if send(device, code, other) != message and NOT_REPEATABLE not in problems:
+                    problems.append(NOT_REPEATABLE)
             return message
 
         for message, probability in law_of(draw, max(1, max_runs - runs)).items():

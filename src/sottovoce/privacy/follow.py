@@ -74,8 +74,10 @@ class MessageCoins(TreeCoins):
 
     __slots__ = ("_id", "_watch")
 
-    def __init__(self, tree: TreeCoins, words: Sequence[int], spans: Sequence[int], problems: list[str]) -> None:
-        super().__init__(tree.path)
+    def __init__(
+        self, tree: TreeCoins, words: Sequence[int], spans: Sequence[int], problems: list[str], *, last: bool = False
+    ) -> None:
+        super().__init__(tree.path, last=last)
         self.weights = tree.weights  # what the walk reads
         self._id = list(words)
         self._span = 0  # nothing may be read before a span is asked for

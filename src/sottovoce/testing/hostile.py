@@ -118,6 +118,31 @@ def _stage(rng: Random, k: int) -> Plain:
     return rng.choice((window, table, subset(k, 1, rng.randrange(UNIT // k + 1, UNIT))))
 
 
+def sensitive_products(rng: Random, size: int) -> bytes:
+    """A guarantee that goes through the law of a product, report by report."""
+    k, stages = rng.choice(((500, 1), (60, 2), (64, 1), (12, 4), (500, 0)))
+    channel = subset(k)
+    for _ in range(stages):
+        channel = {"node": "then", "first": subset(k, 1, UNIT - rng.randrange(1, 99)), "second": channel}
+    codec = {"version": 1, "bytes": 1 if k <= 256 else 2}
+    return text_of(channel, integers(k), guarantee="utility_optimised(0)", codec=codec)
+
+
+def tall_trees(rng: Random, size: int) -> bytes:
+    """As many stages as there may be, most of them deep down: what they cost is added up at each."""
+    leaves = max(2, size // 110)
+    stages = [subset(2, 1, rng.randrange(UNIT // 2 + 1, UNIT)) for _ in range(leaves)]
+    while len(stages) > 1:
+        ends = range(0, len(stages) - 1, 2)
+        left = stages[len(stages) - len(stages) % 2 :]
+        stages = [{"node": "then", "first": stages[i], "second": stages[i + 1]} for i in ends] + left
+    (channel,) = stages
+    for _ in range(28 - leaves.bit_length()):
+        parts = rng.sample((channel, subset(2)), 2)
+        channel = {"node": "then", "first": parts[0], "second": parts[1]}
+    return text_of(channel, integers(2))
+
+
 def keyed_products(rng: Random, size: int) -> bytes:
     """The extremes of a product, entry by entry, under a key."""
     k, outputs = rng.choice((2, 4, 100, 1000)), rng.choice([n for n in (3, 8, 30, 90) if 15 * n * n < size])
@@ -276,6 +301,8 @@ RECIPES: tuple[Recipe, ...] = (
     long_noise,
     large_delta,
     nested_products,
+    sensitive_products,
+    tall_trees,
     keyed_products,
     many_parts,
     long_powers,

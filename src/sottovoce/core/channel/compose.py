@@ -133,7 +133,7 @@ class _Composed(Channel):
 
     def _entries_effort(self) -> int:
         """The steps of `_ratio_by_entry`, which refuses at once what is too large."""
-        return 1 if self.publics or _products(self) > MAX_CELLS else _matrix_steps(self)
+        return 1 if self.publics or _products(self) > MAX_CELLS else _matrix_effort(self)[0]
 
     def _ratio_by_entry(self) -> Fraction:
         if self.publics or _products(self) > MAX_CELLS:
@@ -190,22 +190,15 @@ def _products(channel: Channel) -> int:
     return cells
 
 
-def _matrix_steps(channel: Channel) -> int:
-    """The steps of `_matrix`."""
-    known = channel.effort() if not isinstance(channel, _Composed) else None
+def _matrix_effort(channel: Channel) -> tuple[int, int]:
+    """The steps of `_matrix`, and the bits of a likelihood: those of all stages together."""
     entries = channel.inputs * _reports(channel)
-    if known is not None:
-        return entries * known.likelihood * steps(known.bits)
-    first, second = channel.first, channel.second  # type: ignore[attr-defined]
-    products = 2 * entries * second.inputs * steps(_law_bits(channel))
-    return int(products) + _matrix_steps(first) + _matrix_steps(second)
-
-
-def _law_bits(channel: Channel) -> int:
-    """The bits of a likelihood: those of all stages together."""
-    if isinstance(channel, _Composed):
-        return _law_bits(channel.first) + _law_bits(channel.second)
-    return channel.effort().bits
+    if not isinstance(channel, _Composed):
+        known = channel.effort()
+        return entries * known.likelihood * steps(known.bits), known.bits
+    (first, first_bits), (second, second_bits) = _matrix_effort(channel.first), _matrix_effort(channel.second)
+    bits = first_bits + second_bits
+    return 2 * entries * channel.second.inputs * steps(bits) + first + second, bits
 
 
 @dataclass(frozen=True, slots=True)
