@@ -420,3 +420,8 @@ def test_an_unknown_deviation_is_found_too(deviation: float) -> None:
         held += low[0] <= deviation <= high[0]
         assert found.value == pytest.approx(deviation, rel=0.3)
     assert held >= 12
+
+
+def test_deviations_far_below_the_finest_scale_divide_by_nothing() -> None:
+    protocol = sv.UVGausstimate(sv.Interval(-(10**9), 10**9), "0.000001", 10**6, 1, 10**6)
+    assert 0 < (protocol.start().quota or 0) <= 500_000

@@ -53,7 +53,9 @@ def first_quota(
     """
     each = reports_per_scale(scales[0], len(scales), failure)
     info = sum(_information(scale, deviation) for scale in scales[:4]) * deviation**2
-    return min(participants // 2, len(scales) * max(each, math.isqrt(int(waste * participants / info / len(scales)))))
+    # Far below the finest scale the digits say next to nothing of the threshold, and more of them would gain nothing.
+    better = math.isqrt(int(waste * participants / info / len(scales))) if info > 1e-12 else 0
+    return min(participants // 2, len(scales) * max(each, better))
 
 
 def check_enough(owner: str, scales: tuple[Mechanism, ...], participants: int, failure: Decimal) -> None:
