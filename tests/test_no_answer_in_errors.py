@@ -18,7 +18,11 @@ from sottovoce.core import domain as domains
 from sottovoce.core.domain import Domain
 from sottovoce.core.domain.base import KINDS
 from sottovoce.core.registry import BUILDERS
+from sottovoce.core.round import Arm
 from sottovoce.core.specs import canonical
+from sottovoce.protocols.ask import Ask, AskEach
+from sottovoce.protocols.personal import PersonalMean
+from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.tally.stream import from_arrow
 from tests.sentinel import ANSWERS, NUMBER, TEXT, Seen, attempt, chain, planted, watched
 
@@ -231,6 +235,15 @@ def test_reports_with_columns_named_by_answers_are_refused_without_the_names() -
             seen = attempt(lambda batch=batch: from_arrow(m, batch))  # type: ignore[misc]
             nothing_shown(seen)
             assert isinstance(seen.errors[0], sv.ReportError)
+
+
+def test_protocols_of_strangers_are_refused_without_their_texts() -> None:
+    belief = sv.Prior([0.25, 0.75], [0.5, 0.5])
+    grr = sv.mechanism("grr", AGES, epsilon=1)
+    for protocol in (PersonalMean(SIDE, ["1", "2"], prior=belief), Ask(grr), AskEach((Arm("a", grr), Arm("b", grr)))):
+        spec = protocol_spec(protocol)
+        for wrong in planted(spec, TEXT):
+            nothing_shown(attempt(lambda wrong=wrong: protocol_from_spec(wrong)))  # type: ignore[misc]
 
 
 def test_what_is_public_is_still_said() -> None:

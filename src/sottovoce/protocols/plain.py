@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
 from decimal import Decimal
 from typing import Any
@@ -102,7 +103,13 @@ def _prior(plain: Any, budget: Budget) -> Prior:
     values, weights = take(plain, "a prior", ("values", "weights"))
     if not all(isinstance(part, list) for part in (values, weights)):
         raise SpecError("The values and weights of a prior are lists of decimal texts.")
-    return Prior(*([float(text(item, "a prior", "number")) for item in part] for part in (values, weights)))
+    return Prior(*([_number(text(item, "a prior", "number")) for item in part] for part in (values, weights)))
+
+
+def _number(written: str) -> float:
+    with suppress(ValueError):  # which repeats the text
+        return float(written)
+    raise SpecError("The values and weights of a prior are lists of decimal texts.")
 
 
 _READ: dict[str, Callable[[Any, Budget], Any]] = {

@@ -130,7 +130,7 @@ def sensitive_products(rng: Random, size: int) -> bytes:
 
 def tall_trees(rng: Random, size: int) -> bytes:
     """As many stages as there may be, most of them deep down: what they cost is added up at each."""
-    leaves = max(2, size // 110)
+    leaves = max(2, size // 150)
     stages = [subset(2, 1, rng.randrange(UNIT // 2 + 1, UNIT)) for _ in range(leaves)]
     while len(stages) > 1:
         ends = range(0, len(stages) - 1, 2)
