@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.channel import Bits, Cap, Chain, Channel, Each, Hints, Signs, Subset, Table, Then
+from sottovoce.core.channel import Bits, Cap, Chain, Channel, Each, Hints, Public, Signs, Subset, Table, Then
 from sottovoce.core.channel.base import NO_WORDS, NODES, Words, nested
 from sottovoce.core.channel.hints import AGREES, DISAGREES, SILENT, TRIES
+from sottovoce.core.channel.public import HashMap
 from sottovoce.core.channel.rounding import PLACES
 from sottovoce.core.coins import BACKWARD, Coins, SeededCoins, SystemCoins, TapeCoins
 from sottovoce.core.errors import WordsError
@@ -377,6 +378,11 @@ def test_a_channel_without_public_words_does_not_see_the_id() -> None:
         other = TapeCoins([first, 7, (1 << 64) - 1])
         assert mechanism.randomize(0, other)[-1] == 1
         assert chain.answer_from(0, TapeCoins([first, 7, (1 << 64) - 1]))[-1] == 1
+    hashed = Public(HashMap(2, 2), channel)
+    for first in (1, 65):
+        coins = TapeCoins([(1 << 64) - 1])
+        coins.begin(1)
+        assert hashed.sample(0, coins, (first, 7)) == 1
 
 
 # --- draws without a law ----------------------------------------------------------------------------------------------

@@ -209,7 +209,8 @@ class Public(Channel):
         return self.inner.words
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
-        return self.inner.sample(self.mapped(code, public), coins, public)
+        # An inner channel that declares no public words is audited without them, so it sees none.
+        return self.inner.sample(self.mapped(code, public), coins, public if self.inner.publics else NO_WORDS)
 
     @property
     def payload_bits(self) -> int:
