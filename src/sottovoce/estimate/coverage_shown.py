@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from sottovoce.estimate.contrasts import adjust
 from sottovoce.estimate.coverage_crowds import CELLS, DATA_VARIABLE, Cell, Crowded, crowd_of, folder
+from sottovoce.estimate.coverage_group import replace_section
 from sottovoce.estimate.equal_means import PairTests
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group import GroupEstimate
@@ -166,12 +166,12 @@ TEXT = (
     " over its standard error. Rejections, in percent, at 5 % and at 1 %, of the runs in which the test exists: by the"
     " test of equality, by the differences of all pairs one by one (*pair*; *most* is the pair that is rejected most"
     f" often, of those in {FEWEST} runs or more), and by the least p-value of all pairs adjusted by Holm, which exists"
-    " in *with pairs* runs. A standard error of 5,000 runs is 0.3 at 5 % and 0.14 at 1 %, of 2,000 runs 0.5"
-    " and 0.22; *most* is the largest of up to 105 such numbers. Holm's correction takes no account of pairs sharing groups: for eight equal groups whose"
-    " sizes are known it rejects in 3.8 % of all runs instead of 5 %. *mean* and *size* are the coverage of 95 %"
-    f" intervals given that a group is shown, of the group with the least, among those shown in {FEWEST} runs or more;"
-    " *shown* is how often the group with the least coverage of its mean is. The seed of a line depends on its first"
-    " six columns only. By `python -m sottovoce.estimate.coverage_shown`."
+    " in *with pairs* runs. A standard error of 5,000 runs is 0.3 at 5 % and 0.14 at 1 %, of 1,000 runs 0.7 and 0.3;"
+    " *most* is the largest of up to 105 such numbers. Holm's correction takes no account of pairs sharing groups: for"
+    " eight equal groups whose sizes are known it rejects in 3.8 % of all runs instead of 5 %. *mean* and *size* are"
+    " the coverage of 95 % intervals given that a group is shown, of the group with the least, among those shown in"
+    f" {FEWEST} runs or more; *shown* is how often the group with the least coverage of its mean is. The seed of a line"
+    " depends on its first six columns only. By `python -m sottovoce.estimate.coverage_shown`."
 )
 WITHOUT = f"Lines of real answers are left out: {DATA_VARIABLE} names no folder of data."
 
@@ -216,9 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found.append(row_of(cell, options.runs or runs_of(cell)))
         print(json.dumps(asdict(found[-1])) if options.json else _line(found[-1]), flush=True)
     if options.write:
-        page = options.write.read_text(encoding="utf-8")
-        before = re.split(rf"\n{HEADING}\n", page)[0].rstrip("\n") + "\n"
-        options.write.write_text(before + markdown(found), encoding="utf-8")
+        replace_section(options.write, HEADING, markdown(found))
     return 0
 
 
