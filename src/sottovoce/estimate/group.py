@@ -148,7 +148,7 @@ class GroupEstimate:
 
     @cached_property
     def _shown(self) -> Shown:
-        """Which means are shown. The rule is about sizes, whose effect on intervals is known."""
+        """Which means are shown. Nearly all of the rule is about sizes, whose effect on intervals is known."""
         low, high = self._ends
         limits = low - self.centre, high - self.centre
         return shown_by_size(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ _STEPS = 28  # of a bisection
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """Which ratios are shown: those whose lower estimate exceeds a threshold."""
+    """Which ratios are shown: those whose lower estimate exceeds a threshold, if nothing else speaks against them."""
 
     least: Floats
     flags: Flags
@@ -150,10 +150,12 @@ class Ratios:
 def shown_by_size(ratios: Ratios, limits: tuple[float, float], floor: Floats) -> Shown:
     """The rule: the lower estimate exceeds what `least_sizes` says, and the floor.
 
-    Nothing else counts, such as the length of the interval: its effect on intervals and tests would not be known.
+    Where chance makes the interval as long as the limits all the same, it says nothing new and is not shown either.
     """
     least = np.maximum(least_sizes(ratios, limits), floor)
-    return Shown(least, ratios.bottom > least, limits)
+    shown = Shown(least, ratios.bottom > least, limits)
+    low, high = replace(ratios, shown=shown).fieller(LEVEL)
+    return Shown(least, shown.flags & (high - low < limits[1] - limits[0]), limits)
 
 
 def least_sizes(ratios: Ratios, limits: tuple[float, float]) -> Floats:

@@ -16,8 +16,8 @@ from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 Floats = NDArray[np.float64]
 BEYOND = 6.0  # errors above the threshold from which on being shown says nothing more
-POWER = 1.2  # of the weight of true sizes
-_RAREST = 7.0  # errors of the threshold above the smallest true size that counts
+POWER = 1.0  # of the weight of true sizes
+_RAREST = 4.5  # errors of the threshold above the smallest true size that counts
 _REACH = 8.0  # errors of N that are tried
 _CLOSEST = 1 - 1e-6  # of correlations to one
 _TINY = 1e-280  # chances below which a sum of floats is not accurate
