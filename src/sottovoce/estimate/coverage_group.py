@@ -2,14 +2,17 @@
 
 Only groups are judged that are expected to be estimable, as the planner says it: their size is two standard errors
 above the threshold. For the population each run draws groups and values anew, for the sample they stay the same.
+`python -m sottovoce.estimate.coverage_group --write FILE` replaces that part of a page.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +44,7 @@ BUILDERS = {
     "group-nprr": nprr.build,
     "group-piecewise": piecewise.build,
 }
+HEADING = "## Means by group"
 EVEN, UNEVEN = "even", "uneven"
 SHARES = {(2, UNEVEN): (0.8, 0.2), (8, UNEVEN): (0.3, 0.2, 0.15, 0.1, 0.1, 0.07, 0.05, 0.03)}
 Case = tuple[str, str, float, int, str]
@@ -176,7 +180,7 @@ def markdown(rows: Sequence[GroupCoverage]) -> str:
     """The part of the page about groups."""
     lines = [
         "",
-        "## Means by group",
+        HEADING,
         "",
         f"{PARTICIPANTS:,} participants, values from -1 to 1, epsilon as shown, the default split of the budget. Only"
         " groups, and differences of two of them, that are expected to be estimable: their size is two standard"
@@ -257,3 +261,24 @@ def _judge(
         for pair in pairs
     ]
     return found
+
+
+def replace_section(path: Path, heading: str, text: str) -> None:
+    """Writes a part of a page anew, from its heading up to the next one."""
+    before, _, rest = path.read_text(encoding="utf-8").partition(f"\n{heading}\n")
+    _, mark, after = rest.partition("\n## ")
+    path.write_text(before.rstrip("\n") + "\n" + text + mark + after, encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Coverage of the means of groups and their differences.")
+    parser.add_argument("--write", type=Path, required=True, help="replace this part of the page")
+    parser.add_argument("--runs", type=int, default=RUNS)
+    options = parser.parse_args(arguments)
+    replace_section(options.write, HEADING, markdown(group_coverage_rows(runs=options.runs)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -52,7 +52,7 @@ class PairTests:
 
     first: Ratios
     second: Ratios
-    starts: tuple[Floats, Floats]
+    margins: tuple[Floats, Floats]
     joint: tuple[Floats, Floats, Floats, Floats]  # covariances: size with size, size with sum, sum with size, sums
     reach: tuple[float, float]
     limit: float  # of a difference
@@ -62,11 +62,11 @@ class PairTests:
         """The tests of pairs of groups that are shown."""
         if ratios.shown is None:
             raise TypeError("Differences are of ratios with limits.")
-        starts, limits = ratios.starts, ratios.shown.limits
+        margins, limits = ratios.margins, ratios.shown.limits
         return cls(
             ratios.part(rows),
             ratios.part(columns),
-            (starts[rows], starts[columns]),
+            (margins[rows], margins[columns]),
             blocks.at(rows, columns),
             ratios.shown.reach,
             limits[1] - limits[0],
@@ -78,7 +78,7 @@ class PairTests:
     def _chunks(self) -> Iterator[PairTests]:
         for begin in range(0, len(self), AT_ONCE):
             places = np.arange(begin, min(begin + AT_ONCE, len(self)))
-            first, second = self.starts
+            first, second = self.margins
             joint = tuple(part[places] for part in self.joint)
             yield PairTests(
                 self.first.part(places),
@@ -89,19 +89,18 @@ class PairTests:
                 self.limit,
             )
 
+    def squared_scores(self, one: Floats, two: Floats) -> Floats:
+        """Of the hypotheses that the first means are `one` and the second `two`; the last axis is that of the pairs."""
+        x, y = self.first.scores(one, self.margins[0]), self.second.scores(two, self.margins[1])
+        spread = self.first.residual(one) * self.second.residual(two)
+        sizes, right, left, sums = self.joint
+        mixed = sums - one * right - two * left + one * two * sizes
+        r = np.clip(mixed / np.sqrt(np.maximum(spread, np.finfo(float).tiny)), -_CLOSEST, _CLOSEST)
+        return np.asarray((x**2 + y**2 - 2 * r * x * y) / (1 - r**2))
+
     def statistics(self, differences: Floats) -> Floats:
-        """The least squared score of means that differ by so much; the last axis is that of the pairs."""
-
-        def at(one: Floats) -> Floats:
-            two = one - differences
-            x, y = self.first.scores(one, self.starts[0]), self.second.scores(two, self.starts[1])
-            spread = self.first.residual(one) * self.second.residual(two)
-            sizes, right, left, sums = self.joint
-            mixed = sums - one * right - two * left + one * two * sizes
-            r = np.clip(mixed / np.sqrt(np.maximum(spread, np.finfo(float).tiny)), -_CLOSEST, _CLOSEST)
-            return np.asarray((x**2 + y**2 - 2 * r * x * y) / (1 - r**2))
-
-        return least_over(at, self.reach, differences.shape)
+        """The least squared score of means that differ by so much."""
+        return least_over(lambda one: self.squared_scores(one, one - differences), self.reach, differences.shape)
 
     def p_values_at(self, differences: Floats) -> Floats:
         """Of the hypotheses that the means differ by so much."""

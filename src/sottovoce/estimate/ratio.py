@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import Bounds, deviate
-from sottovoce.estimate.shown import FAR, score_given_shown, start_of
+from sottovoce.estimate.shown import margin_of, score_given_shown
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -87,21 +87,21 @@ class Ratios:
         return self.shown.reach
 
     @property
-    def starts(self) -> Floats:
-        """What is assumed of the threshold of each shown ratio, in errors above the true lower estimate."""
+    def margins(self) -> Floats:
+        """Errors of each lower estimate above its threshold; infinite where being shown says nothing more."""
         if self.shown is None:
-            return np.full(len(self.bottom), -np.inf)
-        return start_of(self.bottom, np.sqrt(self.bottom_variance), self.shown.least)
+            return np.full(len(self.bottom), np.inf)
+        return margin_of(self.bottom, np.sqrt(self.bottom_variance), self.shown.least)
 
-    def scores(self, ratio: Floats, starts: Floats) -> Floats:
+    def scores(self, ratio: Floats, margins: Floats) -> Floats:
         """Standard normal scores of the hypothesis that the ratios are these, given that they are shown."""
         error = np.sqrt(np.maximum(self.residual(ratio), np.finfo(float).tiny))
         score = (self.top - ratio * self.bottom) / error
-        if not (starts > FAR).any():
+        if not np.isfinite(margins).any():
             return np.asarray(score)
         spread = np.where(self.bottom_variance > 0, self.bottom_variance, 1.0)
         correlation = (self.mixed - ratio * self.bottom_variance) / (error * np.sqrt(spread))
-        return score_given_shown(score, correlation, np.broadcast_to(starts, score.shape))
+        return score_given_shown(score, correlation, margins)
 
     def fieller(self, level: float) -> Bounds:
         """All ratios m for which top - m * bottom is not significantly different from zero (Fieller 1954).
@@ -117,10 +117,10 @@ class Ratios:
         safe = np.where(bounded, a, 1.0)
         root = np.sqrt(np.maximum(b**2 - safe * c, 0.0))
         low, high = (b - root) / safe, (b + root) / safe
-        starts = self.starts
-        near = np.flatnonzero(bounded & self.estimable & (starts > FAR))
+        margins = self.margins
+        near = np.flatnonzero(bounded & self.estimable & np.isfinite(margins))
         if self.shown is not None and len(near):
-            low[near], high[near] = self.part(near)._given_shown(deviate(level), starts[near])
+            low[near], high[near] = self.part(near)._given_shown(deviate(level), margins[near])
             bounded = bounded & np.isfinite(low)
         return self._or_all(low, high, bounded & self.estimable)
 
@@ -132,14 +132,14 @@ class Ratios:
             shown = Shown(shown.least[places], shown.flags[places], shown.limits)
         return Ratios(*(field[places] for field in fields), shown)
 
-    def _given_shown(self, deviation: float, starts: Floats) -> Bounds:
+    def _given_shown(self, deviation: float, margins: Floats) -> Bounds:
         """Where the score crosses the deviation; infinite where it does so nowhere near the possible ratios."""
         side = np.array([[1.0], [-1.0]])  # scores fall as the ratio rises
         low, high = (np.full((2, len(self.top)), end) for end in self.reach)
-        open_end = ~(side * self.scores(np.where(side > 0, low, high), starts) > deviation).all(axis=0)
+        open_end = ~(side * self.scores(np.where(side > 0, low, high), margins) > deviation).all(axis=0)
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            right = self.scores(middle, starts) > side * deviation
+            right = self.scores(middle, margins) > side * deviation
             low, high = np.where(right, middle, low), np.where(right, high, middle)
         return Bounds(np.where(open_end, -np.inf, low[0]), np.where(open_end, np.inf, high[1]))
 

@@ -1,72 +1,71 @@
 """The law of an estimate given that its group is shown.
 
 A group is shown where its estimated size N exceeds a threshold c. Given that, N is too high, and what is correlated
-with N is off as well. With normal noise the law given N > c is known: N has a truncated normal law; a score Z of
-correlation r to N has the mixture, over X = (N - true size) / error > start, of normal laws with mean r X and variance
-1 - r**2. Only `start` = (c - true size) / error is unknown; it is taken a little below where N is the median of its
-truncated law.
+with N is off as well. Let X = (N - true size) / error, and Z be a score of correlation r to N. For normal noise Z has
+mean r X and variance 1 - r**2 given X, and X has a normal law cut at start = (c - true size) / error. Only the true
+size is unknown. The law of Z is the average over all true sizes, in proportion to the likelihood of N given N > c,
+times a weight: a power of the variance of X given X > start. The power is chosen such that tests reject about as often
+as they should, whatever the true size is.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtri_exp
+from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 Floats = NDArray[np.float64]
-RAREST = 2.326  # errors of the threshold above the true size: a group is shown in at least 1 % of all studies
-FAR = -4.0  # errors of the threshold below the size from which on being shown says nothing more
-BEYOND = 6.0  # errors above the threshold where even a size well below the estimate is far from it
-_STEPS = 32  # of a bisection
-_BELOW = float(np.log(0.4))  # chance of a larger estimate at the size that is assumed: somewhat below the median
+BEYOND = 6.0  # errors above the threshold from which on being shown says nothing more
+POWER = 1.0  # of the weight of true sizes
+_RAREST = 4.5  # errors of the threshold above the smallest true size that counts
+_REACH = 8.0  # errors of N that are tried
 _CLOSEST = 1 - 1e-6  # of correlations to one
-_points, _weights = np.polynomial.legendre.leggauss(24)
-# Quantiles of X from the top, by a cubic scale: the far tail decides where p-values are small.
-_LOG_TAILS = 3 * np.log((_points + 1) / 2)
-_LOG_WEIGHTS = np.log(3 * _weights / 2 * ((_points + 1) / 2) ** 2)
+_TINY = 1e-280  # chances below which a sum of floats is not accurate
+_points, _weights = np.polynomial.legendre.leggauss(36)
 
 
-def log_tail(score: Floats, correlation: Floats, start: Floats) -> Floats:
-    """The logarithm of P(Z > score | X > start) for standard normal Z and X of this correlation."""
-    r = np.clip(correlation, -_CLOSEST, _CLOSEST)[..., None]
-    x = -ndtri_exp(_LOG_TAILS + log_ndtr(-start)[..., None])
-    parts = _LOG_WEIGHTS + log_ndtr((r * x - score[..., None]) / np.sqrt(1 - r**2))
-    return np.asarray(np.minimum(np.logaddexp.reduce(parts, axis=-1), -1e-300))
+def log_weight(start: Floats) -> Floats:
+    """The logarithm of the weight of the true size that is `start` errors below the threshold."""
+    mills = np.exp(-(start**2) / 2 - log_ndtr(-start)) / np.sqrt(2 * np.pi)
+    return np.asarray(POWER * np.log(1 + start * mills - mills**2))
 
 
-def score_given_shown(score: Floats, correlation: Floats, start: Floats) -> Floats:
-    """The standard normal score with the tail that this one has given X > start.
+def plausible_errors(margin: Floats) -> tuple[Floats, Floats]:
+    """Values of X for sizes so many errors above the threshold, along a last axis, and logarithms of their chances."""
+    high = np.minimum(_RAREST + margin, _REACH)[..., None]
+    x = -_REACH + (high + _REACH) * (_points + 1) / 2
+    start = x - margin[..., None]
+    parts = np.log(_weights) - x**2 / 2 - log_ndtr(-start) + log_weight(start)
+    return x, parts - _log_sum(parts)[..., None]
 
-    Being shown makes scores likelier only on the side of the correlation. On the other side they stay as they are: the
-    true size is uncertain, and a larger one would take back what is gained there.
+
+def score_given_shown(score: Floats, correlation: Floats, margin: Floats) -> Floats:
+    """The standard normal scores with the tails that these have, for sizes so many errors above the threshold.
+
+    The last axis is that of the sizes.
     """
-    side = np.where(correlation < 0, -1.0, 1.0)
-    touched = (start > FAR) & (side * score > 0)
-    tail = log_tail(*(np.abs(part[touched]) for part in (score, correlation)), start[touched])
+    near = np.flatnonzero(margin < BEYOND)
+    x, chances = plausible_errors(margin[near])
+    r = np.clip(correlation[..., near], -_CLOSEST, _CLOSEST)
     found = score.copy()
-    found[touched] = side[touched] * np.where(tail < np.log(0.5), -ndtri_exp(tail), 0.0)
+    side = np.where(score[..., near] < r * (np.exp(chances) * x).sum(axis=-1), -1.0, 1.0)
+    steep = side / np.sqrt(1 - r**2)
+    distance = (steep * r)[..., None] * x - (steep * score[..., near])[..., None]
+    tail = (ndtr(distance) * np.exp(chances)).sum(axis=-1)
+    far = tail < _TINY  # logarithms of terms are slow, and needed only here
+    logs = np.log(np.where(far, 1.0, tail))
+    logs[far] = _log_sum(np.broadcast_to(chances, distance.shape)[far] + log_ndtr(distance[far]))
+    found[..., near] = -side * ndtri_exp(logs)
     return found
 
 
-def size_given_shown(size: Floats, error: Floats, least: Floats, log_chance: float = _BELOW) -> Floats:
-    """The true size at which an estimate this large or larger has the chance, given that it exceeds `least`.
-
-    Where there is none above zero this is zero.
-    """
-    low, high = np.zeros_like(size), np.maximum(size, 0.0)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        chance = log_ndtr((middle - size) / error) - log_ndtr((middle - least) / error)
-        low, high = np.where(chance < log_chance, middle, low), np.where(chance < log_chance, high, middle)
-    return np.asarray(low)
+def margin_of(size: Floats, error: Floats, least: Floats) -> Floats:
+    """Errors by which the estimated size exceeds the threshold, or infinity where that is of no consequence."""
+    margin = (size - least) / np.where(error > 0, error, 1.0)
+    return np.where((error > 0) & (margin > 0) & (margin < BEYOND), margin, np.inf)
 
 
-def start_of(size: Floats, error: Floats, least: Floats) -> Floats:
-    """Errors by which the threshold exceeds the true size, or -infinity where that is of no consequence."""
-    start = np.full(len(size), -np.inf)
-    near = np.flatnonzero((error > 0) & (size > least) & (size < least + BEYOND * error))
-    if len(near):
-        sizes, errors, threshold = size[near], error[near], least[near]
-        found = np.minimum((threshold - size_given_shown(sizes, errors, threshold)) / errors, RAREST)
-        start[near] = np.where(found > FAR, found, -np.inf)
-    return start
+def _log_sum(parts: Floats) -> Floats:
+    """The logarithm of the sum of exponentials along the last axis; much faster than `logaddexp.reduce`."""
+    most = parts.max(axis=-1)
+    return np.asarray(most + np.log(np.exp(parts - most[..., None]).sum(axis=-1)))
