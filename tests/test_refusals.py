@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sottovoce.core.domain import Categories, Integers, Interval
 from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import MAX_CODES, MAX_INTEGER
 from sottovoce.core.errors import DomainError, MismatchError, ParameterError, ReportError
+from sottovoce.core.params import shown
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.batch import from_payloads
 from sottovoce.fast.kernels import sampler
@@ -128,3 +130,22 @@ def test_coordinates_that_public_words_choose_are_unknown_without_them() -> None
     with pytest.raises(ValueError, match="chosen by public words"):
         first_coordinates(Some(GRIDS, COIN, 3), None, 2)
     assert first_coordinates(Some(GRIDS, COIN, 7), None, 2).tolist() == [0, 0]  # all of them
+
+
+@pytest.mark.parametrize("dtype", ["U2", "S2", object])
+def test_texts_in_the_place_of_numbers_are_refused_without_showing_them(dtype: Any) -> None:
+    """Arrays of short texts and of objects have items of at most eight bytes, as numbers have."""
+    m = sv.mechanism("duchi-linf", sv.Box(0, 1, 2), epsilon=1)
+    with pytest.raises(DomainError) as caught:
+        m.privatize(np.array([["q7", "z8"]], dtype), seed=1)
+    error: BaseException | None = caught.value
+    assert "position 0" in str(error)
+    while error is not None:
+        assert "q7" not in str(error) and "z8" not in str(error)
+        error = error.__context__
+
+
+@pytest.mark.parametrize("digits", [79, 80, 81, 82])
+def test_a_long_number_is_shortened_in_an_error(digits: int) -> None:
+    value = Decimal("7" * digits)
+    assert shown(value) == ("7" * digits if digits <= 80 else "7" * 77 + "...")
