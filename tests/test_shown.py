@@ -42,9 +42,10 @@ def test_the_tail_given_shown_is_the_integral(correlation: float, start: float) 
         assert found == pytest.approx(truth, rel=2e-3)
 
 
-def test_sizes_given_shown_have_their_chance() -> None:
+@pytest.mark.parametrize("unit", [1.0, 30.0, 0.01])
+def test_sizes_given_shown_have_their_chance(unit: float) -> None:
     size, error, least = np.array([5.0, 4.1, 9.0]), np.ones(3), np.full(3, 4.0)
-    found = size_given_shown(size, error, least, float(np.log(0.025)))
+    found = size_given_shown(unit * size, unit * error, unit * least, float(np.log(0.025))) / unit
     chance = stats.norm.sf(size - found) / stats.norm.sf(least - found)
     assert found[1] == 0 and chance[1] > 0.025  # just above the threshold: it may be nothing
     assert np.allclose(chance[[0, 2]], 0.025, rtol=1e-6)
