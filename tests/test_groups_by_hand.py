@@ -17,6 +17,7 @@ from sottovoce.core.channel import Bits, Channel, Keyed, Subset
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.estimate import group, group_power
+from sottovoce.estimate.equal_means import PairTests
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.evidence import Supports
 from sottovoce.estimate.group_law import key_law
@@ -105,6 +106,22 @@ def test_the_lower_end_of_a_shown_share_leaves_half_of_the_error_below(target: s
     assert limit[0] < usual.low[0]
     assert np.allclose(found.low, [limit[0], usual.low[1]], rtol=1e-12)
     assert np.allclose(found.high, usual.high, rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.99])
+def test_the_ends_of_an_interval_of_a_difference_are_rejected_at_its_level(level: float) -> None:
+    m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1)), epsilon=4)
+    estimate = m.estimate(sv.Tally(m, 9000, np.array([2000, 1000, 1500, 1500, 900, 2100])))
+    pairs = PairTests.of(
+        estimate.ratios("population"), estimate.blocks("population"), np.array([0, 0, 1]), np.array([1, 2, 2])
+    )
+    means = estimate.means.values
+    differences = means[[0, 0, 1]] - means[[1, 2, 2]]
+    low, high = pairs.intervals(differences, level)
+    assert (low < differences).all() and (differences < high).all() and (np.abs([low, high]) < pairs.limit).all()
+    for ends in (low, high):
+        assert np.allclose(pairs.p_values_at(ends), 1 - level, rtol=1e-5)
+    assert np.allclose(pairs.p_values_at(differences), 1, atol=1e-3)
 
 
 # --- ratios ---------------------------------------------------------------------------------------------------------
