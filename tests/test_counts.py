@@ -280,7 +280,9 @@ def test_cells_of_signed_rows_have_the_law_of_their_channel(groups: int, seed: i
         cells = _draw(channel, held, np.random.default_rng(seed + code))[0]
         law = np.array([float(channel.likelihood(y, code)) for y in range(channel.outputs)])
         assert cells.sum() == 200_000
-        assert stats.chisquare(cells, 200_000 * law).pvalue > ALPHA / 20, f"alarm with probability {ALPHA} for all codes"
+        assert stats.chisquare(cells, 200_000 * law).pvalue > ALPHA / 20, (
+            f"alarm with probability {ALPHA} for all codes"
+        )
 
 
 @pytest.mark.parametrize("size", [1, 300])

@@ -29,7 +29,12 @@ from sottovoce.estimate.shown_shares import lowest_share
 from sottovoce.mechanisms.mean import nprr
 
 PAIR = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(10, 60))
-KEYS = [Subset(4, 1, UNIT // 2), Subset(5, 2, UNIT // 4 * 3), Subset(4, 3, UNIT // 8 * 7), Bits(3, UNIT // 2, UNIT // 4)]
+KEYS = [
+    Subset(4, 1, UNIT // 2),
+    Subset(5, 2, UNIT // 4 * 3),
+    Subset(4, 3, UNIT // 8 * 7),
+    Bits(3, UNIT // 2, UNIT // 4),
+]
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -146,15 +146,18 @@ def test_the_effort_of_a_ratio_is_at_least_the_operations_that_it_takes(
     """Every sum, product and quotient of two fractions, counted while the ratio is computed."""
     channel: Channel = COUNTED[name]
     expected, counted = channel.ratio(), []
+
+    def noting(plain: Any) -> Any:
+        def noted(one: Fraction, other: Any) -> Any:
+            counted.append(1)
+            return plain(one, other)
+
+        return noted
+
     with monkeypatch.context() as patch:
         for operation in ("add", "sub", "mul", "truediv"):
             for method in (f"__{operation}__", f"__r{operation}__"):
-
-                def noted(one: Fraction, other: Any, plain: Any = getattr(Fraction, method)) -> Any:
-                    counted.append(1)
-                    return plain(one, other)
-
-                patch.setattr(Fraction, method, noted)
+                patch.setattr(Fraction, method, noting(getattr(Fraction, method)))
         assert channel.ratio() == expected
     assert 50 < len(counted) <= channel.effort().ratio
 

@@ -158,7 +158,8 @@ def test_a_share_that_no_report_speaks_against_has_the_error_of_the_nearest_shar
 def test_the_predicted_variance_of_a_table_is_that_of_its_reports(target: str) -> None:
     """Of one participant drawn from the shares; or of one who holds a code, on average over the shares."""
     rows = [[4, 3, 1], [1, 4, 3], [3, 2, 3]]
-    m = Mechanism("x", sv.Integers(0, 2), Table([[part * UNIT // 8 for part in row] for row in rows]), Decimal(3), "outputs")
+    table = Table([[part * UNIT // 8 for part in row] for row in rows])
+    m = Mechanism("x", sv.Integers(0, 2), table, Decimal(3), "outputs")
     law, shares = np.array(rows) / 8, np.array([0.5, 0.3, 0.2])
     inverse = np.linalg.inv(law).T
     given = np.array([inverse**2 @ row - (inverse @ row) ** 2 for row in law])
