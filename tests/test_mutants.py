@@ -140,6 +140,11 @@ def package(folder: Path) -> Path:
             """
         )
     )
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_kernel.py").write_text(
+        "from sottovoce.kernel import HALF, inner as one, outer, plain\n\n"
+        "def test_one():\n    one(1)\n\ndef test_outer():\n    outer(HALF)\n\ndef test_plain():\n    plain(1)\n"
+    )
     (room / "user.py").write_text("from sottovoce.kernel import outer as kernel\n\ndef use(x):\n    return kernel(x)\n")
     return folder
 
@@ -154,6 +159,19 @@ def test_lines_of_kernels_are_found_through_those_who_call_them(tmp_path: Path) 
         assert graph.stale(around) == {kernel}
     plain = graph.around(kernel, 15)
     assert plain is not None and not plain.hidden and graph.stale(plain) == set()
+
+
+def test_a_test_that_calls_a_kernel_itself_is_one_of_its_tests(tmp_path: Path) -> None:
+    """No line of the package is traced then: neither that of the kernel nor one that calls it."""
+    graph, kernel, both = read_graph(package(tmp_path)), "src/sottovoce/kernel.py", ["test_one", "test_outer"]
+    for line, expected in ((4, both), (8, both), (12, ["test_outer"]), (15, ["test_plain"])):
+        around = graph.around(kernel, line)
+        assert around is not None
+        assert graph.callers(around) == {f"tests/test_kernel.py::{name}" for name in expected}
+    names = [f"tests/test_kernel.py::{name}" for name in ("test_one[1]", "test_one[2]", "test_outer", "test_plain")]
+    cover = Cover({name: Traced(name, 0.1, 0.1, 10) for name in names}, {}, {})
+    assert set(cover.selected(mutant(kernel, 8), graph)) == {*names[:3]}
+    assert cover.selected(mutant(kernel, 12), graph) == names[2:3]
 
 
 def mutant(file: str, line: int) -> Mutant:
