@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from sottovoce.core.channel import Subset
+from sottovoce.core.channel import Bits, Channel, Subset
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
 from sottovoce.core.rational import UNIT
-from sottovoce.privacy.audit import WRONG_LAW, WRONG_RATIO, audit
+from sottovoce.privacy.audit import UNPROVEN, WRONG_LAW, WRONG_RATIO, audit
 
 LARGE = 100  # codes: 100 x 100 outcomes are too many to enumerate, 100 of one code are not
 
@@ -65,3 +65,17 @@ def test_codes_of_a_large_instance_are_compared_with_the_closed_forms(kind: type
     assert certificate.problems == problems
     assert "closed form, proven on" in certificate.how
     assert certificate.ratio == kind(LARGE, 1, UNIT // 4).ratio()
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutProof(Bits):
+    """A channel of many words that declares no small instances."""
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        return ()
+
+
+def test_a_large_channel_of_many_words_without_small_instances_is_not_proven() -> None:
+    channel = WithoutProof(2000, UNIT // 2, UNIT // 4)
+    certificate = audit(channel, epsilon=4)
+    assert certificate.problems == (UNPROVEN,)

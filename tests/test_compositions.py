@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sottovoce.core.channel import (
     HadamardSets,
     HashMap,
     Mix,
+    Place,
     PoolMap,
     Public,
     Subset,
@@ -28,6 +30,7 @@ from sottovoce.core.channel import (
 from sottovoce.core.channel.base import NODES
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import BatchWarning, SpecError
+from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.batch import Reports, draw
@@ -116,6 +119,23 @@ def test_optional_bits_behind_a_map_have_no_rates() -> None:
     assert Public(HashMap(3, 2), Bits(2, MORE, HALF // 2)).rates() is not None
     with pytest.raises(SpecError, match="supports cannot be counted"):
         Mechanism("x", sv.Integers(0, 2), Public(HashMap(3, 3), bits), Decimal(5), "supports")
+
+
+# --- small proofs of a place and its second stage --------------------------------------------------------------------
+@pytest.mark.parametrize(("w", "pairs"), [(1, [(2, 1), (3, 1), (3, 1), (2, 1)]), (7, [(2, 1), (3, 1), (3, 2), (2, 2)])])
+@pytest.mark.parametrize("most", [1, 5])
+def test_the_proof_of_many_places_is_one_of_few_with_the_same_ratio(
+    w: int, pairs: list[tuple[int, int]], most: int
+) -> None:
+    """As many places and as large subsets as can be enumerated; a subset never exceeds that of the channel."""
+    second = Subset(2000, w, UNIT // 100)
+    small = Then(Place(sv.Sparse(1000, most)), second).miniatures()
+    assert [(channel.first.dimensions, channel.second.w) for channel in small] == pairs
+    for channel in small:
+        assert channel.first.most == min(most, 2) and channel.second.k == 2 * channel.first.dimensions
+        assert channel.second.ratio() <= second.ratio() < channel.second.ratio() * (1 + Fraction(1, 1 << 40))
+    laws = [law(small[0], code) for code in small[0].codes()]
+    assert worst_ratio(laws) == small[0].ratio()
 
 
 # --- one by one, with a note -----------------------------------------------------------------------------------------

@@ -354,3 +354,11 @@ def test_thirty_thousand_floats_on_every_interval(domain: Interval) -> None:
     values = np.random.default_rng(2).uniform(known.first, known.last, 30_000)
     values = values[(values >= known.first) & (values <= known.last)]
     assert encode_numbers(domain, rounding, values).tolist() == scalar(domain, rounding, values.tolist())
+
+
+def test_nothing_is_certain_on_grids_that_two_floats_cannot_hold() -> None:
+    """The limit is 2**80: a number of about 2**48 in units of 2**-32 of the step."""
+    below, above = (numbers._filter(Rounding(1 << bits, (1 << bits) + 1, 1)).fixed for bits in (46, 47))
+    assert below < 1e-2 and above == 1.0
+    below, above = (numbers._filter(Rounding(0, 1, steps)).fixed for steps in ((1 << 30) - 1, 1 << 30))
+    assert below < 1e-2 and above == 1.0  # positions beyond 2**62 are no longer whole numbers of a word for sure

@@ -149,6 +149,17 @@ def test_the_information_is_that_of_randomized_response_at_the_mean() -> None:
     assert best_error(1, 10_000) == pytest.approx(math.sqrt(math.pi / 2) / told / 100, rel=1e-6)
 
 
+@pytest.mark.parametrize("known", [2.0, None])
+def test_reports_that_say_nothing_leave_everything_open(known: float | None) -> None:
+    side = sv.mechanism("rr", sv.Above(LINE, 3), epsilon=1)
+    none, some = (Likelihood((Part(side, np.array(cells)),), known) for cells in ([0, 0], [6, 4]))
+    assert none.variance(3.0, 2.0)[0, 0] == math.inf
+    if known is not None:
+        told = math.tanh(0.5) ** 2 * 2 / math.pi / 4
+        assert some.variance(3.0, 2.0)[0, 0] == pytest.approx(1 / (10 * told), rel=1e-6)
+        assert some.variance(3.0, 2.0).ravel()[1:].tolist() == [0, 0, 0]
+
+
 def test_the_climb_ends_at_the_top() -> None:
     rng = np.random.default_rng(3)
     arms = [sv.mechanism("grr", sv.Digit(LINE, width, 4), epsilon=2) for width in ("1", "2", "4")]

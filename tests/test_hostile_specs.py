@@ -13,7 +13,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client import Client
-from sottovoce.core.channel import Bits, Each, Mix, Noise, PoolMap, Public, Subset, Table, Then
+from sottovoce.core.channel import Bits, Chain, Channel, Each, Keyed, Mix, Noise, PoolMap, Public, Subset, Table, Then
 from sottovoce.core.channel.noise import _magnitudes, _tails
 from sottovoce.core.domain import Categories
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
@@ -119,6 +119,49 @@ def test_words_bits_and_nodes_are_limited() -> None:
     with pytest.raises(SpecError, match="one channel for vectors"):
         check_nodes([{"node": "place"}, {"node": "signs"}])
     check_nodes({"node": "projected", "inner": {"node": "cap"}})
+
+
+def uneven(outputs: int, seed: int) -> tuple[int, ...]:
+    """Different weights that sum to 2**53."""
+    chance = Random(seed)
+    later = [UNIT // (2 * outputs) + chance.randrange(UNIT >> 20) for _ in range(outputs - 1)]
+    return (UNIT - sum(later), *later)
+
+
+def grr(size: int) -> Subset:
+    return Subset(size, 1, UNIT // 2 + 1)
+
+
+COUNTED = {
+    "keyed": Keyed(grr(5), Table([uneven(40, row) for row in range(3)]), uneven(40, 9)),
+    "then": Then(grr(15), grr(15)),
+    "then after a table": Then(Table([uneven(15, row) for row in range(12)]), grr(15)),
+    "chain": Chain(grr(12), grr(12)),
+    "three stages": Then(grr(8), Then(grr(8), grr(8))),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_effort_of_a_ratio_is_at_least_the_operations_that_it_takes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every sum, product and quotient of two fractions, counted while the ratio is computed."""
+    channel: Channel = COUNTED[name]
+    expected, counted = channel.ratio(), []
+
+    def noting(plain: Any) -> Any:
+        def noted(one: Fraction, other: Any) -> Any:
+            counted.append(1)
+            return plain(one, other)
+
+        return noted
+
+    with monkeypatch.context() as patch:
+        for operation in ("add", "sub", "mul", "truediv"):
+            for method in (f"__{operation}__", f"__r{operation}__"):
+                patch.setattr(Fraction, method, noting(getattr(Fraction, method)))
+        assert channel.ratio() == expected
+    assert 50 < len(counted) <= channel.effort().ratio
 
 
 def test_a_budget_is_for_all_specifications_of_a_text() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -10,11 +11,15 @@ import pytest
 from scipy.stats import beta, binom
 
 import sottovoce as sv
-from sottovoce.core.channel import Rates, Some, Subset
+from sottovoce.core.channel import Bits, PoolMap, Public, Rates, Some, Subset, Table
+from sottovoce.core.errors import NoCovarianceError, TooLargeError
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
+from sottovoce.estimate import frequency
 from sottovoce.estimate.binomials import exact_held
 from sottovoce.estimate.contrasts import adjust
-from sottovoce.estimate.evidence import Matrix, clopper_pearson, deviate, wilson_score
+from sottovoce.estimate.evidence import Matrix, Supports, clopper_pearson, deviate, wilson_score
+from sottovoce.estimate.mean import bernstein
 from sottovoce.estimate.vector import Coordinates, evidence
 from sottovoce.tally.tally import Tally
 
@@ -128,6 +133,71 @@ def test_shares_read_through_a_matrix() -> None:
     assert np.allclose(found.values(), [-0.1, 1.1], **NEAR)
     assert np.allclose(found.variances("population"), [(1.9 - 0.01) / 100, (3.1 - 1.21) / 100], **NEAR)
     assert np.allclose(found.variances("sample"), [1.9 / 100, (3.1 - 1) / 100], **NEAR)  # a share of a crowd is no more
+
+
+def test_a_share_that_no_report_speaks_against_has_the_error_of_the_nearest_shares() -> None:
+    """Codes 0 and 1 are mirror images, so reports of output 0 alone are read alike for both: 7/11, 7/11, -3/11.
+
+    All reports are read as one number, which shows no variance. The nearest shares are a half, a half and none.
+    """
+    law = np.array([[26.0, 5.0, 1.0], [26.0, 1.0, 5.0], [4.0, 14.0, 14.0]]) / 32
+    inverse = np.linalg.inv(law).T
+    read, nearest = inverse[:, 0], np.array([0.5, 0.5, 0.0])
+    assert np.allclose(read * 11, [7, 7, -3], **NEAR)
+    found = Matrix(np.array([50, 0, 0]), 50, inverse, law)
+    outputs = (law[0] + law[1]) / 2
+    whole = inverse**2 @ outputs - (inverse @ outputs) ** 2  # of a report of a participant drawn at random
+    assert np.allclose(found.variances("population"), whole / 50, rtol=1e-9)
+    given = [inverse**2 @ row - (inverse @ row) ** 2 for row in law]  # of a report of a holder of each code
+    expected = nearest @ given / 50
+    seen = read**2 - np.clip(read, 0, 1)
+    assert np.allclose(found.variances("sample"), np.where(seen > 0, seen / 50, expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize("target", ["population", "sample"])
+def test_the_predicted_variance_of_a_table_is_that_of_its_reports(target: str) -> None:
+    """Of one participant drawn from the shares; or of one who holds a code, on average over the shares."""
+    rows = [[4, 3, 1], [1, 4, 3], [3, 2, 3]]
+    table = Table([[part * UNIT // 8 for part in row] for row in rows])
+    m = Mechanism("x", sv.Integers(0, 2), table, Decimal(3), "outputs")
+    law, shares = np.array(rows) / 8, np.array([0.5, 0.3, 0.2])
+    inverse = np.linalg.inv(law).T
+    given = np.array([inverse**2 @ row - (inverse @ row) ** 2 for row in law])
+    between = shares - shares**2 if target == "population" else 0
+    assert np.allclose(m.variance(shares, 40, target=target), (shares @ given + between) / 40, **NEAR)
+
+
+def test_covariances_without_a_closed_form_are_refused() -> None:
+    uneven = Bits(3, (UNIT // 2, UNIT // 4 * 3, UNIT // 8 * 5), UNIT // 4)
+    m = Mechanism("x", sv.Integers(0, 2), uneven, Decimal(4), "supports")
+    with pytest.raises(NoCovarianceError, match="no closed form"):
+        frequency.second_moments(m, 10, np.array([5, 5, 5]))
+
+
+def test_covariances_of_a_pool_are_computed_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = Mechanism("x", sv.Integers(0, 8), Public(PoolMap(9, 3, 2), Subset(3, 1, UNIT // 2)), Decimal(2), "seeds")
+    cells = np.ones(m.cells, np.int64)
+    for most, allowed in ((9 * m.cells, True), (9 * m.cells - 1, False)):
+        monkeypatch.setattr(frequency, "MAX_SCORES", most)
+        if allowed:
+            assert frequency.second_moments(m, m.cells, cells).shape == (9, 9)
+        else:
+            with pytest.raises(TooLargeError, match=f"from {m.cells} cells"):
+                frequency.second_moments(m, m.cells, cells)
+
+
+def test_among_these_participants_a_support_has_the_variance_of_two_coins() -> None:
+    """Rates 1/2 and 1/10: 30 of 100 supports are a share of a half; 0 are none; 60 are all of them."""
+    found = Supports(np.array([30, 0, 60]), 100, 0.5, 0.1)
+    each = np.array([(0.25 + 0.09) / 2, 0.09, 0.25])
+    assert np.allclose(found.variances("sample"), each / 100 / 0.16, **NEAR)
+    assert np.allclose(found.variances("population"), np.array([0.21, 0.09, 0.25]) / 100 / 0.16, **NEAR)
+
+
+def test_the_bernstein_interval_of_one_report_is_as_wide_as_its_range() -> None:
+    assert bernstein(7.0, 0.0, 1, 0.9) == 7.0
+    confidence = math.log(40)  # a twentieth of error on each side
+    assert bernstein(7.0, 0.5, 2, 0.9) == pytest.approx(math.sqrt(confidence / 2) + 49 * confidence / 3, rel=1e-12)
 
 
 @pytest.mark.parametrize("shares", ["a lot", [0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.4, 0.0], None])

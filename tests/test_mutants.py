@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -139,6 +140,11 @@ def package(folder: Path) -> Path:
             """
         )
     )
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_kernel.py").write_text(
+        "from sottovoce.kernel import HALF, inner as one, outer, plain\n\n"
+        "def test_one():\n    one(1)\n\ndef test_outer():\n    outer(HALF)\n\ndef test_plain():\n    plain(1)\n"
+    )
     (room / "user.py").write_text("from sottovoce.kernel import outer as kernel\n\ndef use(x):\n    return kernel(x)\n")
     return folder
 
@@ -153,6 +159,19 @@ def test_lines_of_kernels_are_found_through_those_who_call_them(tmp_path: Path) 
         assert graph.stale(around) == {kernel}
     plain = graph.around(kernel, 15)
     assert plain is not None and not plain.hidden and graph.stale(plain) == set()
+
+
+def test_a_test_that_calls_a_kernel_itself_is_one_of_its_tests(tmp_path: Path) -> None:
+    """No line of the package is traced then: neither that of the kernel nor one that calls it."""
+    graph, kernel, both = read_graph(package(tmp_path)), "src/sottovoce/kernel.py", ["test_one", "test_outer"]
+    for line, expected in ((4, both), (8, both), (12, ["test_outer"]), (15, ["test_plain"])):
+        around = graph.around(kernel, line)
+        assert around is not None
+        assert graph.callers(around) == {f"tests/test_kernel.py::{name}" for name in expected}
+    names = [f"tests/test_kernel.py::{name}" for name in ("test_one[1]", "test_one[2]", "test_outer", "test_plain")]
+    cover = Cover({name: Traced(name, 0.1, 0.1, 10) for name in names}, {}, {})
+    assert set(cover.selected(mutant(kernel, 8), graph)) == {*names[:3]}
+    assert cover.selected(mutant(kernel, 12), graph) == names[2:3]
 
 
 def mutant(file: str, line: int) -> Mutant:
@@ -232,6 +251,7 @@ def test_a_justification_matches_by_text_wherever_the_line_is() -> None:
     entry = justify(OTHER, "equivalent")
     assert entry.matches(mutant(OTHER, 5)) and entry.matches(mutant(OTHER, 500))
     assert not entry.matches(mutant(CRITICAL, 5))
+    assert not entry.matches(replace(mutant(OTHER, 5), occurrence=1))  # an equal change elsewhere in the function
 
 
 def test_the_verdict_wants_most_killed_and_every_critical_survivor_justified() -> None:
@@ -247,4 +267,6 @@ def test_the_verdict_wants_most_killed_and_every_critical_survivor_justified() -
 
 def test_the_justified_survivors_can_be_read() -> None:
     entries = read_justifications(ROOT / "scripts" / "mutants" / "survivors.toml")
-    assert all((ROOT / entry.file).exists() for entry in entries)
+    found = {file: mutants((ROOT / file).read_text(encoding="utf-8"), file) for file in {e.file for e in entries}}
+    for entry in entries:
+        assert sum(map(entry.matches, found[entry.file])) == 1, f"{entry.function} has no such change: {entry.original}"

@@ -11,6 +11,7 @@ from sottovoce.core.channel import Bits, Each, Subset
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels import lanes
 from sottovoce.fast.kernels.each import pack, unpacked
+from sottovoce.fast.kernels.masks import add_masks
 
 P, Q = UNIT // 4 * 3, UNIT // 4
 CHANNELS = [
@@ -42,3 +43,10 @@ def test_parts_are_found_where_they_were_put(channel: Each) -> None:
             int.from_bytes(np.ascontiguousarray(words).tobytes(), "little") for _, words in unpacked(channel, mask)
         ]
         assert found == parts
+
+
+@pytest.mark.parametrize(("columns", "size", "counted"), [(2, 70, 70), (2, 128, 128), (1, 70, 64)])
+def test_counting_bits_stays_within_the_cells_and_within_the_masks(columns: int, size: int, counted: int) -> None:
+    memory = np.zeros(200, np.int64)
+    add_masks(np.full((9, columns), (1 << 64) - 1, np.uint64), memory[:size])
+    assert memory.tolist() == [9] * counted + [0] * (200 - counted)

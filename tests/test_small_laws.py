@@ -247,6 +247,16 @@ def check_whole_law(channel: Channel, laws: dict[Any, dict[Any, Fraction]]) -> N
         assert channel.moments(code) == enumerated
 
 
+@pytest.mark.parametrize("kind", ["subset", "window", "table", "noise", "mix", "hash", "bits"])
+def test_moments_without_a_closed_form_are_summed_up(kind: str) -> None:
+    for channel in instances(kind):
+        if channel.scales() is None or channel.outputs is None:
+            with pytest.raises(TypeError, match="not read as numbers"):
+                Channel.moments(channel, 0)
+        else:
+            assert [Channel.moments(channel, c) for c in channel.codes()] == [*map(channel.moments, channel.codes())]
+
+
 @pytest.mark.parametrize("kind", NODES)
 def test_small_channels_are_plain_data_with_small_proofs(kind: str) -> None:
     for channel in instances(kind)[:4]:

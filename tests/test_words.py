@@ -111,6 +111,24 @@ def test_watched_coins_draw_what_seeded_ones_draw() -> None:
     assert draws(watched(problems, 2000)) == draws(SeededCoins(0)) and problems == []
 
 
+def test_a_draw_that_does_not_count_reads_the_complement_of_its_words() -> None:
+    """Every bit of it differs from the word of the seed, and none is added: what depends on it comes out different."""
+
+    def words(counts: bool) -> list[int]:
+        coins = watched([], 3)
+        coins.begin(3)
+        return [coins.when(counts, lambda coins: coins.word()) for _ in range(3)]
+
+    assert [one ^ other for one, other in zip(words(True), words(False), strict=True)] == [(1 << 64) - 1] * 3
+
+    def lanes(counts: bool) -> int:
+        coins = watched([], 64)
+        coins.begin(64)
+        return coins.when(counts, lambda coins: coins.flips(130, UNIT // 2))
+
+    assert lanes(True) ^ lanes(False) == (1 << 130) - 1  # one bit for each flip of a fair coin
+
+
 # --- what is noticed --------------------------------------------------------------------------------------------
 def read_twice(coins: Coins) -> None:
     coins.flip(1)

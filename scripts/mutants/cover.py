@@ -54,10 +54,13 @@ class Cover:
         """The tests of a mutant, likely killers first; what runs while a file is collected may feed all its tests."""
         places = {(mutant.file, line) for line in range(mutant.lines[0], mutant.lines[1] + 1)}
         around = graph.around(mutant.file, mutant.lines[0])
+        callers: set[str] = set()
         if around is not None and around.hidden:
+            callers = graph.callers(around)
             entries = graph.entries(around)
             places = places | entries if mutant.function else entries  # a constant is computed at import, for all
         direct = {name for place in places for name in self.lines.get(place, ())}
+        direct |= {name for name in self.tests if name.split("[")[0] in callers}
         fed = {file for place in places for file in self.collected.get(place, ())}
         others = {test.name for test in self.tests.values() if test.file in fed} - direct
         return self.ordered(direct) + self.ordered(others)

@@ -1,7 +1,8 @@
 """Who mentions whom among the definitions of the package, for lines that no tracer sees.
 
 Compiled kernels are not traced, a cached function runs for its first caller only, and a constant is computed at import.
-The tests of such a definition are those that run a line that mentions it, directly or through another such definition.
+The tests of such a definition are those that run a line that mentions it, directly or through another such definition,
+and those that mention it themselves.
 The same graph says which files hold kernels that must be compiled again after a change: Numba's cache looks at the file
 of a kernel itself, not at those of the functions and constants it uses.
 """
@@ -42,6 +43,7 @@ class Graph:
 
     definitions: tuple[Definition, ...]
     imports: dict[str, dict[str, tuple[str, str]]]
+    tests: tuple[Definition, ...] = ()
 
     def around(self, file: str, line: int) -> Definition | None:
         """The definition that holds a line."""
@@ -66,6 +68,15 @@ class Graph:
                     found |= {(user.file, line) for line in lines}
         return found
 
+    def callers(self, start: Definition) -> set[str]:
+        """Tests that mention a definition, or a hidden one that uses it, in their own lines."""
+        wanted = {(d.file, d.name) for d in self._closure(start, through_traced=False)}
+        return {
+            f"{test.file}::{test.name}"
+            for test in self.tests
+            if any(self.imports[test.file].get(identifier) in wanted for identifier in test.mentions)
+        }
+
     def stale(self, start: Definition) -> set[str]:
         """Files with kernels that a change of this definition alters."""
         return {d.file for d in self._closure(start, through_traced=True) if d.compiled}
@@ -82,16 +93,18 @@ class Graph:
 
 
 def read_graph(root: Path) -> Graph:
-    """The graph of the whole package."""
+    """The graph of the whole package and its tests."""
     definitions: list[Definition] = []
+    tests: list[Definition] = []
     imports: dict[str, dict[str, tuple[str, str]]] = {}
-    for path in sorted((root / PACKAGE).rglob("*.py")):
+    for path in (*sorted((root / PACKAGE).rglob("*.py")), *sorted((root / "tests").rglob("test_*.py"))):
         file = path.relative_to(root).as_posix()
         tree = ast.parse(path.read_text(encoding="utf-8"))
         imports[file] = dict(_imported(tree, root))
+        found = tests if file.startswith("tests/") else definitions
         for node in tree.body:
-            definitions += _definitions(file, node)
-    return Graph(tuple(definitions), imports)
+            found += _definitions(file, node)
+    return Graph(tuple(definitions), imports, tuple(tests))
 
 
 def _imported(tree: ast.Module, root: Path) -> Iterator[tuple[str, tuple[str, str]]]:

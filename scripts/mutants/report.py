@@ -46,10 +46,11 @@ class Justification:
     mutated: str
     verdict: str
     reason: str
+    occurrence: int = 0
 
     def matches(self, mutant: Mutant) -> bool:
-        """By text, not by line, so that it still holds when the file grows elsewhere."""
-        return all(getattr(self, field) == getattr(mutant, field) for field in FIELDS)
+        """By text, not by line, so that it still holds when the file grows elsewhere; equal changes are counted."""
+        return all(getattr(self, field) == getattr(mutant, field) for field in (*FIELDS, "occurrence"))
 
 
 def read_results(path: Path) -> list[Result]:
@@ -153,5 +154,6 @@ def change(mutant: Mutant, root: Path) -> str:
     entry = [
         "[[survivor]]",
         *(f"{field} = {json.dumps(getattr(mutant, field), ensure_ascii=False)}" for field in FIELDS),
+        *([f"occurrence = {mutant.occurrence}"] if mutant.occurrence else []),
     ]
     return "\n".join([place, *list(rows)[3:], *(f"    {line}" for line in entry)])
