@@ -20,6 +20,7 @@ POWER = 1.0  # of the weight of true sizes
 _RAREST = 4.5  # errors of the threshold above the smallest true size that counts
 _REACH = 8.0  # errors of N that are tried
 _CLOSEST = 1 - 1e-6  # of correlations to one
+_FARTHEST = 1e6  # scores beyond which every hypothesis is rejected
 _TINY = 1e-280  # chances below which a sum of floats is not accurate
 _points, _weights = np.polynomial.legendre.leggauss(36)
 
@@ -47,15 +48,15 @@ def score_given_shown(score: Floats, correlation: Floats, margin: Floats) -> Flo
     near = np.flatnonzero(margin < BEYOND)
     x, chances = plausible_errors(margin[near])
     r = np.clip(correlation[..., near], -_CLOSEST, _CLOSEST)
-    found = score.copy()
-    side = np.where(score[..., near] < r * (np.exp(chances) * x).sum(axis=-1), -1.0, 1.0)
+    found, given = score.copy(), np.clip(score[..., near], -_FARTHEST, _FARTHEST)
+    side = np.where(given < r * (np.exp(chances) * x).sum(axis=-1), -1.0, 1.0)
     steep = side / np.sqrt(1 - r**2)
-    distance = (steep * r)[..., None] * x - (steep * score[..., near])[..., None]
+    distance = (steep * r)[..., None] * x - (steep * given)[..., None]
     tail = (ndtr(distance) * np.exp(chances)).sum(axis=-1)
     far = tail < _TINY  # logarithms of terms are slow, and needed only here
     logs = np.log(np.where(far, 1.0, tail))
     logs[far] = _log_sum(np.broadcast_to(chances, distance.shape)[far] + log_ndtr(distance[far]))
-    found[..., near] = -side * ndtri_exp(logs)
+    found[..., near] = np.where(given == score[..., near], -side * ndtri_exp(logs), score[..., near])
     return found
 
 
