@@ -168,11 +168,14 @@ def test_no_argument_is_shown(command: str, tmp_path: Path, monkeypatch: pytest.
     assert refused > 7
 
 
-def test_an_error_that_nobody_foresaw_shows_its_place_only(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [RuntimeError, NotImplementedError])
+def test_an_error_that_nobody_foresaw_shows_its_place_only(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(target: str) -> Any:
-        raise RuntimeError(TEXT)
+        raise error(TEXT)
 
     monkeypatch.setattr("sottovoce.cli.load", fail)
     code, seen = call(["methods"])
     assert code == 1 and not seen.marks()
-    assert seen.shown().startswith("sottovoce: This is a mistake of the program: RuntimeError in main (line ")
+    assert seen.shown().startswith(f"sottovoce: This is a mistake of the program: {error.__name__} in main (line ")

@@ -39,8 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as problem:
         return _refused(f"A file cannot be read or written: {problem.strerror or 'the system refused'}.")
     except Exception as problem:
-        if type(problem) is NotImplementedError:  # a node without kernels, or a domain without batches
-            return _refused(str(problem))
         # What another library says may hold an answer: only where it happened is shown.
         places = [f"{frame.name} (line {frame.lineno})" for frame in extract_tb(problem.__traceback__)]
         _refused(f"This is a mistake of the program: {type(problem).__name__} in {', '.join(places[-4:])}.")
