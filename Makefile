@@ -45,8 +45,8 @@ bench-peers: $(STAMP) ## Measure the same work in other libraries
 	@scripts/bench-peers.sh
 
 coverage: $(STAMP) ## Recompute how often intervals cover, into two pages of docs
-	@$(BIN)/python -m sottovoce.estimate.coverage --write docs/coverage.md
-	@$(BIN)/python -m sottovoce.protocols.coverage --write docs/coverage-of-rounds.md
+	@$(BIN)/python -m sottovoce.experiments.coverage.shares --write docs/coverage.md
+	@$(BIN)/python -m sottovoce.experiments.coverage.rounds --write docs/coverage-of-rounds.md
 
 mutants: $(STAMP) ## Change the source in small wrong ways and see whether the tests notice (MUTANTS="--help")
 	@$(BIN)/python -m scripts.mutants $(MUTANTS)

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.protocols.adaptive_belief import spread
-from sottovoce.protocols.coverage_adaptive import (
+from sottovoce.experiments.coverage.adaptive import (
     EPSILONS,
     PARTICIPANTS,
     RANGE,
@@ -26,6 +25,7 @@ from sottovoce.protocols.coverage_adaptive import (
     hostile,
     laws,
 )
+from sottovoce.protocols.mean.belief import spread
 
 PAGE = Path(__file__).with_name("adaptive-mean.md")
 MARK = "<!-- Written by docs/generate_adaptive.py from here on. -->\n"

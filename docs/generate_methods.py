@@ -12,9 +12,9 @@ from pathlib import Path
 import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.core.registry import ALIASES, builder, fits
-from sottovoce.estimate.frequency import rare_variance
+from sottovoce.estimate.shares.frequency import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
-from sottovoce.study.plan_vector import mean_coordinate_variance
+from sottovoce.study.planners.vector import mean_coordinate_variance
 
 PAGE = Path(__file__).with_name("methods.md")
 EPSILON, SIZE = 1, 128

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import sottovoce as sv
-from sottovoce.protocols.coverage_range import oracle_error, searches
+from sottovoce.experiments.coverage.ranges import oracle_error, searches
 
 PARTICIPANTS = 100_000
 WIDE = sv.Interval("-1e6", "1e6")

@@ -16,7 +16,12 @@ from scripts.mutants.operators import Mutant
 from scripts.mutants.trees import Tree
 
 # These look at the repository, build the wheel, or run the commands of this folder.
-NOT_TRACED = ("tests/test_repository.py", "tests/test_wheel.py", "tests/test_mutants.py", "tests/test_rooms.py")
+NOT_TRACED = (
+    "tests/whole/test_repository.py",
+    "tests/whole/test_wheel.py",
+    "tests/whole/test_mutants.py",
+    "tests/whole/test_rooms.py",
+)
 TRACING = 3000.0  # seconds that one test file may take
 FIRST_FILES, FIRST_SECONDS = 5, 12.0  # of the first batch of tests
 FURTHER_CASE = 0.05  # added to the cost of a test for each case of the same function that comes before it

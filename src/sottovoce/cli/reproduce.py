@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.cli.show import note, progress, table
-from sottovoce.papers.catalogue import EXPERIMENTS, find
-from sottovoce.papers.experiment import Row
-from sottovoce.papers.runner import Job
+from sottovoce.experiments.catalogue import EXPERIMENTS, find
+from sottovoce.experiments.experiment import Row
+from sottovoce.experiments.runner import Job
 
 
 def listing(*, as_json: bool) -> None:

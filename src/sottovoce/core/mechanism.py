@@ -13,10 +13,10 @@ from typing import Any
 
 from sottovoce.core import codec, late
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, check_memos
-from sottovoce.core.channel.each import Each
-from sottovoce.core.channel.keyed import Keyed
-from sottovoce.core.channel.place import check_vectors
-from sottovoce.core.channel.rounding import Rounding
+from sottovoce.core.channel.compose.each import Each
+from sottovoce.core.channel.compose.keyed import Keyed
+from sottovoce.core.channel.numeric.rounding import Rounding
+from sottovoce.core.channel.vector.place import check_vectors
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.domain.ball import Ball
 from sottovoce.core.domain.base import Domain, domain_from_spec
@@ -273,7 +273,7 @@ class Mechanism:
 
     def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
         """The shares of largest likelihood, from a tally of outputs or from reports, with the unbiased intervals."""
-        decode = late.load("estimate.likelihood:decode")
+        decode = late.load("estimate.shares.likelihood:decode")
         found = decode(self, data, method=method, tolerance=tolerance, max_iterations=max_iterations)
         return marked(found, getattr(data, "simulated", False))
 
@@ -287,12 +287,12 @@ class Mechanism:
 
     def worst_case_variance(self) -> float:
         """The largest variance of one report read as a number, over every answer of the domain."""
-        found: float = late.load("estimate.moments:worst_case_variance")(self)
+        found: float = late.load("estimate.mean.moments:worst_case_variance")(self)
         return found
 
     def average_variance(self, prior: Any) -> float:
         """The variance of one report read as a number, averaged over what is believed of the answers."""
-        found: float = late.load("estimate.moments:average_variance")(self, prior)
+        found: float = late.load("estimate.mean.moments:average_variance")(self, prior)
         return found
 
 

@@ -22,7 +22,7 @@ from sottovoce.tally.tally import Tally
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sottovoce.estimate.maximise import Fit
+    from sottovoce.estimate.shares.maximise import Fit
 
 Floats = NDArray[np.float64]
 TARGETS = ("population", "sample")
@@ -130,7 +130,7 @@ class Estimate:
             raise NoCovarianceError(
                 "A tally of vectors counts each coordinate by itself, so their covariance is unknown."
             )
-        second_moments = late.load("estimate.frequency:second_moments")
+        second_moments = late.load("estimate.shares.frequency:second_moments")
         moments: Floats = second_moments(self.mechanism, self.n, self.cells)
         shares = self.evidence.values()
         first = np.outer(shares, shares) if target == "population" else np.diag(shares)

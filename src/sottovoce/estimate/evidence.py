@@ -19,9 +19,9 @@ from scipy.special import betaincinv, ndtri
 from sottovoce.core import late
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import NoIntervalError, ParameterError
-from sottovoce.estimate.binomials import Ints, exact_held
-from sottovoce.estimate.misses import normal_excess, score_excess, wilson_excess
-from sottovoce.estimate.score_sums import drift_limits, held_limits
+from sottovoce.estimate.shares.binomials import Ints, exact_held
+from sottovoce.estimate.shares.misses import normal_excess, score_excess, wilson_excess
+from sottovoce.estimate.shares.score_sums import drift_limits, held_limits
 
 Floats = NDArray[np.float64]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
@@ -149,7 +149,7 @@ class Shares(Evidence):
         return 0.0, 1.0
 
     def project(self, name: str) -> Floats:
-        projected: Floats = late.load("estimate.project:project")(name, self)
+        projected: Floats = late.load("estimate.shares.project:project")(name, self)
         return projected
 
     def warning(self) -> str | None:

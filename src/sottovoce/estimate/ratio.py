@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import Bounds, deviate
-from sottovoce.estimate.shown import margin_of, score_given_shown
+from sottovoce.estimate.group.shown import margin_of, score_given_shown
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -18,11 +18,11 @@ from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels import Draws, Sample, empty_reports, index_type, lanes, last_node, sampler
-from sottovoce.fast.kernels.each import unpacked
-from sottovoce.fast.kernels.hints import wrong_hints
-from sottovoce.fast.kernels.keyed import side_by_side
+from sottovoce.fast.kernels.compose.each import unpacked
+from sottovoce.fast.kernels.compose.keyed import side_by_side
+from sottovoce.fast.kernels.compose.public import copy_public, refused_ids
 from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
-from sottovoce.fast.kernels.public import copy_public, refused_ids
+from sottovoce.fast.kernels.vector.hints import wrong_hints
 from sottovoce.fast.numbers import batch_codes, scalar_code
 from sottovoce.fast.threads import chunks, run, stretch
 from sottovoce.fast.words import WordStream

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Rounding
-from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Clamp, Integers, Interval
 from sottovoce.fast.encode import encode, refuse
 

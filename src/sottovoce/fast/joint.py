@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Each
-from sottovoce.fast.kernels.each import unpacked
+from sottovoce.fast.kernels.compose.each import unpacked
 
 
 def count_joint(channel: Each, masks: NDArray[np.uint64], cells: NDArray[np.int64]) -> None:

@@ -18,8 +18,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each, Keyed, Rounding
-from sottovoce.core.channel.place import slots_of
-from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.domain import Ball, Clamp, Domain, Integers, Interval, Pair, Powers, Record, Sparse, Square
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.core.mechanism import Mechanism
@@ -28,7 +28,7 @@ from sottovoce.fast.balls import ball_codes
 from sottovoce.fast.clamped import clamped_positions, first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, one_by_one, refuse
-from sottovoce.fast.kernels.mix import positions
+from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.slots import slot_code, slot_codes
 from sottovoce.fast.squares import square_positions
 from sottovoce.fast.threads import run

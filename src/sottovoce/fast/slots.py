@@ -17,7 +17,7 @@ from sottovoce.core.channel import Rounding, Slots
 from sottovoce.core.domain import Domain, Sparse
 from sottovoce.core.errors import DomainError
 from sottovoce.fast.encode import refuse
-from sottovoce.fast.kernels.place import EMPTY, POSITION, SHIFT
+from sottovoce.fast.kernels.vector.place import EMPTY, POSITION, SHIFT
 
 Rows = NDArray[np.uint64]
 Encode = Callable[[Domain, Rounding, Any], Rows]

@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Rounding
-from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Integers, Square
 from sottovoce.fast.clamped import first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, difference, located, product, two

@@ -21,7 +21,7 @@ from typing import Any
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.base import Words, excess
-from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import DomainError, ParameterError, PrivacyError, ReportError, SottovoceError, TooLargeError

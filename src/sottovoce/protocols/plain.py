@@ -19,19 +19,19 @@ from sottovoce.core.work import Budget
 from sottovoce.estimate.prior import Prior
 
 PROTOCOLS = {
-    "AdaptiveMean": "protocols.adaptive_mean:AdaptiveMean",
+    "AdaptiveMean": "protocols.mean.adaptive:AdaptiveMean",
     "Ask": "protocols.ask:Ask",
     "AskEach": "protocols.ask:AskEach",
-    "KVGausstimate": "protocols.gaussian:KVGausstimate",
-    "KnownVar": "protocols.gaussian_delta:KnownVar",
-    "OneRoundKVGausstimate": "protocols.gaussian:OneRoundKVGausstimate",
-    "OneRoundUVGausstimate": "protocols.gaussian_unknown:OneRoundUVGausstimate",
-    "PersonalMean": "protocols.personal:PersonalMean",
-    "RangeSearch": "protocols.range_search:RangeSearch",
-    "Refine": "protocols.refine:Refine",
-    "UVGausstimate": "protocols.gaussian_unknown:UVGausstimate",
-    "UnkVar": "protocols.gaussian_delta:UnkVar",
-    "Variance": "protocols.variance:Variance",
+    "KVGausstimate": "protocols.gaussian.known:KVGausstimate",
+    "KnownVar": "protocols.gaussian.delta:KnownVar",
+    "OneRoundKVGausstimate": "protocols.gaussian.known:OneRoundKVGausstimate",
+    "OneRoundUVGausstimate": "protocols.gaussian.unknown:OneRoundUVGausstimate",
+    "PersonalMean": "protocols.mean.personal:PersonalMean",
+    "RangeSearch": "protocols.ranges.search:RangeSearch",
+    "Refine": "protocols.ranges.refine:Refine",
+    "UVGausstimate": "protocols.gaussian.unknown:UVGausstimate",
+    "UnkVar": "protocols.gaussian.delta:UnkVar",
+    "Variance": "protocols.variance.rounds:Variance",
 }
 
 

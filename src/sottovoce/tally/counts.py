@@ -35,12 +35,12 @@ from sottovoce.core.channel import (
     Then,
     Window,
 )
-from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
-from sottovoce.fast.kernels.mix import positions
+from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.set_draws import add_hadamard, add_pool, add_uniform
 from sottovoce.tally.tally import Tally

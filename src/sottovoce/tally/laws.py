@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, Chain, Channel, Keyed, Mix, Noise, Rounding, Subset, Table, Then, Window
-from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.rational import UNIT
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import HadamardSets, PoolMap
 from sottovoce.core.field import polynomial
-from sottovoce.fast.kernels.public import product_table
+from sottovoce.fast.kernels.compose.public import product_table
 
 Ints = NDArray[np.int64]
 REPORTS_PER_CELL = 8  # drawing a report takes about an eighth of the time of drawing one binomial of a multinomial

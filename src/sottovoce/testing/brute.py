@@ -13,7 +13,7 @@ import numpy as np
 
 from sottovoce.core.channel import Bits, Channel, Each, Keyed, Mix, Public, Rates
 from sottovoce.core.channel.base import Words, channel_from_spec, excess
-from sottovoce.core.channel.place import slots_of
+from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record
 from sottovoce.core.errors import PrivacyError, SottovoceError, TooLargeError

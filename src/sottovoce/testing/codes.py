@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Keyed, Rounding, Slots
-from sottovoce.core.channel.place import slots_of
-from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.domain.sparse import Code
 from sottovoce.fast.slots import slot_rows
 from sottovoce.testing.balls import ball_batch

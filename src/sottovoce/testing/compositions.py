@@ -35,7 +35,7 @@ from sottovoce.core.channel import (
     Then,
     Window,
 )
-from sottovoce.core.channel.keyed import neutral_law
+from sottovoce.core.channel.compose.keyed import neutral_law
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.rational import UNIT

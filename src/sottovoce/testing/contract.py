@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Contrast, Keyed, Rates
-from sottovoce.core.channel.place import slots_of
+from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.domain import Domain, Integers, Interval, Pair
 from sottovoce.core.errors import ReportError
@@ -24,8 +24,8 @@ from sottovoce.core.hashing import id_bytes
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.rational import within
-from sottovoce.estimate.coverage import coverage
-from sottovoce.estimate.frequency import evidence
+from sottovoce.estimate.shares.frequency import evidence
+from sottovoce.experiments.coverage.shares import coverage
 from sottovoce.fast.batch import draw
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream

@@ -13,10 +13,10 @@ from scipy import stats
 from scipy.special import betaincinv
 
 from sottovoce.core.channel import Cap, Projected
-from sottovoce.core.channel.sphere import facts
+from sottovoce.core.channel.vector.sphere import facts
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.sphere import evidence, predicted_variance
+from sottovoce.estimate.vector.sphere import evidence, predicted_variance
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import require

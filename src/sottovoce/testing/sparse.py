@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from sottovoce.core.channel import Channel, Hints, Signs
-from sottovoce.core.channel.place import slots_of
-from sottovoce.core.channel.signs import score
+from sottovoce.core.channel.vector.place import slots_of
+from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.sparse import evidence
+from sottovoce.estimate.vector.sparse import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.slots import slot_rows
 from sottovoce.fast.words import WordStream

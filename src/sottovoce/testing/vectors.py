@@ -8,11 +8,11 @@ import numpy as np
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.base import readings
-from sottovoce.core.channel.rounding import PLACES
+from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Box, Sparse
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.vector import evidence
+from sottovoce.estimate.vector.vector import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import codes_of, require

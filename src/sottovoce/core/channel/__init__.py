@@ -6,52 +6,52 @@ from sottovoce.core.channel.base import Channel, Contrast, Rates, Scale, channel
 from sottovoce.core.late import load
 
 if TYPE_CHECKING:
-    from sottovoce.core.channel.bits import Bits
-    from sottovoce.core.channel.block import Block, HadamardSets
-    from sottovoce.core.channel.compose import Chain, Then
-    from sottovoce.core.channel.each import Each
-    from sottovoce.core.channel.half_space import HalfSpace
-    from sottovoce.core.channel.hints import Hints
-    from sottovoce.core.channel.keyed import Keyed
-    from sottovoce.core.channel.mix import Mix
-    from sottovoce.core.channel.noise import Noise
-    from sottovoce.core.channel.place import Place, SignedSets, Slots
-    from sottovoce.core.channel.projected import Projected
-    from sottovoce.core.channel.public import HashMap, PoolMap, Public
-    from sottovoce.core.channel.rounding import Rounding
-    from sottovoce.core.channel.signs import Signs
-    from sottovoce.core.channel.some import Some
-    from sottovoce.core.channel.sphere import Cap
-    from sottovoce.core.channel.subset import Subset
-    from sottovoce.core.channel.table import Table
-    from sottovoce.core.channel.window import Window
+    from sottovoce.core.channel.compose.each import Each
+    from sottovoce.core.channel.compose.keyed import Keyed
+    from sottovoce.core.channel.compose.mix import Mix
+    from sottovoce.core.channel.compose.public import HashMap, PoolMap, Public
+    from sottovoce.core.channel.compose.stages import Chain, Then
+    from sottovoce.core.channel.finite.bits import Bits
+    from sottovoce.core.channel.finite.block import Block, HadamardSets
+    from sottovoce.core.channel.finite.subset import Subset
+    from sottovoce.core.channel.finite.table import Table
+    from sottovoce.core.channel.numeric.noise import Noise
+    from sottovoce.core.channel.numeric.rounding import Rounding
+    from sottovoce.core.channel.numeric.window import Window
+    from sottovoce.core.channel.vector.half_space import HalfSpace
+    from sottovoce.core.channel.vector.hints import Hints
+    from sottovoce.core.channel.vector.place import Place, SignedSets, Slots
+    from sottovoce.core.channel.vector.projected import Projected
+    from sottovoce.core.channel.vector.sampled import Some
+    from sottovoce.core.channel.vector.signs import Signs
+    from sottovoce.core.channel.vector.sphere import Cap
 
 _HOMES = {
-    "Bits": "bits",
-    "Block": "block",
-    "HadamardSets": "block",
-    "Cap": "sphere",
-    "Chain": "compose",
-    "Then": "compose",
-    "Each": "each",
-    "HalfSpace": "half_space",
-    "Hints": "hints",
-    "Keyed": "keyed",
-    "Mix": "mix",
-    "Noise": "noise",
-    "Place": "place",
-    "SignedSets": "place",
-    "Slots": "place",
-    "Projected": "projected",
-    "HashMap": "public",
-    "PoolMap": "public",
-    "Public": "public",
-    "Rounding": "rounding",
-    "Signs": "signs",
-    "Some": "some",
-    "Subset": "subset",
-    "Table": "table",
-    "Window": "window",
+    "Bits": "finite.bits",
+    "Block": "finite.block",
+    "HadamardSets": "finite.block",
+    "Cap": "vector.sphere",
+    "Chain": "compose.stages",
+    "Then": "compose.stages",
+    "Each": "compose.each",
+    "HalfSpace": "vector.half_space",
+    "Hints": "vector.hints",
+    "Keyed": "compose.keyed",
+    "Mix": "compose.mix",
+    "Noise": "numeric.noise",
+    "Place": "vector.place",
+    "SignedSets": "vector.place",
+    "Slots": "vector.place",
+    "Projected": "vector.projected",
+    "HashMap": "compose.public",
+    "PoolMap": "compose.public",
+    "Public": "compose.public",
+    "Rounding": "numeric.rounding",
+    "Signs": "vector.signs",
+    "Some": "vector.sampled",
+    "Subset": "finite.subset",
+    "Table": "finite.table",
+    "Window": "numeric.window",
 }
 
 __all__ = [

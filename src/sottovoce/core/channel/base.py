@@ -21,7 +21,7 @@ from sottovoce.core.specs import Spec
 from sottovoce.core.work import Effort, steps
 
 if TYPE_CHECKING:
-    from sottovoce.core.channel.rounding import Rounding
+    from sottovoce.core.channel.numeric.rounding import Rounding
 
 Words = tuple[int, int]  # the two public words of a report: its id
 NO_WORDS: Words = (0, 0)
@@ -29,26 +29,26 @@ MAX_SUMMED = 1 << 18  # entries of a law that are gone through one by one
 MAX_PAIRED = 1 << 20  # of the laws of all pairs of codes
 
 NODES = {
-    "bits": "core.channel.bits:Bits",
-    "block": "core.channel.block:Block",
-    "cap": "core.channel.sphere:Cap",
-    "chain": "core.channel.compose:Chain",
-    "each": "core.channel.each:Each",
-    "half-space": "core.channel.half_space:HalfSpace",
-    "hints": "core.channel.hints:Hints",
-    "keyed": "core.channel.keyed:Keyed",
-    "mix": "core.channel.mix:Mix",
-    "noise": "core.channel.noise:Noise",
-    "place": "core.channel.place:Place",
-    "projected": "core.channel.projected:Projected",
-    "public": "core.channel.public:Public",
-    "rounding": "core.channel.rounding:Rounding",
-    "signs": "core.channel.signs:Signs",
-    "some": "core.channel.some:Some",
-    "subset": "core.channel.subset:Subset",
-    "table": "core.channel.table:Table",
-    "then": "core.channel.compose:Then",
-    "window": "core.channel.window:Window",
+    "bits": "core.channel.finite.bits:Bits",
+    "block": "core.channel.finite.block:Block",
+    "cap": "core.channel.vector.sphere:Cap",
+    "chain": "core.channel.compose.stages:Chain",
+    "each": "core.channel.compose.each:Each",
+    "half-space": "core.channel.vector.half_space:HalfSpace",
+    "hints": "core.channel.vector.hints:Hints",
+    "keyed": "core.channel.compose.keyed:Keyed",
+    "mix": "core.channel.compose.mix:Mix",
+    "noise": "core.channel.numeric.noise:Noise",
+    "place": "core.channel.vector.place:Place",
+    "projected": "core.channel.vector.projected:Projected",
+    "public": "core.channel.compose.public:Public",
+    "rounding": "core.channel.numeric.rounding:Rounding",
+    "signs": "core.channel.vector.signs:Signs",
+    "some": "core.channel.vector.sampled:Some",
+    "subset": "core.channel.finite.subset:Subset",
+    "table": "core.channel.finite.table:Table",
+    "then": "core.channel.compose.stages:Then",
+    "window": "core.channel.numeric.window:Window",
 }
 
 

@@ -81,26 +81,10 @@ def index_type(outputs: int) -> type[np.unsignedinteger[Any]]:
     return np.uint32 if outputs <= 1 << 32 else np.uint64
 
 
-from sottovoce.fast.kernels import (  # noqa: E402
-    bits,
-    block,
-    compose,
-    each,
-    half_space,
-    hints,
-    keyed,
-    mix,
-    noise,
-    place,
-    public,
-    rounding,
-    signs,
-    some,
-    sphere,
-    subset,
-    table,
-    window,
-)
+from sottovoce.fast.kernels.compose import each, keyed, mix, public, stages  # noqa: E402
+from sottovoce.fast.kernels.finite import bits, block, subset, table  # noqa: E402
+from sottovoce.fast.kernels.numeric import noise, rounding, window  # noqa: E402
+from sottovoce.fast.kernels.vector import half_space, hints, place, sampled, signs, sphere  # noqa: E402
 
 __all__ = [
     "Codes",
@@ -110,7 +94,6 @@ __all__ = [
     "Sample",
     "bits",
     "block",
-    "compose",
     "counter",
     "each",
     "empty_reports",
@@ -127,8 +110,9 @@ __all__ = [
     "rounding",
     "sampler",
     "signs",
-    "some",
+    "sampled",
     "sphere",
+    "stages",
     "subset",
     "table",
     "window",

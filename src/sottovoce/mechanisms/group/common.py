@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
-from sottovoce.core.channel.keyed import neutral_law, odds_left
+from sottovoce.core.channel.compose.keyed import neutral_law, odds_left
 from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from sottovoce.core.channel import Projected
-from sottovoce.core.channel.projected import projections
+from sottovoce.core.channel.vector.projected import projections
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject

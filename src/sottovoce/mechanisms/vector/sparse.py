@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 from sottovoce.core.channel import Channel, Hints, Place, Signs, Then
-from sottovoce.core.channel.place import signed_rows
-from sottovoce.core.channel.signs import MAX_SLOTS, score
+from sottovoce.core.channel.vector.place import signed_rows
+from sottovoce.core.channel.vector.signs import MAX_SLOTS, score
 from sottovoce.core.domain import Domain, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism

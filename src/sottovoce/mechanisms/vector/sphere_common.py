@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 
-from sottovoce.core.channel.sphere import Cap, lean, shares
+from sottovoce.core.channel.vector.sphere import Cap, lean, shares
 from sottovoce.core.domain import Ball, Domain
 from sottovoce.core.params import reject
 

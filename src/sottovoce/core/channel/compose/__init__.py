@@ -1,0 +1,1 @@
+"""Nodes that are made of other nodes."""

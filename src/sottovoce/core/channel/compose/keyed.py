@@ -1,0 +1,209 @@
+"""`Keyed`: randomize a group; where the result supports the true one, the value follows, else a neutral draw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate, product
+from math import ceil
+from typing import Any, ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.compose.stages import Then
+from sottovoce.core.channel.finite.bits import Bits
+from sottovoce.core.channel.finite.subset import Subset
+from sottovoce.core.channel.finite.table import Table
+from sottovoce.core.channel.numeric.rounding import Rounding
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.core.rational import UNIT, units
+from sottovoce.core.specs import Spec, integers, take
+from sottovoce.core.work import Effort, steps
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed(Channel):
+    """A code is (group, value). `key` randomizes the group. A report of the key that supports the true group goes with
+    the value through `inner`; any other goes with a draw from `neutral`, weights of the inner outputs that sum to
+    2**53 and know nothing of the value.
+
+    Where key reports are numbered, the report is key * inner outputs + inner; else the inner report lies in the lowest
+    bits.
+    """
+
+    kind: ClassVar[str] = "keyed"
+    key: Channel
+    inner: Channel
+    neutral: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        plain_bits = isinstance(self.key, Bits) and self.key.encoding == "onehot" and not self.key.rates_vary
+        if not isinstance(self.key, Subset) and not plain_bits:
+            raise ParameterError(
+                "The key of a keyed channel is a Subset, or Bits with a bit for each group and two rates."
+            )
+        if self.inner.publics or self.inner.outputs is None or self.inner.stages:
+            raise ParameterError(
+                "The inner channel of a keyed one has numbered outputs, reads no public words and keeps no memo."
+            )
+        if self.inner.rounding is None and not self.inner.takes_every_code:
+            raise ParameterError("The inner channel of a keyed one takes every code, else only some could be sent.")
+        weights = tuple(check_integer("neutral", self.kind, weight, 0, UNIT) for weight in self.neutral)
+        object.__setattr__(self, "neutral", weights)
+        fits = len(weights) == self.inner.outputs and sum(weights) == UNIT
+        if not fits or any(bool(weight) != self.inner.contains(y) for y, weight in enumerate(weights)):
+            raise ParameterError(
+                "The neutral law has a weight for each inner output, positive where it can be reported, and sums to"
+                " 2**53."
+            )
+
+    @property
+    def inner_outputs(self) -> int:
+        """How many outputs the inner channel has."""
+        return len(self.neutral)
+
+    @property
+    def inputs(self) -> int:
+        return self.key.inputs * self.inner.inputs
+
+    def codes(self) -> Iterable[Any]:
+        return product(self.key.codes(), self.inner.codes())
+
+    @property
+    def takes_every_code(self) -> bool:
+        return False  # codes are pairs
+
+    @property
+    def words(self) -> int:
+        return self.key.words + self.inner.words + 1
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        group, value = code
+        begin = coins.position
+        key = self.key.sample(group, coins)
+        supported = self.key.supports(key, group)
+        coins.seek(begin + self.key.words)
+        within = coins.when(supported, partial(self.inner.sample, value))
+        coins.seek(begin + self.words - 1)
+        cumulative = tuple(accumulate(self.neutral))
+        neutral = coins.when(not supported, lambda coins: coins.pick(cumulative))
+        return self.join(key, (neutral, within)[supported])
+
+    def join(self, key: int, within: int) -> int:
+        """The report of a key's report and an inner one."""
+        if self.key.outputs is None:
+            return key << self.inner.payload_bits | within
+        return key * self.inner_outputs + within
+
+    def split(self, report: int) -> tuple[int, int]:
+        """The key's report and the inner one."""
+        if self.key.outputs is None:
+            return report >> self.inner.payload_bits, report & (1 << self.inner.payload_bits) - 1
+        return divmod(report, self.inner_outputs)
+
+    @property
+    def outputs(self) -> int | None:
+        return None if self.key.outputs is None else self.key.outputs * self.inner_outputs
+
+    @property
+    def payload_bits(self) -> int:
+        if self.outputs is None:
+            return self.key.payload_bits + self.inner.payload_bits
+        return (self.outputs - 1).bit_length()
+
+    def contains(self, report: int) -> bool:
+        if report < 0:
+            return False
+        key, within = self.split(report)
+        return self.key.contains(key) and self.inner.contains(within)
+
+    def ratio(self) -> Fraction:
+        """Of the inner channel, where both codes are supported; of key and neutral law together, where one is.
+
+        Two reports of the key that both support their code are equally likely, and so are two that do not.
+        """
+        key = self.key.ratio()
+        most, least = self.inner.extremes()
+        worst = self.inner.ratio()
+        for high, low, weight in set(zip(most, least, self.neutral, strict=True)):  # most outputs are alike
+            if weight:
+                worst = max(worst, key * high / units(weight), units(weight) / low / key)
+        return worst
+
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        group, value = code
+        key, within = self.split(report)
+        supported = self.key.supports(key, group)
+        law = self.inner.likelihood(within, value) if supported else units(self.neutral[within])
+        return self.key.likelihood(key, group) * law
+
+    def effort(self) -> Effort:
+        key, inner = self.key.effort(), self.inner.effort()
+        bits = key.bits + inner.bits
+        different = 4 * len({*self.neutral}) * steps(key.ratio_bits + inner.bits)
+        ratio = key.ratio + inner.ratio + inner.extremes + different
+        return self.summed(Effort(bits, key.likelihood + inner.likelihood, ratio, key.ratio_bits + 2 * inner.bits))
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        """Small keys and small inner channels, with a neutral law of the same kind: as the largest likelihoods are."""
+        return tuple(
+            type(self)(key, inner, neutral_law(inner))
+            for key in (self.key, *self.key.miniatures())
+            for inner in (self.inner, *self.inner.miniatures(), *_coarse(self.inner))
+            if key.inputs <= 5 and inner.inputs <= 8 and (inner.outputs or 0) <= 24
+        )[:6]
+
+    def fields(self) -> Spec:
+        return {"key": self.key.spec(), "inner": self.inner.spec(), "neutral": list(self.neutral)}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Keyed:
+        key, inner, neutral = take(fields, cls.kind, ("key", "inner", "neutral"))
+        return cls(channel_from_spec(key), channel_from_spec(inner), integers(neutral, cls.kind, "neutral"))
+
+
+def _coarse(inner: Channel) -> tuple[Channel, ...]:
+    """A small stand-in of a table of many rows, which has no smaller instance of its own."""
+    rounding = inner.rounding
+    if rounding is None or not isinstance(inner, Then) or not isinstance(inner.second, Table):
+        return ()
+    return (Then(Rounding(rounding.low, rounding.high, 2), inner.second.coarse()),)
+
+
+def spread(inner: Channel) -> Fraction:
+    """S: the sum over all outputs of the largest likelihood, by which the neutral law is normalised."""
+    return _total(inner.extremes()[0])
+
+
+def _total(likelihoods: Sequence[Fraction]) -> Fraction:
+    """Their sum; equal ones are counted instead of added up one by one."""
+    return sum((count * value for value, count in Counter(likelihoods).items()), Fraction(0))
+
+
+def neutral_law(inner: Channel) -> tuple[int, ...]:
+    """The law proportional to the largest likelihood of each output: no other has a smaller largest ratio to it."""
+    return rounded_law(inner.extremes()[0])
+
+
+def rounded_law(weights: Sequence[Fraction]) -> tuple[int, ...]:
+    """Weights as units that sum to 2**53: rounded up, so that even the least likely outputs keep every ratio to them;
+    the largest, which do not feel a unit less, pay for it."""
+    total = _total(weights)
+    units_of = {weight: ceil(UNIT * weight / total) for weight in set(weights)}
+    rounded = [units_of[weight] for weight in weights]
+    largest = max(rounded)
+    payers = [y for y, weight in enumerate(rounded) if weight == largest]
+    each, rest = divmod(sum(rounded) - UNIT, len(payers))
+    for place, y in enumerate(payers):
+        rounded[y] -= each + (place < rest)
+    return tuple(rounded)
+
+
+def odds_left(e: Fraction, inner: Channel, neutral: Sequence[int]) -> Fraction:
+    """What remains of the odds e for the key, beside an inner channel with this neutral law."""
+    pairs = set(zip(inner.extremes()[0], neutral, strict=True))  # most outputs are alike
+    return e / max(high / units(weight) for high, weight in pairs if weight)

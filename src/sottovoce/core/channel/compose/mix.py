@@ -1,0 +1,168 @@
+"""`Mix`: one of several channels, chosen by a coin that knows nothing of the code."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words, channel_from_spec
+from sottovoce.core.channel.compose.stages import Then
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.params import check_integer
+from sottovoce.core.rational import UNIT, units
+from sottovoce.core.specs import Spec, integers, take
+from sottovoce.core.work import Effort, short_steps
+
+
+@dataclass(frozen=True, slots=True)
+class Mix(Channel):
+    """Channel c with probability weights[c] / 2**53; its outputs come after those of the channels before it.
+
+    As the alphabets are apart, a report shows which channel was chosen, which tells nothing.
+    """
+
+    kind: ClassVar[str] = "mix"
+    weights: tuple[int, ...]
+    channels: tuple[Channel, ...]
+    _starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        weights = tuple(check_integer("weights", self.kind, weight, 1, UNIT) for weight in self.weights)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "channels", tuple(self.channels))
+        if len(weights) < 2 or len(weights) != len(self.channels) or sum(weights) != UNIT:
+            raise ParameterError("A mix has two or more channels, with a weight each that sum to 2**53.")
+        if any(channel.publics or channel.outputs is None for channel in self.channels):
+            raise ParameterError("The channels of a mix have numbered outputs and read no public words.")
+        if any(channel.rounding is None and not channel.takes_every_code for channel in self.channels):
+            raise ParameterError("Every channel of a mix takes every code, else only some answers could be sent.")
+        if any(channel.stages for channel in self.channels):
+            raise ParameterError("The channels of a mix keep no memo.")
+        codes = {_codes(channel) for channel in self.channels}
+        if len(codes) != 1 or all(channel.rounding for channel in self.channels):
+            raise ParameterError(f"The channels of a mix take the same codes. Got {sorted(codes)!s:.80}.")
+        starts = accumulate((channel.outputs or 0 for channel in self.channels), initial=0)
+        object.__setattr__(self, "_starts", tuple(starts))
+
+    @property
+    def inputs(self) -> int:
+        return _codes(self.channels[0])
+
+    @property
+    def words(self) -> int:
+        return 1 + sum(channel.words for channel in self.channels)
+
+    def starts(self) -> tuple[int, ...]:
+        """The first output of each channel, and the number of all."""
+        return self._starts
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        begin = coins.position + 1
+        chosen = coins.pick(tuple(accumulate(self.weights)))
+        reports = []
+        for place, channel in enumerate(self.channels):
+            coins.seek(begin)
+            begin += channel.words
+            reports.append(coins.when(place == chosen, partial(channel.sample, code)))
+        coins.seek(begin)
+        return self.starts()[chosen] + reports[chosen]
+
+    @property
+    def outputs(self) -> int:
+        return self.starts()[-1]
+
+    @property
+    def payload_bits(self) -> int:
+        return (self.outputs - 1).bit_length()
+
+    def _branch(self, report: int) -> tuple[int, int]:
+        """The channel of a report, and what that channel reported."""
+        chosen = bisect_right(self._starts, report) - 1
+        return chosen, report - self._starts[chosen]
+
+    def contains(self, report: int) -> bool:
+        if not 0 <= report < self.outputs:
+            return False
+        chosen, inner = self._branch(report)
+        return self.channels[chosen].contains(inner)
+
+    def ratio(self) -> Fraction:
+        return max(channel.ratio() for channel in self.channels)
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        chosen, inner = self._branch(report)
+        return units(self.weights[chosen]) * self.channels[chosen].likelihood(inner, code)
+
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        each = [(units(w), channel.extremes()) for w, channel in zip(self.weights, self.channels, strict=True)]
+        most, least = ([share * p for share, ends in each for p in ends[side]] for side in (0, 1))
+        return most, least
+
+    def scales(self) -> tuple[Scale, ...] | None:
+        """Each channel is read by its own scale: all of them speak for the same code."""
+        found: list[Scale] = []
+        for start, channel in zip(self.starts(), self.channels, strict=False):
+            scales = channel.scales()
+            if scales is None:
+                return None
+            found += [Scale(start + first, start + origin, slope) for first, origin, slope in scales]
+        return tuple(found)
+
+    def moments(self, code: int) -> tuple[Fraction, Fraction]:
+        each = [channel.moments(code) for channel in self.channels]
+        pairs = list(zip(self.weights, each, strict=True))
+        first, second = (sum((units(w) * m[p] for w, m in pairs), Fraction(0)) for p in (0, 1))
+        return first, second
+
+    def effort(self) -> Effort:
+        each = [channel.effort() for channel in self.channels]
+        compared = sum(short_steps(one.ratio_bits) for one in each)
+        known = Effort(
+            bits=64 + max(one.bits for one in each),
+            likelihood=len(each) + max(one.likelihood for one in each),
+            ratio=sum(one.ratio for one in each) + compared,
+            ratio_bits=max(one.ratio_bits for one in each),
+        )
+        return self.summed(known)._replace(extremes=sum(one.extremes for one in each) + self.outputs)
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        """Small instances of all channels that happen to take the same codes."""
+        found: list[Channel] = []
+        plain = [channel for channel in self.channels if channel.rounding is None]
+        for small in plain[0].miniatures():
+            each = [_sized(channel, small.inputs) for channel in self.channels]
+            if all(each):
+                found.append(type(self)(self.weights, tuple(channel for channel in each if channel)))
+        return tuple(found)
+
+    def fields(self) -> Spec:
+        return {"weights": list(self.weights), "channels": [channel.spec() for channel in self.channels]}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Mix:
+        weights, channels = take(fields, cls.kind, ("weights", "channels"))
+        if not isinstance(channels, list):
+            raise SpecError("The channels of a mix are a list.")
+        return cls(integers(weights, cls.kind, "weights"), tuple(map(channel_from_spec, channels)))
+
+
+def _codes(channel: Channel) -> int:
+    """How many codes a channel takes; one that rounds takes those from 0 to the end of its range."""
+    rounding = channel.rounding
+    if rounding is None:
+        return channel.inputs
+    if rounding.low != 0 or rounding.high != int(rounding.high):
+        raise ParameterError("A channel that rounds takes part in a mix where its range is 0, ..., a whole number.")
+    return int(rounding.high) + 1
+
+
+def _sized(channel: Channel, codes: int) -> Channel | None:
+    """A small instance of a channel that takes so many codes, or None."""
+    if isinstance(channel, Then) and channel.rounding is not None:
+        return channel.resized(codes - 1)
+    return next((small for small in channel.miniatures() if small.inputs == codes), None)

@@ -1,0 +1,352 @@
+"""`Then` and `Chain`: one channel after another, with nothing kept or with a memo between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, TypeVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Scale, Words, channel_from_spec, check_memos
+from sottovoce.core.channel.finite.bits import Bits, bits_ratio
+from sottovoce.core.channel.finite.table import Table
+from sottovoce.core.channel.numeric.rounding import Rounding
+from sottovoce.core.channel.vector.place import Place
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
+from sottovoce.core.params import count_text
+from sottovoce.core.rational import units
+from sottovoce.core.specs import Spec, take
+from sottovoce.core.work import Effort, short_steps, steps
+
+MAX_ROWS = 65  # of a table that an audit goes through whole
+MAX_CODE_BITS = 1 << 16  # of a report that is the code of another channel
+MAX_CELLS = 1 << 18  # of a product of channels that is computed entry by entry
+
+C = TypeVar("C", bound="_Composed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Composed(Channel):
+    """What both compositions share: the report of the first is the code of the second."""
+
+    first: Channel
+    second: Channel
+
+    def __post_init__(self) -> None:
+        reports = _reports(self.first)
+        if reports != self.second.inputs:
+            raise ParameterError(
+                f"In a {self.kind} channel the reports of the first are the codes of the second:"
+                f" {count_text(reports)} reports, {count_text(self.second.inputs)} codes."
+            )
+        if not self.second.takes_every_code:
+            raise ParameterError(f"In a {self.kind} channel the second must take every report of the first.")
+        if self.first.publics:
+            raise ParameterError(f"In a {self.kind} channel only the second may read public words.")
+        if not (self.first.exact and self.second.exact):
+            raise ParameterError(f"The stages of a {self.kind} channel have exact laws: floats stand alone.")
+        check_memos(self)
+
+    @property
+    def inputs(self) -> int:
+        return self.first.inputs
+
+    def codes(self) -> Iterable[int]:
+        return self.first.codes()
+
+    @property
+    def takes_every_code(self) -> bool:
+        return self.first.takes_every_code
+
+    @property
+    def rounding(self) -> Rounding | None:
+        return self.first.rounding
+
+    @property
+    def dimensions(self) -> int | None:
+        return self.first.dimensions
+
+    @property
+    def words(self) -> int:
+        return self.first.words + self.second.words
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        return self.second.sample(self.first.sample(code, coins), coins, public)
+
+    @property
+    def payload_bits(self) -> int:
+        return self.second.payload_bits
+
+    @property
+    def outputs(self) -> int | None:
+        return self.second.outputs
+
+    @property
+    def payloads(self) -> int | None:
+        return self.second.payloads
+
+    @property
+    def publics(self) -> int:
+        return self.second.publics
+
+    @property
+    def public_bits(self) -> int:
+        return self.second.public_bits
+
+    def accepts(self, public: Words) -> bool:
+        return self.second.accepts(public)
+
+    @property
+    def tries(self) -> Fraction:
+        return self.second.tries
+
+    def contains(self, report: int) -> bool:
+        return self.second.contains(report)
+
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        if isinstance(self.first, Rounding):
+            point = int((code - Fraction(self.first.low)) / self.first.step)
+            between: Iterable[int] = range(point, min(point + 2, self.second.inputs))
+        elif self._terms > MAX_CELLS:
+            raise TooLargeError(
+                f"The law of this {self.kind} channel sums over {count_text(self._terms)} products for each report."
+            )
+        else:
+            between = filter(self.first.contains, range(self.second.inputs))  # a likelihood is defined on reports only
+        return sum(
+            (self.first.likelihood(m, code) * self.second.likelihood(report, m, public) for m in between),
+            Fraction(0),
+        )
+
+    @property
+    def _terms(self) -> int:
+        """How many products one likelihood sums up, compositions within compositions included."""
+        inner = [stage._terms if isinstance(stage, _Composed) else 1 for stage in (self.first, self.second)]
+        return self.second.inputs * sum(inner)
+
+    def _law_effort(self, first: Effort, second: Effort) -> Effort:
+        """What one likelihood costs: two products after a rounding, else one for each code between."""
+        each = first.likelihood + second.likelihood
+        between = 2 if isinstance(self.first, Rounding) else 1 if self._terms > MAX_CELLS else self.second.inputs
+        return Effort(first.bits + second.bits, between * each, ratio_bits=2 * (first.bits + second.bits))
+
+    def _entries_effort(self) -> int:
+        """The steps of `_ratio_by_entry`, which refuses at once what is too large."""
+        return 1 if self.publics or _products(self) > MAX_CELLS else _matrix_effort(self)[0]
+
+    def _ratio_by_entry(self) -> Fraction:
+        if self.publics or _products(self) > MAX_CELLS:
+            raise TooLargeError(
+                f"This {self.kind} channel has no closed form for its ratio, and is too large to sum up."
+            )
+        worst = Fraction(1)
+        for column in zip(*_matrix(self), strict=True):
+            if max(column) and not min(column):
+                raise PrivacyError(
+                    f"A {self.kind} channel with different supports gives no privacy: the ratio is infinite."
+                )
+            if max(column):
+                worst = max(worst, max(column) / min(column))
+        return worst
+
+    def fields(self) -> Spec:
+        return {"first": self.first.spec(), "second": self.second.spec()}
+
+    @classmethod
+    def from_fields(cls: type[C], fields: Spec) -> C:
+        first, second = take(fields, cls.kind, ("first", "second"))
+        return cls(channel_from_spec(first), channel_from_spec(second))
+
+
+def _reports(channel: Channel) -> int:
+    """How many numbers of the channel's width there are, reports or not."""
+    if channel.outputs is not None:
+        return channel.outputs
+    if channel.payload_bits > MAX_CODE_BITS:
+        raise ParameterError(f"Reports of {channel.payload_bits} bits are too long to be codes of another channel.")
+    return 1 << channel.payload_bits
+
+
+def _matrix(channel: Channel) -> list[list[Fraction]]:
+    """The law, one row per code. Compositions are multiplied up once, however deep they are nested."""
+    if isinstance(channel, _Composed):
+        first, columns = _matrix(channel.first), list(zip(*_matrix(channel.second), strict=True))
+        return [
+            [sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in first
+        ]
+    reports = range(_reports(channel))
+    return [
+        [channel.likelihood(y, code) if channel.contains(y) else Fraction(0) for y in reports]
+        for code in channel.codes()
+    ]
+
+
+def _products(channel: Channel) -> int:
+    """The work of `_matrix`."""
+    cells = channel.inputs * _reports(channel)
+    if isinstance(channel, _Composed):
+        return cells * channel.second.inputs + _products(channel.first) + _products(channel.second)
+    return cells
+
+
+def _matrix_effort(channel: Channel) -> tuple[int, int]:
+    """The steps of `_matrix`, and the bits of a likelihood: those of all stages together."""
+    entries = channel.inputs * _reports(channel)
+    if not isinstance(channel, _Composed):
+        known = channel.effort()
+        return entries * known.likelihood * steps(known.bits), known.bits
+    (first, first_bits), (second, second_bits) = _matrix_effort(channel.first), _matrix_effort(channel.second)
+    bits = first_bits + second_bits
+    return 2 * entries * channel.second.inputs * steps(bits) + first + second, bits
+
+
+@dataclass(frozen=True, slots=True)
+class Then(_Composed):
+    """Composition, nothing kept."""
+
+    kind: ClassVar[str] = "then"
+
+    def ratio(self) -> Fraction:
+        """That of the second where the first can reach every code for sure, else of the product."""
+        if isinstance(self.first, Rounding) or (isinstance(self.first, Table) and self.first.reaches_every_output()):
+            return self.second.ratio()
+        known = self.first.ratio_before(self.second) if isinstance(self.first, Place) else None
+        return self._ratio_by_entry() if known is None else known
+
+    def delta(self, odds: Fraction) -> Fraction:
+        """After a rounding that of the second: between grid points laws are mixed, and mixing makes no delta larger."""
+        return self.second.delta(odds) if isinstance(self.first, Rounding) else Channel.delta(self, odds)
+
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        return self.second.extremes() if isinstance(self.first, Rounding) else Channel.extremes(self)
+
+    def scales(self) -> tuple[Scale, ...] | None:
+        """After a rounding, in the numbers that were rounded instead of steps of their grid."""
+        scales = self.second.scales() if isinstance(self.first, Rounding) else None
+        if scales is None or not isinstance(self.first, Rounding):
+            return None
+        low, step = Fraction(self.first.low), self.first.step
+        return tuple(Scale(first, origin - slope * low / step, slope / step) for first, origin, slope in scales)
+
+    def moments(self, code: Any) -> tuple[Fraction, Fraction]:
+        if not isinstance(self.first, Rounding):
+            return Channel.moments(self, code)
+        low, step = Fraction(self.first.low), self.first.step
+        point = min(int((code - low) / step), self.first.steps)
+        weights = [(near, self.first.likelihood(near, code)) for near in (point, point + 1)]
+        each = [(weight, self.second.moments(near)) for near, weight in weights if weight]
+        first, second = (sum((weight * moment[p] for weight, moment in each), Fraction(0)) for p in (0, 1))
+        return low + step * first, low**2 + 2 * low * step * first + step**2 * second
+
+    def effort(self) -> Effort:
+        first, second = self.first.effort(), self.second.effort()
+        known = self.summed(self._law_effort(first, second))
+        if isinstance(self.first, Rounding):
+            return known._replace(
+                ratio=second.ratio, ratio_bits=second.ratio_bits, extremes=second.extremes, delta=second.delta
+            )
+        certain = isinstance(self.first, Table) and self.first.reaches_every_output()
+        placed = isinstance(self.first, Place) and self.first.knows_ratio_before(self.second)
+        if certain or placed:
+            return known._replace(ratio=first.ratio + second.ratio, ratio_bits=second.ratio_bits + 64)
+        return known._replace(ratio=self._entries_effort())
+
+    def resized(self, top: int) -> Channel:
+        """The same after a rounding of 0, ..., top."""
+        if not isinstance(self.first, Rounding):
+            raise TypeError("Only a rounding has a range.")
+        return type(self)(Rounding(0, top, self.first.steps), self.second)
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        if isinstance(self.second, Table) and self.second.inputs <= MAX_ROWS:
+            return (self,)  # a table has no smaller instance
+        if isinstance(self.first, Place):
+            return tuple(type(self)(*pair) for pair in self.first.miniatures_before(self.second))
+        return tuple(
+            type(self)(first, second)
+            for first in self.first.miniatures()
+            for second in (self.second, *self.second.miniatures())
+            if _reports(first) == second.inputs
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Chain(_Composed):
+    """A memoised first stage, drawn once per value, and a fresh second stage for each report.
+
+    `ratio` is that of one report. Any number of reports of one value are functions of the memo and fresh coins, so
+    together they lose at most what the first stage loses.
+    """
+
+    kind: ClassVar[str] = "chain"
+
+    @property
+    def stages(self) -> tuple[Channel, Channel]:
+        return self.first, self.second
+
+    def memo(self, code: int, coins: Coins) -> int:
+        """What a device keeps."""
+        return self.first.sample(code, coins)
+
+    def ratio_forever(self) -> Fraction:
+        """The ratio of all reports of one value together."""
+        return self.first.ratio()
+
+    @property
+    def _has_bit_rates(self) -> bool:
+        """Whether both stages are independent bits, and so both together."""
+        first, second = self.first, self.second
+        if not (isinstance(first, Bits) and isinstance(second, Bits)) or first.encoding == "mask":
+            return False
+        return second.encoding == "mask" and not second.ones
+
+    def _bit_rate(self, place: int) -> Rates:
+        """How often a bit is set after both stages."""
+        stages = [
+            [units(value[place] if isinstance(value, tuple) else value) for value in (stage.p, stage.q)]  # type: ignore[attr-defined]
+            for stage in (self.first, self.second)
+        ]
+        (p, q), (up, down) = stages
+        return Rates(p * up + (1 - p) * down, q * up + (1 - q) * down)
+
+    def ratio(self) -> Fraction:
+        if not self._has_bit_rates or not isinstance(self.first, Bits):
+            return self._ratio_by_entry()
+        places = range(self.first.k) if self.rates_vary else range(min(self.first.k, 2))
+        rates = [self._bit_rate(place) for place in places]
+        return bits_ratio([r.own for r in rates], [r.other for r in rates], self.first.encoding, self.first.ones)
+
+    def effort(self) -> Effort:
+        """Of one report, and of all reports together."""
+        first, second = self.first.effort(), self.second.effort()
+        known = self.summed(self._law_effort(first, second))
+        if not isinstance(self.first, Bits) or not self._has_bit_rates:
+            return known._replace(ratio=first.ratio + self._entries_effort())
+        return known._replace(ratio=first.ratio + 8 * self.first.k * short_steps(512), ratio_bits=1024)
+
+    def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        return self.first.supports(report, code)
+
+    def rates(self, code: int = 0) -> Rates | None:
+        if not self._has_bit_rates or code >= self.first.payload_bits:
+            return None  # no bit stands for the last optional code
+        return self._bit_rate(code)
+
+    @property
+    def rates_vary(self) -> bool:
+        return self.first.rates_vary or self.second.rates_vary
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        if isinstance(self.first, Bits) and isinstance(self.second, Bits):
+            pairs = zip(self.first.miniatures(), self.second.miniatures(), strict=False)
+            return tuple(type(self)(_cut(first, 3), _cut(second, 3)) for first, second in pairs)
+        return (self,)
+
+
+def _cut(channel: Channel, k: int) -> Channel:
+    """The first k positions of independent bits."""
+    if not isinstance(channel, Bits):
+        raise TypeError("Only independent bits can be cut.")
+    p, q = (value[:k] if isinstance(value, tuple) else value for value in (channel.p, channel.q))
+    return type(channel)(min(channel.k, k), p, q, channel.encoding, channel.ones)

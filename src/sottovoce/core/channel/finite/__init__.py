@@ -1,0 +1,1 @@
+"""Nodes with finite alphabets and short closed forms."""

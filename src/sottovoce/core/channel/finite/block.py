@@ -1,0 +1,195 @@
+"""`Block`: each code has a public set of outputs; with probability `inside` a uniform one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+from sottovoce.core.channel.base import (
+    NO_WORDS,
+    Channel,
+    Contrast,
+    Rates,
+    Words,
+    check_informative,
+    check_units,
+)
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import SpecError
+from sottovoce.core.late import load
+from sottovoce.core.params import check_integer, reject
+from sottovoce.core.rational import UNIT, floor_unit, units
+from sottovoce.core.specs import Spec, integer, take
+
+
+class Sets(Protocol):
+    """The public sets of a block channel: numbered from 0 inside and outside."""
+
+    @property
+    def codes(self) -> int: ...
+    @property
+    def outputs(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    def output(self, code: int, index: int, inside: bool) -> int: ...
+    def inside(self, code: int, index: int) -> int: ...
+    def member(self, code: int, output: int) -> bool: ...
+    def rates(self, inside: Fraction) -> Rates | Contrast | None: ...
+    def miniatures(self) -> tuple[Sets, ...]: ...
+    def spec(self) -> Spec: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HadamardSets:
+    """Rows of Hadamard matrices: code c lies in group c mod `groups` and has row r = c // groups + 1 there.
+
+    Its set is the half of its group's `order` outputs where the row is +1: those y with an even number of
+    common bits with r. (Row 0 is constant and not used.) Sets of one group meet in half of each other, sets of
+    different groups not at all.
+    """
+
+    kind: ClassVar[str] = "hadamard"
+    codes: int
+    order: int
+    groups: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", check_integer("order", self.kind, self.order, 2, 1 << 24))
+        object.__setattr__(self, "groups", check_integer("groups", self.kind, self.groups, 1, 1 << 24))
+        if self.order & (self.order - 1):
+            raise reject("order", self.kind, "a power of two", self.order)
+        most = self.groups * (self.order - 1)
+        object.__setattr__(self, "codes", check_integer("codes", self.kind, self.codes, 2, most))
+
+    @property
+    def outputs(self) -> int:
+        return self.order * self.groups
+
+    @property
+    def size(self) -> int:
+        return self.order // 2
+
+    def member(self, code: int, output: int) -> bool:
+        group, row = code % self.groups, code // self.groups + 1
+        return output // self.order == group and (output % self.order & row).bit_count() % 2 == 0
+
+    def inside(self, code: int, index: int) -> int:
+        return self.output(code, index, True)
+
+    def outside(self, code: int, index: int) -> int:
+        return self.output(code, index, False)
+
+    def output(self, code: int, index: int, inside: bool) -> int:
+        """The index-th output of the code's set, or outside it: the other half of its group, then other groups."""
+        near = (index < self.size) | inside
+        return (self._beyond(code, index - self.size), self._half(code, index, not inside))[near]
+
+    def _half(self, code: int, index: int, parity: int) -> int:
+        """The index-th output of the code's group with this parity: free bits, and one that sets the parity."""
+        group, row = code % self.groups, code // self.groups + 1
+        lowest = row & -row
+        free = (index & ~(lowest - 1)) << 1 | index & (lowest - 1)
+        odd = (free & row).bit_count() & 1
+        return group * self.order + (free | lowest * (odd != parity))
+
+    def _beyond(self, code: int, index: int) -> int:
+        """The index-th output of the other groups."""
+        return index + self.order * (index >= code % self.groups * self.order)
+
+    def rates(self, inside: Fraction) -> Rates | Contrast:
+        outside_each = (1 - inside) / (self.outputs - self.size)
+        if self.groups == 1:
+            return Rates(inside, inside / 2 + outside_each * self.size / 2)
+        return Contrast(
+            hit_own=inside + outside_each * self.size,
+            hit_other=outside_each * self.order,
+            plus_own=inside,
+        )
+
+    def miniatures(self) -> tuple[HadamardSets, ...]:
+        if self.groups == 1:
+            return type(self)(3, 4, 1), type(self)(5, 8, 1)
+        return type(self)(6, 4, 2), type(self)(7, 4, 4)
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "codes": self.codes, "order": self.order, "groups": self.groups}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> HadamardSets:
+        names = ("codes", "order", "groups")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
+
+
+SETS = {"hadamard": "core.channel.finite.block:HadamardSets", "signed": "core.channel.vector.place:SignedSets"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Channel):
+    """A uniform output inside the code's set with probability `inside`, else a uniform one outside."""
+
+    kind: ClassVar[str] = "block"
+    sets: Sets
+    inside: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inside", check_units("inside", self.kind, self.inside))
+        check_informative(self.kind, units(self.inside), Fraction(self.sets.size, self.sets.outputs))
+
+    @property
+    def inputs(self) -> int:
+        return self.sets.codes
+
+    @property
+    def words(self) -> int:
+        return 2
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        inside, size = coins.flip(self.inside), self.sets.size
+        index = coins.below((self.sets.outputs - size, size)[inside])
+        return self.sets.output(code, index, inside)
+
+    @property
+    def payload_bits(self) -> int:
+        return (self.sets.outputs - 1).bit_length()
+
+    @property
+    def outputs(self) -> int:
+        return self.sets.outputs
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report < self.sets.outputs
+
+    def ratio(self) -> Fraction:
+        """inside (outputs - size) / ((1 - inside) size); `check_informative` makes it at least 1."""
+        size = self.sets.size
+        return Fraction(self.inside * (self.sets.outputs - size), (UNIT - self.inside) * size)
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        if self.sets.member(code, report):
+            return units(self.inside) / self.sets.size
+        return units(UNIT - self.inside) / (self.sets.outputs - self.sets.size)
+
+    def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        return self.sets.member(code, report)
+
+    def rates(self, code: int = 0) -> Rates | Contrast | None:
+        return self.sets.rates(units(self.inside))
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        ratio = self.ratio()
+        return tuple(
+            type(self)(sets, floor_unit(ratio * sets.size / (ratio * sets.size + sets.outputs - sets.size)))
+            for sets in self.sets.miniatures()
+        )
+
+    def fields(self) -> Spec:
+        return {"sets": self.sets.spec(), "inside": self.inside}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Block:
+        sets, inside = take(fields, cls.kind, ("sets", "inside"))
+        if not isinstance(sets, dict) or not isinstance(sets.get("kind"), str) or sets["kind"] not in SETS:
+            raise SpecError(f"The sets of a block channel have a kind among {', '.join(SETS)}.")
+        rest = {key: value for key, value in sets.items() if key != "kind"}
+        return cls(load(SETS[sets["kind"]]).from_spec(rest), integer(inside, cls.kind, "inside"))

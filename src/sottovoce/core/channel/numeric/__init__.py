@@ -1,0 +1,1 @@
+"""Nodes for numbers: rounding to a grid, windows and noise on it."""

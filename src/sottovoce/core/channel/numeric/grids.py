@@ -1,0 +1,61 @@
+"""The grids of the coordinates of a vector, written down once however many coordinates share one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import groupby
+from typing import Any
+
+from sottovoce.core.channel.base import channel_from_spec
+from sottovoce.core.channel.numeric.rounding import Rounding
+from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.params import check_integer
+from sottovoce.core.specs import integer, take
+
+MAX_COORDINATES = 1 << 16
+
+
+def check_grids(owner: str, grids: Iterable[Rounding]) -> tuple[Rounding, ...]:
+    """At least one grid, and all with the same number of steps."""
+    listed = tuple(grids)
+    if not 1 <= len(listed) <= MAX_COORDINATES or not all(isinstance(grid, Rounding) for grid in listed):
+        raise ParameterError(f"The coordinates of a {owner} channel are from 1 to {MAX_COORDINATES} roundings.")
+    if len({grid.steps for grid in listed}) > 1:
+        raise ParameterError(f"The coordinates of a {owner} channel have grids with the same number of steps.")
+    return listed
+
+
+def grids_spec(grids: Sequence[Rounding]) -> list[dict[str, Any]]:
+    """Runs of equal grids."""
+    return [{"count": sum(1 for _ in run), "grid": grid.spec()} for grid, run in groupby(grids)]
+
+
+def grids_from(spec: object, owner: str) -> tuple[Rounding, ...]:
+    """The grids of a specification."""
+    if not isinstance(spec, list):
+        raise SpecError(f"The grids of a {owner} channel are a list.")
+    grids: list[Rounding] = []
+    for run in spec:
+        count, fields = take(run, "a run of grids", ("count", "grid"))
+        grid = channel_from_spec(fields)
+        if not isinstance(grid, Rounding):
+            raise SpecError(f"The coordinates of a {owner} channel are roundings.")
+        grids += [grid] * check_integer("count", "a run of grids", integer(count, owner, "count"), 1, MAX_COORDINATES)
+        if len(grids) > MAX_COORDINATES:
+            raise SpecError(f"A {owner} channel has at most {MAX_COORDINATES} coordinates.")
+    return tuple(grids)
+
+
+def grid_codes(grids: Sequence[Rounding]) -> Iterator[tuple[Fraction, ...]]:
+    """Every vector of grid points, the last coordinate fastest; nothing is listed before it is asked for."""
+    places = [0] * len(grids)
+    while True:
+        yield tuple(grid.codes()[place] for grid, place in zip(grids, places, strict=True))  # type: ignore[index]
+        at = len(places) - 1
+        while at >= 0 and places[at] == grids[at].steps:
+            places[at] = 0
+            at -= 1
+        if at < 0:
+            return
+        places[at] += 1

@@ -1,0 +1,314 @@
+"""`Place`: one entry of a sparse vector, chosen by chance, as its place and a sign; the first stage of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import combinations, product
+from typing import Any, ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Contrast, Words
+from sottovoce.core.channel.finite.block import Block, HadamardSets
+from sottovoce.core.channel.finite.subset import Subset
+from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
+from sottovoce.core.coins import Coins
+from sottovoce.core.domain.sparse import Code, Sparse
+from sottovoce.core.errors import MismatchError, PrivacyError
+from sottovoce.core.params import count_text, decimal_text
+from sottovoce.core.rational import FINE, floor_unit
+from sottovoce.core.specs import Spec, integer, take, text
+
+_WHOLE = 1 << PLACES
+
+
+@dataclass(frozen=True, slots=True)
+class Slots(Channel):
+    """What channels for sparse vectors share: codes are tuples of (place, number), at most `most` of them."""
+
+    vectors: Sparse
+
+    @property
+    def dimensions(self) -> int:
+        return self.vectors.dimensions
+
+    @property
+    def most(self) -> int:
+        return self.vectors.most
+
+    @property
+    def bound(self) -> Decimal:
+        return self.vectors.bound
+
+    @property
+    def grid(self) -> Rounding:
+        """The two ends of each number."""
+        return _grid(self.vectors)
+
+    @property
+    def inputs(self) -> int:
+        """The vectors whose numbers are zero or at an end: the law of every other one is a mixture of theirs."""
+        total = filled = 1
+        for held in range(self.most):  # one entry more: another place, either sign, whatever the order
+            filled = 2 * filled * (self.dimensions - held) // (held + 1)
+            total += filled
+        return total
+
+    def codes(self) -> Iterator[Code]:
+        """The same vectors; nothing is listed before it is asked for."""
+        ends = (Fraction(self.bound), -Fraction(self.bound))
+        for held in range(self.most + 1):
+            for places in combinations(range(self.dimensions), held):
+                for numbers in product(ends, repeat=held):
+                    yield tuple(zip(places, numbers, strict=True))
+
+    @property
+    def takes_every_code(self) -> bool:
+        return False  # codes are tuples
+
+    def padded(self, code: Code) -> Code:
+        """As many entries as there are slots; an empty slot holds a number beyond the last place.
+
+        Samplers go through all of them, so that time does not tell how many entries an answer has.
+        """
+        if len(code) > self.most:
+            raise ValueError("A vector with more entries than there are slots has no report.")
+        return code + ((self.dimensions, _filler(self.vectors)),) * (self.most - len(code))
+
+    def position(self, number: Fraction) -> int:
+        """Where a number lies between the two ends, of 2**32: the probability of the upper one."""
+        position = _grid(self.vectors).position(number)
+        if not 0 <= position <= _WHOLE:
+            raise ValueError("A number outside the range of a vector has no end to be rounded to.")
+        return position
+
+    def rises(self, number: Fraction, coins: Coins) -> bool:
+        """Whether a number is rounded to the upper end."""
+        return coins.flip(self.position(number) << (FINE - PLACES))
+
+    def vector_fields(self) -> Spec:
+        numbers = {"dimensions": self.dimensions, "most": self.most}
+        return {**numbers, "bound": decimal_text(self.bound)}
+
+
+@lru_cache(maxsize=64)
+def _grid(vectors: Sparse) -> Rounding:
+    """The two ends of each number, made once for many answers."""
+    return Rounding(-vectors.bound, vectors.bound, 1)
+
+
+@lru_cache(maxsize=64)
+def _filler(vectors: Sparse) -> Fraction:
+    """The number of an empty slot, made once for many answers."""
+    return vectors.side.encode(vectors.filler)
+
+
+def vectors_from(owner: str, dimensions: object, most: object, bound: object) -> Sparse:
+    """The vectors that a specification describes."""
+    sizes = integer(dimensions, owner, "dimensions"), integer(most, owner, "most")
+    return Sparse(*sizes, bound=text(bound, owner, "bound"))
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Slots):
+    """One of `most` slots, each as likely as any other. The report of (place, number) is 2 place or 2 place + 1.
+
+    The former stands for +bound, the latter for -bound, and the number is rounded to one of them without bias. An empty
+    slot becomes any place that the answer leaves empty, with a fair sign: its mean is zero. So an answer with fewer
+    entries is a mixture of full ones, and no report is likelier than under some full answer.
+    """
+
+    kind: ClassVar[str] = "place"
+
+    @property
+    def words(self) -> int:
+        return 2
+
+    def sample(self, code: Code, coins: Coins, public: Words = NO_WORDS) -> int:
+        slots = self.padded(code)
+        slot = coins.below(self.most)
+        filled = slot < len(code)
+        place, number = slots[slot]
+        signs = 2 * (self.dimensions - len(code)) or 1  # of the places that the answer leaves empty
+        drawn = coins.either(filled, partial(self.rises, number), lambda coins: coins.below(signs))
+        empty, sign = divmod(drawn, 2)
+        for held, _ in slots:  # in rising order
+            empty += empty >= held
+        return (2 * empty + sign, 2 * place + (not drawn))[filled]
+
+    @property
+    def payload_bits(self) -> int:
+        return (2 * self.dimensions - 1).bit_length()
+
+    @property
+    def outputs(self) -> int:
+        return 2 * self.dimensions
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report < 2 * self.dimensions
+
+    def ratio(self) -> Fraction:
+        raise PrivacyError("A slot alone gives no privacy: the ratio is infinite.")
+
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        place, minus = divmod(report, 2)
+        for held, number in code:
+            if held == place:
+                plus = Fraction(self.position(number), _WHOLE)
+                return (1 - plus if minus else plus) / self.most
+        empty = self.most - len(code)
+        return Fraction(empty, 2 * self.most * (self.dimensions - len(code))) if empty else Fraction(0)
+
+    # --- with a second stage -----------------------------------------------------------------------
+    def ratio_before(self, second: Channel) -> Fraction | None:
+        """The ratio of this and a second stage; None where no closed form is known.
+
+        A report y has one of two likelihoods under a code of the second stage, whether it supports the code or not. A
+        full answer has `most` different places. At best y supports one code of each, or of as many places as it can;
+        at worst it supports none: for the other sign of each place it does not. The choice of a slot is private and
+        mixes these. So where y can support few places the ratio is smaller than that of the second stage.
+        """
+        if not self.knows_ratio_before(second):
+            return None
+        together = 1 if self.most == 1 else _places_together(second, self.dimensions) or 1
+        hit = min(self.most, together)
+        return (hit * second.ratio() + self.most - hit) / self.most
+
+    def knows_ratio_before(self, second: Channel) -> bool:
+        """Whether the ratio of this and a second stage has a closed form."""
+        return self.most == 1 or _places_together(second, self.dimensions) is not None
+
+    def miniatures_before(self, second: Channel) -> Iterator[tuple[Place, Channel]]:
+        """Small pairs of this and a second stage with the ratio of the second."""
+        ratio = second.ratio()
+        for dimensions, groups in ((2, 1), (3, 1), (3, 2), (2, 2), (3, 3)):
+            small = type(self)(Sparse(dimensions, min(self.most, 2), self.bound))
+            if isinstance(second, Block):
+                yield small, signed_rows(dimensions, groups, ratio)
+            elif isinstance(second, Subset) and groups <= 2:
+                k, w = 2 * dimensions, min(groups, second.w)
+                yield small, Subset(k, w, floor_unit(ratio * w / (ratio * w + k - w)))
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        return tuple(type(self)(Sparse(size, min(self.most, 2), self.bound)) for size in (2, 3))
+
+    def fields(self) -> Spec:
+        return self.vector_fields()
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Place:
+        return cls(vectors_from(cls.kind, *take(fields, cls.kind, ("dimensions", "most", "bound"))))
+
+
+def _places_together(second: Channel, dimensions: int) -> int | None:
+    """Of how many different places one report can support a code while it supports no code of the other sign."""
+    if isinstance(second, Block) and isinstance(second.sets, SignedSets):
+        return second.sets.largest_group
+    if isinstance(second, Subset) and second.w <= dimensions:
+        return second.w
+    return None
+
+
+# --- a second stage: rows of Hadamard matrices with a sign --------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class SignedSets:
+    """Places with a sign as halves of a Hadamard row: code 2 j has the outputs where row j is +1, 2 j + 1 the others.
+
+    Place j lies in group j mod `groups` and has row j // groups + 1 of the `order` outputs there. An output of a group
+    speaks for one sign or the other of every place of the group, and for no other place; with as many groups as places
+    this is k-ary randomized response.
+    """
+
+    kind: ClassVar[str] = "signed"
+    dimensions: int
+    order: int
+    groups: int
+
+    def __post_init__(self) -> None:
+        plain = HadamardSets(self.dimensions, self.order, self.groups)  # checks all three
+        for name, number in (("dimensions", plain.codes), ("order", plain.order), ("groups", plain.groups)):
+            object.__setattr__(self, name, number)
+
+    @property
+    def rows(self) -> HadamardSets:
+        """The sets of the places with sign +1."""
+        return HadamardSets(self.dimensions, self.order, self.groups)
+
+    @property
+    def codes(self) -> int:
+        return 2 * self.dimensions
+
+    @property
+    def outputs(self) -> int:
+        return self.order * self.groups
+
+    @property
+    def size(self) -> int:
+        return self.order // 2
+
+    @property
+    def largest_group(self) -> int:
+        """Places of the first group, which is never smaller than another."""
+        return -(-self.dimensions // self.groups)
+
+    def member(self, code: int, output: int) -> bool:
+        place, minus = divmod(code, 2)
+        return output // self.order == place % self.groups and self.rows.member(place, output) != bool(minus)
+
+    def inside(self, code: int, index: int) -> int:
+        return self.output(code, index, True)
+
+    def outside(self, code: int, index: int) -> int:
+        return self.output(code, index, False)
+
+    def output(self, code: int, index: int, inside: bool) -> int:
+        """For sign -1 the two halves of the group change places: the lowest bit of the row turns one into the other."""
+        place, minus = divmod(code, 2)
+        output, row = self.rows.output(place, index, inside), place // self.groups + 1
+        return output ^ (row & -row) * minus * (output // self.order == place % self.groups)
+
+    def contrast(self, inside: Fraction) -> Contrast:
+        """How reports score a place: +1 for its sign +1, -1 for the other, nothing where they hit another group."""
+        outside_each = (1 - inside) / (self.outputs - self.size)
+        return Contrast(inside + outside_each * self.size, outside_each * self.order, inside)
+
+    def rates(self, inside: Fraction) -> None:
+        """None: a report speaks against the other sign of a place, and neither for nor against other places."""
+        return None
+
+    def miniatures(self) -> tuple[SignedSets, ...]:
+        return type(self)(2, 4, 1), type(self)(3, 2, 3)
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "dimensions": self.dimensions, "order": self.order, "groups": self.groups}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> SignedSets:
+        names = ("dimensions", "order", "groups")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
+
+
+def signed_rows(dimensions: int, groups: int, ratio: Fraction) -> Block:
+    """The channel of signed rows with at most this likelihood ratio."""
+    rows = -(-dimensions // groups)
+    sets = SignedSets(dimensions, 1 << rows.bit_length(), groups)
+    return Block(sets, floor_unit(ratio * sets.size / (ratio * sets.size + sets.outputs - sets.size)))
+
+
+def slots_of(channel: Channel) -> Slots | None:
+    """The node that reads a sparse vector, where a channel starts with one."""
+    first = getattr(channel, "first", channel)
+    return first if isinstance(first, Slots) else None
+
+
+def check_vectors(domain: Sparse, channel: Channel) -> None:
+    """A channel takes exactly the vectors of a domain."""
+    slots = slots_of(channel)
+    if slots is None or slots.vectors != domain:
+        taken = "no sparse vectors"
+        if slots is not None:
+            numbers = count_text(slots.dimensions), count_text(slots.most), decimal_text(slots.bound)
+            taken = "{} dimensions with at most {} numbers up to {}".format(*numbers)
+        raise MismatchError(f"A {channel.kind} channel for {taken} does not fit this domain of sparse vectors.")

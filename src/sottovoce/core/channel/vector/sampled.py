@@ -1,0 +1,204 @@
+"""`Some`: a few coordinates of a vector, chosen by public words, each through the same channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any, ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words, channel_from_spec
+from sottovoce.core.channel.compose.stages import Then
+from sottovoce.core.channel.finite.table import Table
+from sottovoce.core.channel.numeric.grids import check_grids, grid_codes, grids_from, grids_spec
+from sottovoce.core.channel.numeric.rounding import Rounding
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.hashing import WORD
+from sottovoce.core.params import check_integer, reject
+from sottovoce.core.rational import FINE
+from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.work import Effort
+
+MAX_BITS = 1 << 23  # of the numbers in a ratio: a device that reads a specification should not compute for minutes
+
+
+@dataclass(frozen=True, slots=True)
+class Some(Channel):
+    """`count` of the coordinates, from one that the report's id chooses on and round the end, are rounded to their
+    grids and randomized by `inner`, independently; their reports stand side by side, the first chosen one lowest.
+
+    Every coordinate is chosen by the same share of all ids. Where all are chosen no id is needed, and they come in
+    their own order. The id knows nothing of the answer; given it, the ratios of the chosen coordinates multiply.
+    """
+
+    kind: ClassVar[str] = "some"
+    grids: tuple[Rounding, ...]
+    inner: Channel
+    count: int
+    bits: int = WORD
+
+    def __post_init__(self) -> None:
+        grids = check_grids(self.kind, self.grids)
+        object.__setattr__(self, "grids", grids)
+        object.__setattr__(self, "count", check_integer("count", self.kind, self.count, 1, len(grids)))
+        if self.bits not in (2, 8, WORD):
+            raise reject("bits", self.kind, "64 (2 or 8 in proofs)", self.bits)
+        if len(grids) > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw for ever
+            raise ParameterError(f"Words of {self.bits} bits cannot choose one of {len(grids)} coordinates.")
+        if self.inner.publics or self.inner.stages or self.inner.outputs is None or self.inner.dimensions is not None:
+            raise ParameterError(
+                "A coordinate goes through a channel whose reports are numbered, without public words."
+            )
+        if self.inner.inputs != grids[0].steps + 1 or not self.inner.takes_every_code:
+            raise ParameterError("A coordinate goes through a channel that takes every point of its grid.")
+
+    # --- which coordinates -------------------------------------------------------------------------
+    @property
+    def dimensions(self) -> int:
+        return len(self.grids)
+
+    @property
+    def chosen(self) -> int:
+        return self.count
+
+    @property
+    def publics(self) -> int:
+        return 0 if self.count == self.dimensions else 1
+
+    @property
+    def public_bits(self) -> int:
+        return self.bits
+
+    def _drawn(self, public: Words) -> tuple[int, int]:
+        """The number in the leading bits of the first word, and how many such numbers there are."""
+        read = min(self.bits, FINE)
+        return public[0] % (1 << self.bits) >> (self.bits - read), 1 << read
+
+    def accepts(self, public: Words) -> bool:
+        drawn, size = self._drawn(public)
+        return not self.publics or drawn < size - size % self.dimensions
+
+    @property
+    def tries(self) -> Fraction:
+        size = 1 << min(self.bits, FINE)
+        return Fraction(size, size - size % self.dimensions) if self.publics else Fraction(1)
+
+    def first(self, public: Words) -> int:
+        """The first chosen coordinate: `below(dimensions)` read from the first word."""
+        return self._drawn(public)[0] % self.dimensions if self.publics else 0
+
+    def _coordinates(self, public: Words) -> list[int]:
+        first = self.first(public)
+        return [(first + place) % self.dimensions for place in range(self.count)]
+
+    # --- the sampler -------------------------------------------------------------------------------
+    @property
+    def inputs(self) -> int:
+        return int((self.grids[0].steps + 1) ** self.dimensions)
+
+    def codes(self) -> Iterable[Any]:
+        return grid_codes(self.grids)
+
+    @property
+    def takes_every_code(self) -> bool:
+        return False  # codes are tuples of numbers
+
+    @property
+    def _span(self) -> int:
+        """Words of one coordinate: those of its rounding, then the inner ones."""
+        return self.grids[0].words + self.inner.words
+
+    @property
+    def words(self) -> int:
+        return self.count * self._span
+
+    def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
+        begin, report = coins.position, 0
+        for place, coordinate in enumerate(self._coordinates(public)):
+            coins.seek(begin + place * self._span)
+            point = self.grids[coordinate].sample(code[coordinate], coins)
+            report |= self.inner.sample(point, coins) << place * self.inner.payload_bits
+        coins.seek(begin + self.words)
+        return report
+
+    @property
+    def payload_bits(self) -> int:
+        return self.count * self.inner.payload_bits
+
+    def _parts(self, report: int) -> Iterator[int]:
+        width = self.inner.payload_bits
+        return (report >> place * width & (1 << width) - 1 for place in range(self.count))
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report < 1 << self.payload_bits and all(map(self.inner.contains, self._parts(report)))
+
+    # --- the law -----------------------------------------------------------------------------------
+    def ratio(self) -> Fraction:
+        """Two answers may differ in every chosen coordinate, from any point of its grid to any other."""
+        one = self.inner.ratio()
+        if max(one.numerator.bit_length(), one.denominator.bit_length()) * self.count > MAX_BITS:
+            raise TooLargeError("The ratio of so many coordinates is too long a fraction.")
+        return Fraction(one**self.count)
+
+    def _one(self, coordinate: int) -> Then:
+        """What a chosen coordinate goes through."""
+        return Then(self.grids[coordinate], self.inner)
+
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        each = zip(self._coordinates(public), self._parts(report), strict=True)
+        return prod((self._one(at).likelihood(part, code[at]) for at, part in each), start=Fraction(1))
+
+    @property
+    def part_outputs(self) -> int:
+        return self.inner.outputs or 0
+
+    @property
+    def roundings(self) -> Sequence[Rounding]:
+        return self.grids
+
+    def part_scales(self) -> tuple[Scale, ...] | None:
+        return self.inner.scales()
+
+    def part_moments(self, point: int) -> tuple[Fraction, Fraction]:
+        return self.inner.moments(point)
+
+    def parts_of(self, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
+        return zip(self._coordinates(public), self._parts(report), strict=True)
+
+    # --- proofs and plain data ---------------------------------------------------------------------
+    def effort(self) -> Effort:
+        """A power is multiplied up without reducing anything."""
+        one = self.inner.effort()
+        bits = self.count * one.ratio_bits
+        known = Effort(self.count * (64 + one.bits), 2 * self.count * one.likelihood, one.ratio + (bits >> 6), bits)
+        return self.summed(known)
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        """Two or three coordinates of which one or two are chosen, on small instances of the inner channel."""
+        small = [inner for inner in _small(self.inner) if inner.inputs <= 4 and (inner.outputs or 0) <= 16]
+        sizes = [(2, 1), (3, 1), (2, 2)] if self.count > 1 else [(2, 1), (3, 1)]
+        if self.dimensions == 1:
+            sizes = [(1, 1)]
+        return tuple(
+            type(self)((Rounding(self.grids[0].low, self.grids[0].high, inner.inputs - 1),) * wide, inner, count, 2)
+            for inner in small[:2]
+            for wide, count in sizes
+        )
+
+    def fields(self) -> Spec:
+        grids = grids_spec(self.grids)
+        return {"grids": grids, "inner": self.inner.spec(), "count": self.count, "bits": self.bits}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Some:
+        grids, inner, count, bits = take(fields, cls.kind, ("grids", "inner", "count", "bits"))
+        numbers = integer(count, cls.kind, "count"), integer(bits, cls.kind, "bits")
+        return cls(grids_from(grids, cls.kind), channel_from_spec(inner), *numbers)
+
+
+def _small(inner: Channel) -> tuple[Channel, ...]:
+    """The channel itself, its small instances, and a stand-in of a table, which has none."""
+    coarse = (inner.coarse(),) if isinstance(inner, Table) else ()
+    return (inner, *inner.miniatures(), *coarse)

@@ -1,0 +1,225 @@
+"""The mean of Gaussian answers, with intervals: from the side of one threshold, or from the likelihood of many arms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from sottovoce.core.channel import Rates
+from sottovoce.core.domain import Above, Interval
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, Supports, deviate
+from sottovoce.estimate.gaussian.law import Likelihood
+
+Floats = NDArray[np.float64]
+
+_FARTHEST = 4.0  # normal half-widths, within which the end of a likelihood interval is looked for
+_STEPS = 33
+_ACROSS = np.linspace(-3, 3, 13)  # deviations of the log deviation, among which it is chosen for a given mean
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GaussianEstimate(Estimate):
+    """A mean or a deviation of answers that were taken to be normally distributed."""
+
+    def _explained(self, level: float) -> str:
+        low, high = self.ci(level)
+        (name,) = self.labels
+        bottom, ceiling = self.evidence.limits
+        return (
+            f"{self.n} participants answered, each once; nobody's answer can be told from one report with odds better"
+            f" than e^{self.mechanism.claimed} to 1 against any other answer"
+            f"{'' if self.mechanism.guarantee == 'pure' else ' (' + self.mechanism.guarantee + ')'}. Taking answers for"
+            f" normally distributed, the {name} of the population is {self.values[0]:.6g} on a scale from {bottom:g} to"
+            f" {ceiling:g}, with a standard error of {self.std_errors[0]:.2g} ({level:.0%} {self.evidence.default}"
+            f" interval from {low[0]:.6g} to {high[0]:.6g})."
+        )
+
+
+class _OfPopulation(Evidence):
+    """What is known of one number that describes the population; the sample has no model."""
+
+    __slots__ = ()
+
+    def check(self, target: str) -> None:
+        """A model of the population says nothing of those who happened to answer."""
+        if target != "population":
+            raise ParameterError("Gaussian estimates are about the population, not about those who happened to answer.")
+
+    def project(self, name: str) -> Floats:
+        if name != "range":
+            raise ParameterError("There is no such projection of a mean. Known: range.")
+        return np.clip(self.values(), *self.limits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side(_OfPopulation):
+    """How many reports say that the answer is above a threshold: that share is Phi((mean - threshold) / deviation).
+
+    Limits of the share are limits of the mean whatever threshold was chosen; where the share may be one, or none, the
+    interval reaches to the end of the domain.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
+    default: ClassVar[str] = "exact"
+    share: Supports
+    threshold: float
+    deviation: float
+    ends: tuple[float, float]
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.share.n
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.ends
+
+    def _mean(self, share: Floats) -> Floats:
+        """The mean of a share above; beyond none and all there are the ends of the domain."""
+        return np.asarray(np.clip(self.threshold + self.deviation * ndtri(np.clip(share, 0, 1)), *self.ends))
+
+    def values(self) -> Floats:
+        return self._mean(self.share.values())
+
+    def variances(self, target: str) -> Floats:
+        self.check(target)
+        steep = np.exp(-(((self.values() - self.threshold) / self.deviation) ** 2) / 2) / math.sqrt(2 * math.pi)
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.share.variances(target) * (self.deviation / steep) ** 2)
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        self.check(target)
+        if method == "normal":
+            return self.normal(level, target)
+        low, high = self.share.interval(level, method, target)
+        return Bounds(self._mean(low), self._mean(high))
+
+    def labels(self, domain: Domain) -> Sequence[object]:
+        return ("mean",)
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        far = np.abs(self.values() - self.threshold) > 2 * self.deviation
+        return np.asarray(far | (self.n < POOR_BELOW))
+
+    def doubt(self, method: str, level: float) -> str | None:
+        return self.share.doubt(method, level) if method == "wilson" else _OfPopulation.doubt(self, method, level)
+
+    def warning(self) -> str | None:
+        if not self.normal_is_poor()[0]:
+            return None
+        return "The normal interval is poor where nearly all answers lie on one side. The exact interval holds."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted(_OfPopulation):
+    """Mean and deviation of the largest likelihood; it is about one of the two."""
+
+    methods: ClassVar[tuple[str, ...]] = ("likelihood", "normal")
+    default: ClassVar[str] = "likelihood"
+    likelihood: Likelihood
+    mean: float
+    deviation: float
+    ends: tuple[float, float]
+    about: str = "mean"
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.likelihood.n
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.ends
+
+    def values(self) -> Floats:
+        return np.array([self.mean if self.about == "mean" else self.deviation])
+
+    def variances(self, target: str) -> Floats:
+        self.check(target)
+        both = self.likelihood.variance(self.mean, self.deviation)
+        return np.array([both[0, 0] if self.about == "mean" else both[1, 1] * self.deviation**2])
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        self.check(target)
+        if self.about == "deviation":  # on the scale of its logarithm, whichever method
+            wide = math.sqrt(self.likelihood.variance(self.mean, self.deviation)[1, 1]) * deviate(level)
+            ends = np.array([self.deviation * math.exp(-wide), self.deviation * math.exp(min(wide, 700))])
+            return Bounds(*(np.array([end]) for end in np.clip(ends, *self.ends)))
+        if method == "normal":
+            return self.normal(level, target)
+        return Bounds(*(np.array([self._end(level, side)]) for side in (-1, 1)))
+
+    def _end(self, level: float, side: int) -> float:
+        """Where the likelihood, at the best deviation for each mean, has fallen to what a level allows."""
+        both = self.likelihood.variance(self.mean, self.deviation)
+        if not math.isfinite(both[0, 0]):
+            return self.ends[0 if side < 0 else 1]
+        half = deviate(level) * math.sqrt(both[0, 0])
+        away = side * half * np.linspace(0, _FARTHEST, _STEPS)
+        ways = np.zeros((1, 1))
+        if self.likelihood.known is None:
+            # Along the ridge, the log deviation is expected where the normal approximation has it.
+            spread = math.sqrt(both[1, 1] - both[0, 1] ** 2 / both[0, 0])
+            ways = (away * both[0, 1] / both[0, 0])[:, None] + spread * _ACROSS
+        heights = self.likelihood.log(self.mean + away[:, None], self.deviation * np.exp(ways)).max(axis=1)
+        fallen = heights.max() - heights
+        beyond = np.flatnonzero(fallen > deviate(level) ** 2 / 2)
+        if not len(beyond):
+            return self.ends[0 if side < 0 else 1]
+        first = max(int(beyond[0]), 1)
+        # The square root of the fall is nearly straight, which makes the place between two steps exact enough.
+        before, after = np.sqrt(fallen[first - 1]), np.sqrt(fallen[first])
+        part = (deviate(level) / math.sqrt(2) - before) / (after - before)
+        return float(np.clip(self.mean + away[first - 1] + part * (away[first] - away[first - 1]), *self.ends))
+
+    def labels(self, domain: Domain) -> Sequence[object]:
+        return (self.about,)
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        both = self.likelihood.variance(self.mean, self.deviation)
+        return np.array([not math.sqrt(both[0, 0]) < self.deviation])
+
+    def warning(self) -> str | None:
+        if not self.normal_is_poor()[0]:
+            return None
+        return "The normal interval is poor: reports are too few to tell the mean to within one deviation."
+
+
+def from_side(mechanism: Mechanism, tally: Any, deviation: float, domain: Interval) -> GaussianEstimate:
+    """The mean from reports about one threshold, with a known deviation."""
+    view, rates = mechanism.domain, mechanism.channel.rates(1)
+    if not isinstance(view, Above) or not isinstance(rates, Rates):
+        raise ParameterError("The mean is read from the side of a threshold on which answers lie.")
+    share = Supports(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
+    found = Side(share, float(view.threshold), deviation, (float(domain.low), float(domain.high)))
+    return _estimate(mechanism, found, tally.cells)
+
+
+def fitted(
+    mechanism: Mechanism,
+    likelihood: Likelihood,
+    top: tuple[float, float],
+    domain: Interval,
+    deviations: tuple[float, float] | None = None,
+) -> dict[str, GaussianEstimate]:
+    """Estimates at the top of a likelihood: the mean, and the deviation where it was between two limits."""
+    cells = np.concatenate([part.cells for part in likelihood.parts])
+    mean, deviation = min(max(top[0], float(domain.low)), float(domain.high)), top[1]
+    found = {"mean": Fitted(likelihood, mean, deviation, (float(domain.low), float(domain.high)))}
+    if deviations is not None:
+        found["deviation"] = Fitted(likelihood, mean, deviation, deviations, "deviation")
+    return {name: _estimate(mechanism, one, cells) for name, one in found.items()}
+
+
+def _estimate(mechanism: Mechanism, found: Side | Fitted, cells: Any) -> GaussianEstimate:
+    errors = np.sqrt(found.variances("population"))
+    return GaussianEstimate(mechanism, found.n, found.values(), errors, found, np.asarray(cells, np.int64))

@@ -1,0 +1,1 @@
+"""Means by private group."""

@@ -1,0 +1,294 @@
+"""Differences between groups: one, all pairs at once, and a test that there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtr
+
+from sottovoce.core.errors import NoIntervalError, ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_decimal, reject
+from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.estimate.estimate import check_level, check_target
+from sottovoce.estimate.evidence import Bounds, deviate
+from sottovoce.estimate.group.equal_means import PairTests, equality_statistic
+from sottovoce.estimate.group.law import Blocks, Totals
+from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sottovoce.estimate.group.views import Means
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+CORRECTIONS = ("holm", "bonferroni")
+MAX_PAIRS = 1 << 13
+MAX_TESTED = 1 << 9  # groups in a test of equality
+ROUNDING = 1e-9  # of the variances of two means, that of their difference must exceed
+
+
+class Compared(Protocol):
+    """What is needed of an estimate by group."""
+
+    @property
+    def mechanism(self) -> Mechanism: ...
+    @property
+    def groups(self) -> Sequence[object]: ...
+    @property
+    def totals(self) -> Totals: ...
+    @property
+    def means(self) -> Means: ...
+    @property
+    def estimable(self) -> NDArray[np.bool_]: ...
+    @property
+    def seen(self) -> Ints: ...
+    def blocks(self, target: str) -> Blocks: ...
+    def ratios(self, target: str) -> Ratios: ...
+
+
+def mean_covariances(totals: Totals, blocks: Blocks, rows: Ints, columns: Ints) -> Floats:
+    """Covariances of the means of groups (rows, columns), to first order."""
+    whole = np.where(totals.sizes == 0, 1.0, totals.sizes)  # no group of size zero is ever shown
+    m = totals.sums / whole
+    sizes, right, left, sums = blocks.at(rows, columns)
+    found = sums - m[rows] * right - m[columns] * left + m[rows] * m[columns] * sizes
+    return np.asarray(found / (whole[rows] * whole[columns]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference:
+    """The mean of `group` less that of `other`.
+
+    The "fieller" interval holds all differences that the test does not reject, so that the p-value is below 1 - level
+    just where the interval leaves out zero. It ends where differences cannot be larger. "delta" takes the variance at
+    the estimates, and no account of the groups being shown.
+    """
+
+    group: object
+    other: object
+    value: float
+    std_error: float
+    target: str
+    means: tuple[float, float]
+    tests: PairTests
+    simulated: bool = field(default=False, kw_only=True)
+
+    def ci(self, level: float = 0.95, *, method: str = "fieller") -> tuple[float, float]:
+        """The interval of the difference."""
+        check_level(level)
+        if _check_method(method) == "delta":
+            half = deviate(level) * self.std_error
+            return self.value - half, self.value + half
+        low, high = self.tests.intervals(np.array([self.value]), level)
+        return float(low[0]), float(high[0])
+
+    def holds(self, difference: float, level: float = 0.95, *, method: str = "fieller") -> bool:
+        """Whether this difference is not rejected: faster than to compute the interval."""
+        check_level(level)
+        if _check_method(method) == "delta":
+            return bool(abs(self.value - difference) <= deviate(level) * self.std_error)
+        return bool(self.tests.p_values_at(np.array([difference]))[0] >= 1 - level)
+
+    @property
+    def p_value(self) -> float:
+        """Of the hypothesis that there is no difference, two-sided."""
+        return float(self.tests.p_values(np.array([self.value]))[0])
+
+    def explain(self, level: float = 0.95) -> str:
+        """The difference in words."""
+        low, high = self.ci(level)
+        text = (
+            f"The mean of group {self.group!r} less that of group {self.other!r} is {self.value:.6g} ({level:.0%}"
+            f" interval from {low:.6g} to {high:.6g} for the {self.target}; p = {self.p_value:.2g})."
+        )
+        return in_words(text, self.simulated)
+
+
+def _check_method(method: str) -> str:
+    if method not in ("fieller", "delta"):
+        raise reject("method", "ci", "'fieller' or 'delta'", method)
+    return method
+
+
+def difference(estimate: Compared, group: int, other: int, target: str) -> Difference:
+    """The difference of two groups by their numbers."""
+    check_target(target)
+    if group == other:
+        raise ParameterError("A difference is between two groups; the same one was named twice.")
+    for place in (group, other):
+        if not estimate.estimable[place]:
+            raise NoIntervalError(
+                f"The mean of group {estimate.groups[place]!r} {NOT_ESTIMABLE}: its size is too uncertain."
+            )
+    pair = np.array([group]), np.array([other])
+    error = float(_errors(estimate, target, *pair)[0])
+    one, two = (float(estimate.means.values[place]) for place in (group, other))
+    tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), *pair)
+    return Difference(estimate.groups[group], estimate.groups[other], one - two, error, target, (one, two), tests)
+
+
+def _errors(estimate: Compared, target: str, rows: Ints, columns: Ints) -> Floats:
+    """Standard errors of differences, by the delta method."""
+    totals, blocks = estimate.totals, estimate.blocks(target)
+    alone = mean_covariances(totals, blocks, rows, rows) + mean_covariances(totals, blocks, columns, columns)
+    variance = alone - 2 * mean_covariances(totals, blocks, rows, columns)
+    _check_known(bool((variance > ROUNDING * alone).all()))
+    return np.sqrt(variance)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """All pairs of groups that are estimable. `adjusted` p-values and the intervals hold for all of them at once.
+
+    Intervals are Bonferroni's with either correction, as Holm's steps have none of their own.
+    """
+
+    groups: tuple[object, ...]
+    others: tuple[object, ...]
+    values: Floats
+    std_errors: Floats
+    p_values: Floats
+    adjusted: Floats
+    level: float
+    correction: str
+    not_estimable: tuple[object, ...]
+    tests: PairTests
+    simulated: bool = field(default=False, kw_only=True)
+
+    def ci(self) -> Bounds:
+        """The intervals of all differences."""
+        return self.tests.intervals(self.values, 1 - (1 - self.level) / max(1, len(self.values)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A table of pairs; those with a group that is not estimable are left out, see `not_estimable`."""
+        import pandas as pd
+
+        low, high = self.ci()
+        return pd.DataFrame(
+            {
+                "group": list(self.groups),
+                "other": list(self.others),
+                "difference": self.values,
+                "std_error": self.std_errors,
+                "p_value": self.p_values,
+                "adjusted": self.adjusted,
+                "low": low,
+                "high": high,
+                **({COLUMN: True} if self.simulated else {}),
+            }
+        )
+
+
+def all_pairs(estimate: Compared, level: float, correction: str, target: str) -> Pairs:
+    """All differences of groups that are estimable."""
+    check_level(level)
+    check_target(target)
+    if correction not in CORRECTIONS:
+        raise reject("correction", "all_pairs", " or ".join(map(repr, CORRECTIONS)), correction)
+    shown = np.flatnonzero(estimate.estimable)
+    if len(shown) * (len(shown) - 1) // 2 > MAX_PAIRS:
+        raise ParameterError(f"{len(shown)} groups have more than {MAX_PAIRS} pairs; compare fewer groups.")
+    above, below = np.triu_indices(len(shown), 1)
+    rows, columns = shown[above], shown[below]
+    values = estimate.means.values[rows] - estimate.means.values[columns]
+    tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), rows, columns)
+    errors = _errors(estimate, target, rows, columns)
+    p_values = tests.p_values(values)
+    labels = list(estimate.groups)
+    return Pairs(
+        tuple(labels[g] for g in rows),
+        tuple(labels[h] for h in columns),
+        values,
+        errors,
+        p_values,
+        adjust(p_values, correction),
+        level,
+        correction,
+        tuple(label for label, seen in zip(labels, estimate.estimable, strict=True) if not seen),
+        tests,
+    )
+
+
+def adjust(p_values: Floats, correction: str) -> Floats:
+    """P-values such that with those below alpha the chance of any false finding is at most alpha."""
+    count = len(p_values)
+    if correction == "bonferroni":
+        return np.minimum(p_values * count, 1.0)
+    order = np.argsort(p_values)
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(count, 0, -1))
+    result = np.empty(count)
+    result[order] = np.minimum(stepped, 1.0)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """A test that all groups have one mean."""
+
+    statistic: float
+    degrees: int
+    p_value: float
+    groups: tuple[object, ...]
+    simulated: bool = field(default=False, kw_only=True)
+
+    def explain(self) -> str:
+        """The test in words."""
+        text = (
+            f"If the {len(self.groups)} groups had the same mean, differences like these would be seen with probability"
+            f" {self.p_value:.2g} (chi-square {self.statistic:.4g}, degrees of freedom {self.degrees})."
+        )
+        return in_words(text, self.simulated)
+
+
+def equality(estimate: Compared, target: str) -> Equality:
+    """The distance of all sums from a common mean times their sizes, in the measure of their joint covariance.
+
+    It needs no group to be estimable but one, so that no choice of groups by their noise comes before the test.
+    """
+    check_target(target)
+    shown, tested = np.flatnonzero(estimate.estimable), estimate.seen
+    if not len(shown) or len(tested) < 2:
+        raise NoIntervalError("A test of equality needs two groups, and one whose mean is estimable.")
+    if len(tested) > MAX_TESTED:
+        raise ParameterError(f"A test of equality is for up to {MAX_TESTED} groups. Got {len(tested)}.")
+    if len(shown) > 1:
+        spread = mean_covariances(estimate.totals, estimate.blocks(target), shown[:, None], shown[None, :])
+        contrast = np.hstack([np.eye(len(shown) - 1), -np.ones((len(shown) - 1, 1))])
+        _check_known(float(np.linalg.eigvalsh(contrast @ spread @ contrast.T)[0]) > ROUNDING * float(np.trace(spread)))
+    ratios = estimate.ratios(target)
+    rows, columns = np.meshgrid(tested, tested, indexing="ij")
+    sizes, right, left, sums = estimate.blocks(target).at(rows, columns)
+    joint = np.block([[sizes, right], [left, sums]])
+    statistic = equality_statistic(ratios.part(tested), joint, ratios.reach)
+    degrees = len(tested) - 1
+    labels = tuple(estimate.groups[int(g)] for g in tested)
+    return Equality(statistic, degrees, float(chdtrc(degrees, statistic)), labels)
+
+
+def _check_known(known: bool) -> None:
+    """A variance that is the difference of nearly equal floats is not known."""
+    if not known:
+        raise NoIntervalError(
+            "The variance of these differences is not known: too few noisy reports were seen. More participants are"
+            " needed, or a smaller epsilon."
+        )
+
+
+def power_at(score: float, level: float) -> float:
+    """How likely a normal score with this mean is significant, on either side."""
+    z = deviate(level)
+    return float(ndtr(score - z) + ndtr(-score - z))
+
+
+def check_difference(difference: Any, owner: str) -> float:
+    """A size of a difference that one wants to see."""
+    gap = float(check_decimal("difference", owner, difference))
+    if gap <= 0:
+        raise reject("difference", owner, "a positive number", difference)
+    return gap

@@ -1,0 +1,52 @@
+"""Lower limits of the shares of groups, given that the groups are shown. Exact."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc
+
+from sottovoce.estimate.evidence import Supports
+from sottovoce.estimate.shares.binomials import lower_tail
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_STEPS = 50  # of a bisection
+
+
+def lowest_share(supports: Supports, least: Ints, alpha: float, target: str, usual: Floats) -> Floats:
+    """The share from which on so many supports or more have a chance of alpha among at least `least` supports.
+
+    It is not above the usual lower limit, and zero where even a share of zero gives that chance: an estimate just above
+    the threshold says little of how large the share is.
+    """
+    if target == "sample":
+        return _lowest_held(supports, least, alpha, usual)
+    n, counts = supports.n, supports.counts
+    low = np.zeros_like(usual)
+    high = np.maximum(usual, 0.0)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        rate = supports.other + middle * (supports.own - supports.other)
+        many, shown = (np.asarray(betainc(k, n - k + 1, rate)) for k in (counts, np.minimum(least, counts)))
+        rare = many < alpha * shown
+        rare |= shown == 0  # below all floats
+        low, high = np.where(rare, middle, low), np.where(rare, high, middle)
+    return np.where(usual > 0, low, usual)
+
+
+def _lowest_held(supports: Supports, least: Ints, alpha: float, usual: Floats) -> Floats:
+    """The same for the participants themselves, over integers."""
+    n, own, other = supports.n, float(supports.own), float(supports.other)
+    found = usual.copy()
+    for place, (count, start) in enumerate(zip(supports.counts.tolist(), least.tolist(), strict=True)):
+        low, high = -1, round(float(usual[place]) * n)
+        while high - low > 1:
+            middle = (low + high) // 2
+            many, shown = (1 - lower_tail(k - 1, middle, n, own, other) for k in (count, min(start, count)))
+            if many >= alpha * shown and shown > 0:
+                high = middle
+            else:
+                low = middle
+        found[place] = min(high / n, float(usual[place]))
+    return found

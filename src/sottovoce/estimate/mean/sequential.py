@@ -1,0 +1,121 @@
+"""One mean from two rounds, of which the first decided how the second was asked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Bounds
+from sottovoce.estimate.mean.combine import Combined
+from sottovoce.estimate.mean.mean import Mean, hoeffding
+
+Floats = NDArray[np.float64]
+MUCH = 0.25  # of the variance of a mean: one round's part, which must then be well known
+
+
+class Sequential(Combined):
+    """Two means and their weights, which are known once the first round is over.
+
+    Given the first round the second mean is unbiased and its weight a constant, so all bias there is comes from the
+    first weight moving with the first mean. It is of the order 1 / n beside a standard error of the order
+    1 / sqrt(n). The Hoeffding interval holds for any such weights: both means are near the truth at once.
+    """
+
+    __slots__ = ()
+
+    @property
+    def _excess(self) -> float:
+        """How much more the first round weighs than the participants in it; for their own mean that is an error."""
+        first, _ = self.parts
+        return float(self.weights[0]) - first.n / self.n
+
+    def variances(self, target: str) -> Floats:
+        """For the sample also by chance who was asked first, since the rounds do not weigh what their people do."""
+        noise = Combined.variances(self, target)
+        if target == "population":
+            return noise
+        spread = min(part.spread - float(part.grid.variances.min()) for part in self.parts)
+        low, high = self.limits
+        answers = min(max(spread, 0.0), (high - low) ** 2 / 4)
+        first, second = self.parts
+        return np.asarray(noise + self._excess**2 * answers * (1 / first.n + 1 / second.n))
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        if method == "normal":
+            return self.normal(level, target)
+        first, second = self.parts
+        events = 2 if target == "population" else 3
+        each = 1 - (1 - level) / events
+        half = sum(w * hoeffding(part.reach, part.n, each) for w, part in zip(self.weights, self.parts, strict=True))
+        if target == "sample":
+            # Mean answers of the rounds differ by n / n_2 times the first one's distance from all; drawing without
+            # replacement keeps Hoeffding's bound.
+            low, high = self.limits
+            half += abs(self._excess) * self.n / second.n * hoeffding(high - low, first.n, each)
+        return Bounds(self.values() - half, self.values() + half)
+
+    def _poor(self) -> list[Mean]:
+        """Rounds that hardly know their own variance and make much of that of the mean."""
+        each = self.weights**2 * self._variances("population")
+        much = each > MUCH * each.sum()
+        return [part for part, makes in zip(self.parts, much, strict=True) if makes and part.normal_is_poor()[0]]
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.array([bool(self._poor())])
+
+    def warning(self) -> str | None:
+        poor = self._poor()
+        if not poor:
+            return None
+        return (
+            f"The normal interval is poor for these rounds: {poor[0].n} reports are too few to know their own variance."
+            " The Hoeffding interval holds."
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AdaptiveEstimate(Estimate):
+    """The mean of a protocol that may adapt: whether it did, and why, is part of what it says."""
+
+    adapted: bool = False
+    decision: str = ""
+
+    def _explained(self, level: float) -> str:
+        return f"{Estimate._explained(self, level)} {self.decision}"
+
+
+def adaptive(found: Estimate, *, adapted: bool, decision: str) -> AdaptiveEstimate:
+    """A mean with what was decided on the way to it."""
+    return AdaptiveEstimate(
+        found.mechanism,
+        found.n,
+        found.values,
+        found.std_errors,
+        found.evidence,
+        found.cells,
+        None,
+        None,
+        adapted,
+        decision,
+        simulated=found.simulated,
+    )
+
+
+def weights_of(participants: tuple[int, int], variances: tuple[float, float]) -> tuple[float, float]:
+    """Inverse variances of two means, as shares."""
+    first, second = (n / variance for n, variance in zip(participants, variances, strict=True))
+    return first / (first + second), second / (first + second)
+
+
+def two_rounds(first: Estimate, second: Estimate, variances: tuple[float, float]) -> Estimate:
+    """Both rounds, weighted by participants over the variance of one report that was predicted for each."""
+    parts = tuple(one.evidence for one in (first, second) if isinstance(one.evidence, Mean))
+    found = Sequential(parts, np.array(weights_of((first.n, second.n), variances)))
+    errors = np.array([math.sqrt(float(found.variances("population")[0]))])
+    cells = np.concatenate([first.cells, second.cells])
+    simulated = first.simulated or second.simulated
+    return Estimate(second.mechanism, found.n, found.values(), errors, found, cells, simulated=simulated)

@@ -1,0 +1,1 @@
+"""Shares of each code."""

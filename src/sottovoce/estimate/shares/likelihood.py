@@ -1,0 +1,217 @@
+"""The likelihood decoder: maximum-likelihood shares from the channel's true law.
+
+What a tally of outputs counts determines the likelihood. Where a tally only counts supports it does not: the same
+counts come from reports that support codes together and from reports that support them apart. Then the reports
+themselves are needed; for a code v, P(report | v) is up to a factor one number where the report supports v, and
+another where it does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, PoolMap, Public, Rates, Subset
+from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.hashing import WORD
+from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.params import reject
+from sottovoce.core.rational import FINE
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.shares.frequency import estimate, output_law
+from sottovoce.estimate.shares.maximise import maximise
+from sottovoce.estimate.shares.mixture import Bytes, Dense, Diagonal, Floats, Hadamard, Masks, Mixture, Pool
+from sottovoce.fast.batch import Reports, from_messages
+from sottovoce.fast.kernels.compose.public import mapped_words, mapper
+from sottovoce.fast.threads import run
+from sottovoce.tally.tally import Tally
+
+METHODS = ("em",)
+MAX_DENSE = 1 << 24  # entries of a law without structure
+MAX_SUPPORTS = 1 << 34  # packed supports: bits
+ROWS = 1 << 16
+
+
+class Levels(NamedTuple):
+    """Relative likelihoods of a report for each code that it does not support, and for each that it does."""
+
+    low: Floats
+    high: Floats
+
+
+def decode(
+    mechanism: Mechanism, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000
+) -> Estimate:
+    """The estimate of largest likelihood, with the standard errors and intervals of the unbiased one.
+
+    `data` is a tally of outputs, or of public maps and payloads; or reports: a batch of `privatize`, or messages as
+    devices send them. The log-likelihood per report is within `fit.gap` of the largest there is, which is below the
+    tolerance.
+    """
+    if method not in METHODS:
+        raise reject("method", "decode", f"one of {', '.join(METHODS)}", method)
+    given = data if isinstance(data, (Tally, Reports)) else from_messages(mechanism, list(data))
+    check_same(mechanism, given.mechanism, "decode")
+    unbiased = estimate(mechanism, given if isinstance(given, Tally) else mechanism.tally(given))
+    shares, fit = maximise(mixture(mechanism, given), tolerance=tolerance, max_iterations=max_iterations)
+    return replace(unbiased, values=shares, projection=method, fit=fit)
+
+
+def mixture(mechanism: Mechanism, data: Tally | Reports) -> Mixture:
+    """The likelihood of shares given these reports, in the shape of the channel's law."""
+    if mechanism.statistic == "supports":
+        if isinstance(data, Tally):
+            raise ParameterError(
+                f"Counts of supports do not determine the likelihood of {mechanism.name}: decode the reports themselves"
+                " instead of their tally."
+            )
+        return _of_reports(mechanism.channel, data, None)
+    cells = (data if isinstance(data, Tally) else mechanism.tally(data)).cells
+    if mechanism.statistic == "seeds":
+        return _of_seeds(mechanism, cells)
+    return _of_outputs(mechanism.channel, cells)
+
+
+# --- counted outputs ---------------------------------------------------------------------------------
+@singledispatch
+def _of_outputs(channel: Channel, cells: NDArray[np.int64]) -> Mixture:
+    """The likelihood of a tally of outputs; only outputs that were seen matter."""
+    if channel.inputs * len(cells) > MAX_DENSE:
+        raise TooLargeError(f"The law of this {channel.kind} channel has {channel.inputs} x {len(cells)} entries.")
+    seen = np.flatnonzero(cells)
+    return Dense(np.ascontiguousarray(output_law(channel)[:, seen].T), cells[seen].astype(np.float64))
+
+
+@_of_outputs.register
+def _(channel: Subset, cells: NDArray[np.int64]) -> Mixture:
+    # P(y | v) is `low` for all codes but one: the identity matrix plus a constant.
+    return Diagonal(cells.astype(np.float64), 1.0, float(channel.ratio()))
+
+
+@_of_outputs.register
+def _(channel: Block, cells: NDArray[np.int64]) -> Mixture:
+    if isinstance(channel.sets, HadamardSets):
+        return Hadamard(cells.astype(np.float64), channel.sets, 1.0, float(channel.ratio()))
+    general: Mixture = _of_outputs.dispatch(object)(channel, cells)
+    return general
+
+
+# --- reports that support codes ----------------------------------------------------------------------
+def _of_seeds(mechanism: Mechanism, cells: NDArray[np.int64]) -> Mixture:
+    """Each pair of public map and payload stands for the reports that are counted there."""
+    channel, seen = mechanism.channel, np.flatnonzero(cells)
+    if isinstance(channel, Public) and isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset):
+        chosen = channel.map
+        if channel.inner.w == 1 and chosen.digits * chosen.g * len(cells) < len(seen) * chosen.k // 8:
+            return Pool(cells.astype(np.float64), chosen, 1.0, float(channel.inner.ratio()))
+    seeds, payload = np.divmod(seen, mechanism.channel.payloads)
+    public = np.zeros((len(seen), 2), np.uint64)
+    public[:, 0] = seeds.astype(np.uint64) << np.uint64(WORD - FINE)  # an id that chooses this map
+    return _of_reports(mechanism.channel, Reports(mechanism, payload, public), cells[seen].astype(np.float64))
+
+
+def _of_reports(channel: Channel, reports: Reports, counts: Floats | None) -> Mixture:
+    if len(reports) * channel.inputs > MAX_SUPPORTS:
+        raise TooLargeError(f"The supports of {len(reports)} reports for {channel.inputs} codes are too many to keep.")
+    if isinstance(channel, Public):
+        found = levels(innermost(channel))
+        if np.ptp(found.low) or np.ptp(found.high):
+            raise ParameterError("Public maps are decoded where all codes of the inner channel are alike.")
+        low, high = (np.full(channel.inputs, level[0]) for level in found)
+        return Masks(*_collapsed(_hashed_supports(channel, reports), counts), low, high)
+    return Masks(*_collapsed(_packed(channel, reports), counts), *levels(channel))
+
+
+@singledispatch
+def levels(channel: Channel) -> Levels:
+    """Relative likelihoods of not supporting and of supporting each code."""
+    raise ParameterError(f"There is no likelihood decoder for the reports of a {channel.kind} channel.")
+
+
+@levels.register
+def _(channel: Subset) -> Levels:
+    return Levels(np.ones(channel.k), np.full(channel.k, float(channel.ratio())))
+
+
+@levels.register(Bits)
+@levels.register(Chain)
+def _(channel: Bits | Chain) -> Levels:
+    """Independent bits: code v changes the law of bit v alone, from `other` to `own`.
+
+    So relative to a code that sets no bit, a report has likelihood own/other or (1-own)/(1-other).
+    """
+    every = range(channel.inputs) if channel.rates_vary else range(1)
+    rates = [channel.rates(code) for code in every]
+    if rates[0] is None:
+        raise ParameterError(f"There is no likelihood decoder for the reports of this {channel.kind} channel.")
+    pairs = np.array([_bit_levels(each) for each in rates])
+    low, high = np.broadcast_to(pairs, (channel.inputs, 2)).T.copy()
+    low[channel.payload_bits :] = high[channel.payload_bits :] = 1.0  # an optional code that sets no bit
+    return Levels(low, high)
+
+
+def _bit_levels(rates: Any) -> tuple[float, float]:
+    if not isinstance(rates, Rates):
+        return 1.0, 1.0
+    return float((1 - rates.own) / (1 - rates.other)), float(rates.own / rates.other)
+
+
+# --- supports, eight codes to a byte -----------------------------------------------------------------
+def innermost(channel: Channel) -> Channel:
+    """The channel inside all public maps."""
+    while isinstance(channel, Public):
+        channel = channel.inner
+    return channel
+
+
+def _packed(channel: Channel, reports: Reports) -> Bytes:
+    """The masks of the reports, as bytes; a code without a bit gets one that is never set."""
+    width = -(-channel.inputs // 8)
+    present = reports.payload.astype("<u8", copy=False).view(np.uint8)[:, :width]
+    return np.pad(present, ((0, 0), (0, width - present.shape[1])))
+
+
+def _mapped(channel: Channel, public: NDArray[np.uint64], code: int) -> NDArray[Any]:
+    """What the public maps, outermost first, make of a code, for each report."""
+    codes: NDArray[Any] = np.full(len(public), code, np.uint32)
+    while isinstance(channel, Public):
+        codes = mapper(channel.map)(mapped_words(public, channel.inner.publics), codes)
+        channel = channel.inner
+    return codes
+
+
+def _hashed_supports(channel: Public, reports: Reports) -> Bytes:
+    public, payload = reports.public, reports.payload
+    if public is None:
+        raise ParameterError("Hashed reports are decoded together with their public words.")
+    packed = np.zeros((len(reports), -(-channel.inputs // 8)), np.uint8)
+
+    def work(start: int, stop: int) -> None:
+        words, found = public[start:stop], payload[start:stop]
+        rows = np.arange(stop - start)
+        for code in range(channel.inputs):
+            places = _mapped(channel, words, code)
+            if found.ndim == 1:
+                bit = found == places
+            else:
+                bit = (found[rows, places >> 6] >> (places & 63).astype(np.uint64)) & np.uint64(1)
+            packed[start:stop, code >> 3] |= bit.astype(np.uint8) << np.uint8(code & 7)
+
+    run(work, len(reports), ROWS, None)
+    return packed
+
+
+def _collapsed(packed: Bytes, counts: Floats | None) -> tuple[Bytes, Floats]:
+    """Equal rows counted once, where their supports fit into one word and so are sorted fast."""
+    n, width = packed.shape
+    weights = np.ones(n) if counts is None else counts
+    if width > 8:
+        return packed, weights
+    wide = np.zeros((n, 8), np.uint8)
+    wide[:, :width] = packed
+    kinds, places = np.unique(wide.view(np.uint64).ravel(), return_inverse=True)
+    return kinds.view(np.uint8).reshape(-1, 8)[:, :width], np.bincount(places.ravel(), weights)

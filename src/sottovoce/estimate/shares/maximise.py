@@ -1,0 +1,105 @@
+"""The shares of largest likelihood, with a bound on what is missing.
+
+EM, also called iterative Bayesian update, multiplies each share by its gradient. It never lowers the likelihood, but
+where a report says little it crawls: a share f then moves at a rate of about f times that little. There, however, the
+likelihood is nearly a round bowl, and projected gradient steps with the length of Barzilai and Borwein reach its top
+in tens of steps; where a report says much, it is EM that is fast. So each iteration takes one step of either kind. A
+gradient step that would lower the likelihood is shortened, and at last left out.
+
+Reference: Agrawal, Aggarwal, "On the design and quantification of privacy preserving data mining algorithms",
+PODS 2001 (EM); Birgin, Martinez, Raydan, "Nonmonotone spectral projected gradient methods on convex sets", SIAM
+Journal on Optimization 2000.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer, reject
+from sottovoce.estimate.shares.mixture import Mixture, Slope
+from sottovoce.estimate.shares.project import simplex
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+MAX_ITERATIONS = 20_000
+_LENGTHS = (1e-8, 1e8)  # of a gradient step
+_SHORTER = 4.0
+_SHORTENINGS = 8
+
+
+class NotConvergedWarning(UserWarning):
+    """A decoder ended before its bound was as small as asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How an iterative decoder ended: the largest log-likelihood per report is at most `gap` above the one found."""
+
+    iterations: int
+    gap: float
+
+
+def certificate(slope: Slope) -> float:
+    """How far the log-likelihood per report can be below its largest.
+
+    It is concave, so at any shares h it is at most value + gradient . (h - f). As gradient . f = 1, and
+    gradient . h is at most the largest entry, no h gains more than max(gradient) - 1 (the Frank-Wolfe gap).
+    """
+    return max(0.0, float(slope.gradient.max()) - 1.0)
+
+
+def em_step(shares: Floats, slope: Slope) -> Floats:
+    """The posterior mean number of holders of each code, as shares."""
+    moved = shares * slope.gradient
+    return np.asarray(moved / moved.sum())
+
+
+def maximise(
+    mixture: Mixture, *, tolerance: float = TOLERANCE, max_iterations: int = MAX_ITERATIONS
+) -> tuple[Floats, Fit]:
+    """Shares whose certificate is below the tolerance."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 1e-12 <= tolerance < 1:
+        raise reject("tolerance", "a likelihood decoder", "a number in [1e-12, 1)", tolerance)
+    check_integer("max_iterations", "a likelihood decoder", max_iterations, 0, 1 << 40)
+    shares = np.full(mixture.codes, 1 / mixture.codes)
+    slope = mixture.slope(shares)
+    if not np.isfinite(slope.value):
+        raise ParameterError("Some of these reports are impossible under this mechanism, so they have no likelihood.")
+    iterations, length = 0, 1.0
+    while certificate(slope) >= tolerance and iterations < max_iterations:
+        moved, further = _gradient_step(mixture, shares, slope, length)
+        change = moved - shares
+        bend = float(change @ (slope.gradient - further.gradient))
+        if bend > 0:  # by concavity, but for rounding
+            length = float(np.clip(change @ change / bend, *_LENGTHS))
+        shares = em_step(moved, further)
+        slope = mixture.slope(shares)
+        iterations += 1
+    fit = Fit(iterations, certificate(slope))
+    if fit.gap >= tolerance:
+        warnings.warn(
+            f"The likelihood decoder ended after {iterations} iterations; its log-likelihood per report may be"
+            f" {fit.gap:.2g} below the largest. Allow more iterations, or a larger tolerance.",
+            NotConvergedWarning,
+            stacklevel=4,
+        )
+    return shares, fit
+
+
+def _gradient_step(mixture: Mixture, shares: Floats, slope: Slope, length: float) -> tuple[Floats, Slope]:
+    """The next shares, of larger likelihood, or the same shares where rounding leaves nothing to gain."""
+    for _ in range(_SHORTENINGS):
+        moved = simplex(shares + length * slope.gradient)
+        further = mixture.slope(moved)
+        # Where the gain is lost in rounding, the gradient still tells: a slope that rises at the end of a step has,
+        # by concavity, risen all the way.
+        if further.value > slope.value or further.gradient @ (moved - shares) > 0:
+            return moved, further
+        length /= _SHORTER
+    return shares, slope

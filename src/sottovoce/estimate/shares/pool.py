@@ -1,0 +1,72 @@
+"""Decoding a balanced pool: for each code, the reports whose map sends it to what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import PoolMap
+from sottovoce.core.field import polynomial
+from sottovoce.fast.kernels.compose.public import product_table
+
+Ints = NDArray[np.int64]
+
+
+@njit(nogil=True, cache=True)
+def _product(a, b, g, products, binary):
+    return np.int64(products[a, b]) if binary else a * b % g
+
+
+@njit(nogil=True, cache=True)
+def _direct(cells, codes, g, digits, seeds, products, binary, out):
+    """One inner product for each pair of code and map."""
+    for v in range(codes):
+        total = 0
+        for s in range(seeds):
+            a, b, value = s, v, np.int64(0)
+            for _ in range(digits):
+                step = _product(a % g, b % g, g, products, binary)
+                value = value ^ step if binary else (value + step) % g
+                a //= g
+                b //= g
+            total += cells[s * g + value]
+        out[v] = total
+
+
+@njit(nogil=True, cache=True)
+def one_digit(table, following, before, after, g, products, binary):
+    """Replace one digit of the map by one digit of the code: sum over the former, shifting the value by the product."""
+    for left in range(before):
+        for v in range(g):
+            for right in range(after):
+                to = ((left * g + v) * after + right) * g
+                for y in range(g):
+                    following[to + y] = 0
+                for s in range(g):
+                    shift = _product(s, v, g, products, binary)
+                    start = ((left * g + s) * after + right) * g
+                    for y in range(g):
+                        other = y ^ shift if binary else (y + shift) % g
+                        following[to + y] += table[start + other]
+
+
+def pool_supports(chosen: PoolMap, cells: Ints) -> Ints:
+    """Support counts of all codes, by whichever of two exact ways is shorter.
+
+    The transform goes digit by digit: after each step one digit of the map has become one digit of the code, and
+    value y holds the reports whose value exceeds the partial inner product by y.
+    """
+    g, digits, seeds = chosen.g, chosen.digits, chosen.seeds
+    products, binary = product_table(g), polynomial(g) > 0
+    if chosen.k * digits <= digits * g * g:
+        out = np.empty(chosen.k, np.int64)
+        _direct(cells, chosen.k, g, digits, seeds, products, binary, out)
+        return out
+    table = cells.copy()
+    following = np.empty_like(table)
+    for digit in range(digits):  # the last digit of a number varies fastest
+        after = g**digit
+        one_digit(table, following, seeds // (after * g), after, g, products, binary)
+        table, following = following, table
+    return table.reshape(seeds, g)[: chosen.k, 0].copy()

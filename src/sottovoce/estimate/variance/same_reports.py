@@ -1,0 +1,148 @@
+"""Any function of a whole number from the reports of a finite channel: the variance from the reports of a mean.
+
+Where a channel takes every whole number of a domain to itself before it randomises, numbers w(y) for its outputs with
+E[w(report) | x] = f(x) for *every* x make the mean of w an unbiased estimate of the mean of f. They solve a linear
+system whose matrix is the law of the channel, here exactly, in fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from sottovoce.core.channel import Channel, Rounding, Subset, Then
+from sottovoce.core.domain.plain import Integers
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.mean.mean import Mean, evidence
+from sottovoce.estimate.variance.variance import Noise, Part, Spread
+from sottovoce.tally.tally import Tally
+
+MOST = 64  # whole numbers of a domain
+Row = tuple[Fraction, ...]
+
+
+def unbiased(channel: Channel, wanted: Sequence[Fraction]) -> Row:
+    """Numbers for the outputs whose mean given code i is wanted[i]; of several solutions one of small variance."""
+    if isinstance(channel, Subset) and channel.w == 1:
+        own, other = channel.rates()
+        rest = other * sum(wanted)
+        return tuple((value - rest) / (own - other) for value in wanted)
+    return _solution(channel, tuple(wanted))
+
+
+@lru_cache(maxsize=64)
+def _solution(channel: Channel, wanted: Row) -> Row:
+    """The solution of least mean square where all codes are equally common: D P^T (P D P^T)^-1 f, D = 1 / mean law."""
+    if channel.outputs is None or channel.inputs > MOST:
+        raise ParameterError(f"The law of this {channel.kind} channel is not solved for functions of a number.")
+    laws = [[channel.likelihood(y, code) for y in range(channel.outputs)] for code in range(channel.inputs)]
+    means = [sum(column) / channel.inputs for column in zip(*laws, strict=True)]
+    scaled = [[p / m if m else Fraction(0) for p, m in zip(row, means, strict=True)] for row in laws]
+    gram = [[sum(map(_times, left, right), Fraction(0)) for right in scaled] for left in laws]
+    factors = _solve(gram, wanted)
+    return tuple(sum(map(_times, factors, column), Fraction(0)) for column in zip(*scaled, strict=True))
+
+
+def _times(a: Fraction, b: Fraction) -> Fraction:
+    return a * b
+
+
+def _solve(matrix: list[list[Fraction]], right: Sequence[Fraction]) -> list[Fraction]:
+    """Gauss and Jordan, in fractions."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for place in range(len(rows)):
+        pivot = next((i for i in range(place, len(rows)) if rows[i][place]), None)
+        if pivot is None:
+            raise ParameterError("Different answers have the same reports in this channel: it tells a mean only.")
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        first = rows[place][place]
+        rows[place] = [value / first for value in rows[place]]
+        for i, row in enumerate(rows):
+            if i != place and row[place]:
+                factor = row[place]
+                rows[i] = [a - factor * b for a, b in zip(row, rows[place], strict=True)]
+    return [row[-1] for row in rows]
+
+
+class Readings(NamedTuple):
+    """What each output is read as: the number itself, its squared distance from the centre, and what their noise is."""
+
+    centre: Fraction
+    number: Row
+    square: Row
+    number_noise: Row  # their means are the variances of both readings given the answer, and their covariance
+    square_noise: Row
+    covariance_noise: Row
+
+
+@lru_cache(maxsize=16)
+def readings(mechanism: Mechanism) -> Readings:
+    """The two readings of every report, about the middle of the domain; another centre gives the same estimate."""
+    domain, channel = mechanism.domain, mechanism.channel
+    if not isinstance(domain, Integers) or domain.size > MOST:
+        raise ParameterError(
+            f"A variance from the same reports as the mean is for whole numbers, at most {MOST} of them."
+        )
+    rounding = channel.rounding
+    if not isinstance(channel, Then) or not isinstance(channel.first, Rounding) or rounding is None:
+        raise ParameterError("A variance from the same reports as the mean needs a channel that rounds to a grid.")
+    if rounding.steps != domain.size - 1:
+        raise ParameterError(
+            f"The grid of this {mechanism.name} has {rounding.steps + 1} points; every one of the {domain.size} whole"
+            " numbers must be one of them, or rounding would add to the variance."
+        )
+    law, answers = channel.second, [Fraction(answer) for answer in range(domain.low, domain.high + 1)]
+    centre = (answers[0] + answers[-1]) / 2
+    squares = [(answer - centre) ** 2 for answer in answers]
+    number, square = unbiased(law, answers), unbiased(law, squares)
+
+    def noise(left: Row, right: Row, expected: Callable[[int], Fraction]) -> Row:
+        laws = ([law.likelihood(y, code) for y in range(len(left))] for code in range(len(answers)))
+        products = [a * b for a, b in zip(left, right, strict=True)]
+        given = [sum(map(_times, row, products), Fraction(0)) - expected(code) for code, row in enumerate(laws)]
+        return unbiased(law, given)
+
+    return Readings(
+        centre,
+        number,
+        square,
+        noise(number, number, lambda code: answers[code] ** 2),
+        noise(square, square, lambda code: squares[code] ** 2),
+        noise(number, square, lambda code: answers[code] * squares[code]),
+    )
+
+
+def from_outputs(tally: Tally) -> tuple[Mean, Spread]:
+    """What one tally of outputs says of the mean, and of the variance."""
+    mechanism = tally.mechanism
+    read, mean = readings(mechanism), evidence(mechanism, tally.cells)
+    poor = bool(mean.normal_is_poor()[0])
+    number, square = _part(read.number, tally, mean.ends, poor), _part(read.square, tally, _ends(mean, read), poor)
+    product = _mean(tuple(map(_times, read.number, read.square)), tally)
+    covariance = (product - number.mean * square.mean) * tally.n / (tally.n - 1)
+
+    def noise() -> Noise:
+        rows = (read.number_noise, read.square_noise, read.covariance_noise)
+        return Noise(*(float(_mean(row, tally)) for row in rows))
+
+    return mean, Spread(number, square, read.centre, mean.ends, covariance=covariance, noise=noise)
+
+
+def _mean(row: Row, tally: Tally) -> Fraction:
+    return sum(map(_times, row, map(Fraction, tally.cells.tolist())), Fraction(0)) / tally.n
+
+
+def _part(row: Row, tally: Tally, ends: tuple[float, float], poor: bool) -> Part:
+    if tally.n < 2:
+        raise ParameterError("A variance takes at least two reports.")
+    mean = _mean(row, tally)
+    variance = (_mean(tuple(value**2 for value in row), tally) - mean**2) * tally.n / (tally.n - 1)
+    return Part(tally.n, mean, variance, float(max(row) - min(row)), ends, poor)
+
+
+def _ends(mean: Mean, read: Readings) -> tuple[float, float]:
+    """Of the squares: about the middle, so up to half the range, squared."""
+    return 0.0, max((end - float(read.centre)) ** 2 for end in mean.ends)

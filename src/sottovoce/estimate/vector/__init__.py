@@ -1,0 +1,1 @@
+"""The mean of each coordinate of a vector."""

@@ -1,0 +1,166 @@
+"""The mean of each place of sparse vectors, with intervals one by one and for all places at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Block, Hints, Place, Signs
+from sottovoce.core.channel.vector.signs import score
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.sparse import Code, Sparse
+from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_integer, reject
+from sottovoce.estimate.estimate import check_target
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
+from sottovoce.estimate.mean.mean import bernstein, hoeffding
+from sottovoce.estimate.shares.frequency import hadamard_counts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places(Evidence):
+    """Of n reports, plus[j] speak for +j and minus[j] for -j; the others say nothing of place j.
+
+    Each speaks for +-`scale`, so that the mean of all is unbiased. Its variance is known from the tally: the square of
+    a reading is scale**2 or nothing. For the "sample" the squares of the answers would be taken off; a report does not
+    tell them, and they are small beside the noise. So the same variance stands for both, for the sample as a bound.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("normal", "bernstein", "hoeffding")
+    default: ClassVar[str] = "normal"
+    plus: Ints
+    minus: Ints
+    n: int
+    scale: float
+    bound: float
+
+    def values(self) -> Floats:
+        return np.asarray(self.scale * ((self.plus - self.minus) / self.n))
+
+    @property
+    def hits(self) -> Ints:
+        """Reports that speak of each place."""
+        return np.asarray(self.plus + self.minus)
+
+    @property
+    def spreads(self) -> Floats:
+        """Sample variances of the readings; of a single one, the largest there can be."""
+        if self.n == 1:
+            return np.full(len(self.plus), self.scale**2)
+        return np.asarray((self.scale**2 * (self.hits / self.n) - self.values() ** 2) * (self.n / (self.n - 1)))
+
+    def variances(self, target: str) -> Floats:
+        return np.asarray(np.maximum(self.spreads, 0) / self.n)
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        if method == "normal":
+            return self.normal(level, target)
+        reach = 2 * self.scale
+        if method == "hoeffding":
+            half = np.full(len(self.plus), hoeffding(reach, self.n, level))
+        else:
+            half = np.broadcast_to(bernstein(reach, np.maximum(self.spreads, 0), self.n, level), self.plus.shape)
+        return Bounds(self.values() - half, self.values() + half)
+
+    def labels(self, domain: Domain) -> Sequence[object]:
+        return domain.labels()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return -self.bound, self.bound
+
+    def project(self, name: str) -> Floats:
+        if name != "range":
+            raise ParameterError("There is no such projection of a vector of means. Known: range.")
+        return np.clip(self.values(), *self.limits)
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        """Few reports speak of a place, or nearly all say the same."""
+        return np.asarray((self.hits < POOR_BELOW) | (self.spreads * self.n < POOR_BELOW * self.scale**2 / 4))
+
+    def warning(self) -> str | None:
+        poor = int(self.normal_is_poor().sum())
+        if not poor:
+            return None
+        return (
+            f"The normal interval is poor for {poor} of {len(self.plus)} places: too few reports speak of them. The"
+            " Bernstein interval holds."
+        )
+
+
+def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Places:
+    """What the cells say."""
+    channel, domain = mechanism.channel, _vectors(mechanism)
+    known = score(channel)
+    if isinstance(channel, Signs):
+        plus, minus = cells, n - cells
+    elif isinstance(channel, Hints):
+        plus, minus = cells[: domain.dimensions], cells[domain.dimensions :]
+    else:
+        plus, hits = hadamard_counts(_plain_rows(channel), cells)
+        minus = hits - plus
+    return Places(plus, minus, n, float(known.scale), float(domain.bound))
+
+
+def _plain_rows(channel: Any) -> Block:
+    """Signed rows as the rows of their places: a report that supports place j speaks for its sign +1."""
+    return Block(channel.second.sets.rows, channel.second.inside)
+
+
+def _vectors(mechanism: Mechanism) -> Sparse:
+    if not isinstance(mechanism.domain, Sparse):
+        raise ParameterError(f"{mechanism.name} does not ask about sparse vectors.")
+    return mechanism.domain
+
+
+def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Floats:
+    """The exact variance of the mean of each place from n reports, were this the truth.
+
+    A vector: all participants hold it. A list of vectors: for the population each is as likely as any other; for the
+    sample each is held by the same number of the n participants.
+    """
+    check_target(target)
+    check_integer("n", "variance", n, 1, 1 << 53)
+    domain = _vectors(mechanism)
+    crowd = _crowd(domain, truth)
+    known = score(mechanism.channel)
+    groups = np.arange(domain.dimensions) % known.groups
+    members = np.bincount(groups, minlength=known.groups)
+    first, square = np.zeros(domain.dimensions), np.zeros(domain.dimensions)
+    padded = isinstance(getattr(mechanism.channel, "first", None), Place)  # an empty slot becomes some place
+    shares = np.zeros(known.groups)  # of slots that turn out in each group
+    for code in crowd:
+        held, taken = len(code), np.zeros(known.groups)
+        for place, number in code:
+            first[place] += float(number)
+            square[place] += float(number) ** 2
+            taken[groups[place]] += 1
+        free = (members - taken) * (domain.most - held) / max(1, domain.dimensions - held) if padded else 0
+        shares += known.entries * (taken + free) / domain.most
+    size = len(crowd)
+    hit = float(known.hit_other) + float(known.hit_own - known.hit_other) * shares[groups] / size
+    less = (first / size) ** 2 if target == "population" else square / size
+    return np.asarray((float(known.scale) ** 2 * hit - less) / n)
+
+
+def _crowd(domain: Sparse, truth: Any) -> list[Code]:
+    """The codes of one vector or of several."""
+    must_be = "a vector of the domain, or a list of such vectors"
+    try:
+        return [domain.encode(truth)]
+    except DomainError:
+        if isinstance(truth, Mapping) or not isinstance(truth, Iterable):
+            raise reject("truth", "variance", must_be, truth) from None
+    try:
+        codes = [domain.encode(value) for value in truth]
+    except DomainError:
+        raise reject("truth", "variance", must_be, truth) from None
+    return codes

@@ -1,0 +1,24 @@
+"""The list of experiments: one line each."""
+
+from __future__ import annotations
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.experiments.experiment import Experiment
+from sottovoce.experiments.group_means import losses as group_losses
+from sottovoce.experiments.group_means import real as group_real
+from sottovoce.experiments.group_means import synthetic as group_synthetic
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *group_synthetic.EXPERIMENTS,
+    *group_real.EXPERIMENTS,
+    group_losses.EXPERIMENT,
+)
+
+
+def find(id_: str) -> Experiment:
+    """The experiment of this id."""
+    for experiment in EXPERIMENTS:
+        if experiment.id == id_:
+            return experiment
+    known = ", ".join(experiment.id for experiment in EXPERIMENTS)
+    raise ParameterError(f"There is no such experiment. Known: {known}.")

@@ -1,0 +1,83 @@
+"""Pictures of experiments, as SVG that is the same for the same rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sottovoce.experiments.experiment import Experiment, Row
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure; text stays text, and neither a date nor a random name is in it."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    with mpl.rc_context({"svg.hashsalt": "sottovoce", "svg.fonttype": "none"}):
+        figure.savefig(unfinished, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    os.replace(unfinished, path)
+
+
+def group_table(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Error by the share of the group, a line for each epsilon; published numbers are crosses."""
+    figure, axes = _plain(experiment.title)
+    for place, epsilon in enumerate(sorted({row["epsilon"] for row in rows})):
+        chosen = [row for row in rows if row["epsilon"] == epsilon]
+        ratios = [row["ratio"] for row in chosen]
+        colour = f"C{place}"
+        axes.plot(ratios, [row["error"] for row in chosen], color=colour, label=f"epsilon {epsilon:g}")
+        for row in chosen:
+            axes.plot(row["ratio"], row["published"], "x", color=colour, alpha=1 if row["required"] else 0.35)
+    axes.set_yscale("log")
+    axes.set_xlabel("share of the budget for the group")
+    axes.set_ylabel("error, in lengths of the range")
+    axes.legend(title="lines: ours, crosses: published\n(pale: unstable)", bbox_to_anchor=(1.02, 1), loc="upper left")
+    return figure
+
+
+def group_errors(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """A small picture for each group: median error by epsilon, a line for each method."""
+    groups = list(dict.fromkeys(row["group"] for row in rows))
+    across = min(3, len(groups))
+    down = -(-len(groups) // across)
+    figure = Figure(figsize=(3 * across + 1.5, 2.4 * down + 0.6), layout="constrained")
+    grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+    for axes, group in zip(grid.flat, groups, strict=False):
+        for method in dict.fromkeys(row["method"] for row in rows):
+            chosen = [row for row in rows if row["group"] == group and row["method"] == method]
+            axes.plot([row["epsilon"] for row in chosen], [row["median"] for row in chosen], ".-", label=method)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_title(f"{group}, {chosen[0]['members']:,}", fontsize="medium")
+    for axes in grid.flat[len(groups) :]:
+        axes.set_axis_off()
+    figure.suptitle(experiment.title)
+    figure.supxlabel("epsilon")
+    figure.supylabel("median error, in lengths of the range")
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper")
+    return figure
+
+
+def stated_and_true(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """True epsilon by stated epsilon; on the grey line a claim is kept."""
+    figure, axes = _plain(experiment.title)
+    stated = sorted({row["epsilon"] for row in rows})
+    axes.plot([0, stated[-1]], [0, stated[-1]], color="0.6", linewidth=6, alpha=0.5, label="what is stated, and ours")
+    for variant in dict.fromkeys(row["variant"] for row in rows):
+        chosen = [row for row in rows if row["variant"] == variant]
+        axes.plot([row["epsilon"] for row in chosen], [row["true"] for row in chosen], ".-", label=variant)
+    axes.set_xlabel("stated epsilon")
+    axes.set_ylabel("true epsilon")
+    axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left")
+    return figure
+
+
+def _plain(title: str) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(title, fontsize="medium")
+    return figure, axes

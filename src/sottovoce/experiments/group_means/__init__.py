@@ -1,0 +1,1 @@
+"""Group means as they were published, computed again."""

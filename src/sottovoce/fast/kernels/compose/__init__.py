@@ -1,0 +1,1 @@
+"""Kernels of nodes that are made of other nodes."""

@@ -1,0 +1,193 @@
+"""Kernels of `Public`: the hash family on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, Some, Subset
+from sottovoce.core.errors import NoBatchError
+from sottovoce.core.field import multiply, polynomial
+from sottovoce.core.hashing import WORD, bucket_start, derived_words
+from sottovoce.core.rational import FINE
+from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
+from sottovoce.fast.kernels.vector.sampled import refused_starts
+
+Public64 = NDArray[np.uint64]
+
+
+@njit(nogil=True, cache=True)
+def copy_public(words, out):
+    """The first two words of each row. (NumPy copies pairs slowly.)"""
+    for i in range(out.shape[0]):
+        out[i, 0] = words[i, 0]
+        out[i, 1] = words[i, 1]
+
+
+@njit(nogil=True, cache=True)
+def _hash(public, codes, g, bits, out):
+    half = np.uint64(bits // 2)
+    shift = np.uint64(64 - bits)  # short words: the sum modulo 2**bits
+    for i in range(codes.shape[0]):
+        total = public[i, 0] * np.uint64(codes[i]) + public[i, 1]
+        total = (total << shift) >> shift
+        out[i] = ((total >> half) * np.uint64(g)) >> half
+
+
+@njit(nogil=True, cache=True)
+def _count_hashes(reports, public, starts, cells):
+    """Reports whose hash of a candidate is what they say, for every candidate.
+
+    The hash of v is y exactly when a v + b lies in the y-th stretch of the 2**64 words; so one addition and one
+    comparison check a candidate.
+    """
+    k = cells.shape[0]
+    for i in range(reports.shape[0]):
+        y = reports[i]
+        start = starts[y]
+        width = starts[y + 1] - start  # modulo 2**64, so that the last stretch ends at 2**64
+        step = public[i, 0]
+        value = public[i, 1] - start
+        for v in range(k):
+            cells[v] += (value + step * np.uint64(v)) < width
+
+
+def mapped_words(public: Public64, depth: int) -> Public64:
+    """The public words of a node at a nesting depth."""
+    if depth == 0:
+        return public
+    pairs = [derived_words((int(a), int(b)), depth) for a, b in public]
+    return np.array(pairs, np.uint64).reshape(-1, 2)
+
+
+@singledispatch
+def mapper(chosen: Any) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
+    """The vectorised map: (public words, codes) -> mapped codes."""
+    raise NoBatchError(f"There is no vectorised form of the map {chosen!r}.")
+
+
+@mapper.register
+def _(chosen: HashMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
+    def apply(public: Public64, codes: Codes) -> NDArray[np.uint32]:
+        out = np.empty(len(codes), np.uint32)
+        _hash(public, codes, chosen.g, chosen.bits, out)
+        return out
+
+    return apply
+
+
+@njit(nogil=True, cache=True)
+def _pool_seeds(public, seeds, limit, unused, dropped, out, refused):
+    for i in range(public.shape[0]):
+        drawn = (public[i, 0] << unused) >> dropped  # the leading bits of a word, which in proofs is short
+        refused[i] = drawn >= limit
+        out[i] = drawn % seeds
+
+
+@njit(nogil=True, cache=True)
+def _pool_hash(seeds, codes, g, digits, products, binary, out):
+    """Inner products of digit vectors; `products` is the multiplication table of a binary field, or empty."""
+    base = np.uint64(g)
+    for i in range(codes.shape[0]):
+        a = np.uint64(seeds[i])  # a pool may have more maps than 32 bits number
+        b = np.uint64(codes[i])
+        total = np.uint64(0)
+        for _ in range(digits):
+            if binary:
+                total ^= np.uint64(products[a % base, b % base])
+            else:
+                total = (total + (a % base) * (b % base)) % base
+            a //= base
+            b //= base
+        out[i] = total
+
+
+@njit(nogil=True, cache=True)
+def _count_pairs(seeds, reports, payloads, cells):
+    for i in range(reports.shape[0]):
+        cells[seeds[i] * payloads + reports[i]] += 1
+
+
+def pool_seeds(chosen: PoolMap, public: Public64) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The map that each id chooses, and which ids no device may use."""
+    read = min(chosen.bits, FINE)
+    limit = (1 << read) - (1 << read) % chosen.seeds
+    shifts = np.uint64(WORD - chosen.bits), np.uint64(WORD - read)
+    out, refused = np.empty(len(public), np.int64), np.empty(len(public), np.bool_)
+    _pool_seeds(public, np.uint64(chosen.seeds), np.uint64(limit), *shifts, out, refused)
+    return out, refused
+
+
+def product_table(g: int) -> NDArray[np.uint32]:
+    """The multiplication table of a field of 2**r elements; one empty cell for a prime order."""
+    if not polynomial(g):
+        return np.zeros((1, 1), np.uint32)
+    return np.array([[multiply(a, b, g) for b in range(g)] for a in range(g)], np.uint32)
+
+
+@mapper.register
+def _(chosen: PoolMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
+    products = product_table(chosen.g)
+
+    def apply(public: Public64, codes: Codes) -> NDArray[np.uint32]:
+        out = np.empty(len(codes), np.uint32)
+        seeds, _ = pool_seeds(chosen, public)
+        _pool_hash(seeds, codes, chosen.g, chosen.digits, products, polynomial(chosen.g) > 0, out)
+        return out
+
+    return apply
+
+
+def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
+    """Which ids no device may use; `Channel.accepts` for many."""
+    node, depth = channel, channel.publics
+    refused = np.zeros(len(public), np.bool_)
+    while node is not None:
+        if isinstance(node, Public):
+            depth -= 1
+            if isinstance(node.map, PoolMap):
+                refused |= pool_seeds(node.map, mapped_words(public, depth))[1]
+        if isinstance(node, Some):
+            refused |= refused_starts(node, public)
+        node = getattr(node, "inner", None) or getattr(node, "second", None)
+    return refused
+
+
+def count_seeds(channel: Public, reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
+    """Add each pair of public map and payload to its cell."""
+    if public is None or not isinstance(channel.map, PoolMap):
+        raise ValueError("Reports of a pool are counted together with their public words.")
+    seeds, _ = pool_seeds(channel.map, public)
+    _count_pairs(seeds, reports, channel.payloads, cells)
+
+
+@sampler.register
+def _(channel: Public) -> Sample:
+    inner, apply = sampler(channel.inner), mapper(channel.map)
+
+    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
+        if draws.public is None:
+            raise ValueError("A public channel needs its public words.")
+        inner(apply(mapped_words(draws.public, channel.inner.publics), codes), draws, at, out)
+
+    return draw
+
+
+@counter.register
+def _(channel: Public) -> Count:
+    chosen, inner = channel.map, channel.inner
+    if not (isinstance(chosen, HashMap) and isinstance(inner, Subset) and inner.w == 1 and chosen.bits == WORD):
+        raise NoBatchError("There is a tally kernel for local hashing with randomized response only.")
+    starts = np.array([bucket_start(y, chosen.g) << 32 for y in range(chosen.g)] + [0], np.uint64)
+
+    def count(reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
+        if public is None:
+            raise ValueError("Hashed reports are counted together with their public words.")
+        _count_hashes(reports, public, starts, cells)
+
+    return count

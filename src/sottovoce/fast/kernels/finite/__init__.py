@@ -1,0 +1,1 @@
+"""Kernels of nodes with finite alphabets."""

@@ -1,1 +1,0 @@
-"""Published tables and figures, computed again; published but wrong variants, registered nowhere."""

@@ -1,0 +1,143 @@
+"""The adaptive mean: a few answer first, and the channel of all others is designed for what they hold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sottovoce.core.domain import Domain
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_decimal, check_integer, reject
+from sottovoce.core.registry import mechanism as build
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.design.designed import MAX_INPUTS, check_budget, count_inputs
+from sottovoce.estimate.mean.sequential import AdaptiveEstimate, adaptive, two_rounds
+from sottovoce.protocols.mean.belief import Decision, believed, decide
+from sottovoce.tally.tally import Tally
+
+OWNER = "an adaptive mean"
+FIRST = ("designed", "grr")
+# Below these budgets and crowds one round is as good: no knowledge of the answers saves more than 3.2 % of the
+# variance, or a first round small enough not to matter says too little.
+LEAST_EPSILON = Decimal("0.6")
+LEAST_PARTICIPANTS = 1000
+# Round one has this many times the square root of all participants, more for epsilon below 1. What it costs grows
+# with its size, what a wrong belief costs falls with it; the sum is flat about its least.
+FIRST_ROUND = 6
+MOST_FIRST = 4  # one in so many is asked first, at most
+MOST_GRR = 25  # where round one is the noisier randomized response
+COARSE, FINE_FROM, FINE = 8, Decimal(3), 16  # its levels
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveMean(Protocol):
+    """The mean of a number in two rounds; the second is asked through the channel designed for what the first said.
+
+    Round one asks a few of the `participants` through the one-round channel (first="designed": its reports tell enough
+    of the law of the answers, and their mean is as good as any) or through randomized response on a grid (first="grr",
+    as published). Likelihood and a cautious share of evenly spread answers make a belief of their tally. If the channel
+    designed for that belief promises enough, round two is asked through it; else through the one-round channel, and
+    the estimate says so. Where adapting cannot pay from the start there is one round. "mean" weights both rounds by
+    inverse variance. `split` is the share of participants who are asked first, `inputs` the points of the grid.
+
+    Wei et al., "AAA: an adaptive mechanism for locally differentially private mean estimation", VLDB 2024; the program
+    is the corrected one of `designed`.
+    """
+
+    domain: Domain
+    epsilon: Any
+    participants: int
+    split: Any = None
+    first: str = "designed"
+    inputs: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Domain) or self.domain.numbers is None:
+            raise reject("domain", OWNER, "a domain of numbers, such as Interval(0, 10)", self.domain)
+        object.__setattr__(self, "epsilon", check_budget(OWNER, self.epsilon))
+        object.__setattr__(self, "participants", check_integer("participants", OWNER, self.participants, 1, 1 << 53))
+        if self.split is not None:
+            split = check_decimal("split", OWNER, self.split)
+            if not 0 < split < 1 or not 1 <= round(split * self.participants) < self.participants:
+                raise reject("split", OWNER, "a share in (0, 1) that leaves someone for each round", self.split)
+            object.__setattr__(self, "split", split)
+        if self.first not in FIRST:
+            raise reject("first", OWNER, f"one of {', '.join(FIRST)}", self.first)
+        if self.inputs is not None:
+            object.__setattr__(self, "inputs", check_integer("inputs", OWNER, self.inputs, 2, MAX_INPUTS))
+
+    # --- round one ---------------------------------------------------------------------------------
+    @property
+    def one_round_because(self) -> str | None:
+        """Why there is no second round, where that is known before anyone is asked."""
+        if self.split is not None:
+            return None
+        if self.epsilon < LEAST_EPSILON:
+            return (
+                f"One round: at epsilon {self.epsilon} no knowledge of the answers could save more than 3.2 % of the"
+                " variance, so adapting cannot pay."
+            )
+        if self.participants < LEAST_PARTICIPANTS:
+            return (
+                f"One round: a first round of some of {self.participants} participants says too little about the"
+                f" answers for adapting to pay; it starts at {LEAST_PARTICIPANTS}."
+            )
+        return None
+
+    @property
+    def asked_first(self) -> int:
+        """How many are asked in round one; all, where it is the only one."""
+        if self.one_round_because is not None:
+            return self.participants
+        if self.split is not None:
+            asked: int = round(self.split * self.participants)
+            return asked
+        wanted = FIRST_ROUND * math.sqrt(self.participants) / min(1.0, float(self.epsilon))
+        return min(round(wanted), self.participants // (MOST_FIRST if self.first == "designed" else MOST_GRR))
+
+    def one_round(self) -> Mechanism:
+        """The channel to compare with, and to fall back to: the balanced design, good for any answers."""
+        return build("designed", self.domain, epsilon=self.epsilon, inputs=self.inputs)
+
+    def _first(self) -> Mechanism:
+        if self.first == "designed" or self.one_round_because is not None:
+            return self.one_round()
+        levels = FINE if self.epsilon >= FINE_FROM else COARSE
+        return build("nprr", self.domain, epsilon=self.epsilon, k=levels)
+
+    def start(self) -> Round:
+        only = self.one_round_because is not None
+        return Round((Arm("first", self._first()),), quota=None if only else self.asked_first)
+
+    # --- round two ---------------------------------------------------------------------------------
+    def decision(self, first: Tally) -> Decision:
+        """What follows from the tally of round one."""
+        inputs, between = count_inputs(OWNER, self.domain, self.inputs, self.epsilon)
+        belief = believed(first, inputs, between=between)
+        design = build(
+            "designed", self.domain, epsilon=self.epsilon, objective="prior", prior=belief, inputs=self.inputs
+        )
+        return decide(first, belief, self.one_round(), design)
+
+    def advance(self, history: History) -> Round | Estimates:
+        (first_tally,), *later = history
+        first = self._first().estimate(first_tally)
+        if self.one_round_because is not None:
+            () = later
+            return {"mean": adaptive(first, adapted=False, decision=self.one_round_because)}
+        found = self.decision(first_tally)
+        if not later:
+            return Round((Arm("second", found.mechanism),))
+        ((second_tally,),) = later
+        second = found.mechanism.estimate(second_tally)
+        return {"mean": self.together(first_tally, second_tally, found), "first": first, "second": second}
+
+    def together(self, first: Tally, second: Tally, found: Decision) -> AdaptiveEstimate:
+        """The mean of both rounds: of one tally where the question was the same, else weighted by inverse variance."""
+        if found.mechanism == first.mechanism:
+            mean = first.mechanism.estimate(first + second)
+        else:
+            mean = two_rounds(first.mechanism.estimate(first), found.mechanism.estimate(second), found.variances)
+        return adaptive(mean, adapted=found.adapted, decision=found.reason)

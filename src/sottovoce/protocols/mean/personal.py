@@ -1,0 +1,68 @@
+"""Budgets chosen by the participants themselves: one arm for each budget on offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sottovoce.core.domain import Domain
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_epsilon, decimal_text, reject
+from sottovoce.core.registry import mechanism as build
+from sottovoce.core.registry import names
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.estimate.mean.combine import combine
+from sottovoce.estimate.prior import Prior, expected_answers
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalMean(Protocol):
+    """The mean of a number; each participant chooses one of several budgets.
+
+    Two estimates come out. "mean" weights the budgets by participants over the variance of one report, noise and spread
+    of the answers, which is most precise where the choice of a budget says nothing about the answer, and answers are
+    spread as the prior says (evenly without one). The weights come from laws and counts, not from reports, so it is
+    unbiased then. "everyone" weights them by participants alone, and is the mean of all participants whoever chose
+    what. `heterogeneity` of its evidence tells whether the means of the budgets differ by more than chance. The chosen
+    budget itself is sent in the clear.
+
+    Xue, Zhu, Wang, "Mean estimation over numeric data with personalized local differential privacy", 2021.
+    """
+
+    domain: Domain
+    epsilons: tuple[Any, ...]
+    method: str = "designed"
+    prior: Prior | None = None
+
+    def __init__(
+        self, domain: Domain, epsilons: Iterable[Any], *, method: str = "designed", prior: Prior | None = None
+    ) -> None:
+        budgets = tuple(sorted({check_epsilon("a personal mean", epsilon) for epsilon in epsilons}))
+        if method not in names("mean"):
+            raise reject("method", "a personal mean", f"one of {', '.join(names('mean'))}", method)
+        if not budgets:
+            raise reject("epsilons", "a personal mean", "at least one budget", epsilons)
+        for name, value in (("domain", domain), ("epsilons", budgets), ("method", method), ("prior", prior)):
+            object.__setattr__(self, name, value)
+
+    def _mechanisms(self) -> list[Mechanism]:
+        return [build(self.method, self.domain, epsilon=epsilon) for epsilon in self.epsilons]
+
+    def start(self) -> Round:
+        arms = (Arm(f"epsilon {decimal_text(m.claimed)}", m) for m in self._mechanisms())
+        return Round(tuple(arms), chosen=True)
+
+    def advance(self, history: History) -> Round | Estimates:
+        (tallies,) = history
+        arms = self.start().arms
+        each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
+        estimates = list(each.values())
+        precision = [one.n / self._variance(one.mechanism) for one in estimates]
+        everyone = combine(estimates, [one.n for one in estimates])
+        return {"mean": combine(estimates, precision), "everyone": everyone, **each}
+
+    def _variance(self, mechanism: Mechanism) -> float:
+        """The variance of one report that is expected before anyone has answered: noise, and the spread of answers."""
+        belief = expected_answers(self.domain) if self.prior is None else self.prior
+        return mechanism.average_variance(belief) + belief.variance

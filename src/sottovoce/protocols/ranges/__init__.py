@@ -1,0 +1,1 @@
+"""Protocols that search a range first."""

@@ -1,0 +1,225 @@
+"""What a search of a range ends with: the clamped mean, what clamping cost, and what both say of the mean itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.domain import Above, Clamp, Domain, Integers, Interval
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import decimal_text
+from sottovoce.core.round import Estimates
+from sottovoce.estimate.estimate import Estimate, check_target
+from sottovoce.estimate.evidence import Bounds, Evidence, Supports, clopper_pearson
+from sottovoce.estimate.mean.mean import Mean
+from sottovoce.tally.tally import Tally
+
+Floats = NDArray[np.float64]
+_CLIPPING = "How much higher the mean of the clamped numbers is than that of the numbers themselves"
+_CORRECTED = "The mean, without the bias of clamping but with the noise of estimating that bias"
+_MEAN = "The mean, taken to be that of the clamped numbers; its interval also holds what may lie beyond the range"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum(Evidence):
+    """A constant plus independent means, each with a sign."""
+
+    methods: ClassVar[tuple[str, ...]] = ("normal",)
+    default: ClassVar[str] = "normal"
+    parts: tuple[Mean, ...]
+    signs: tuple[int, ...]
+    constant: float
+    ends: tuple[float, float]
+    label: str
+    about: str = ""
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return sum(part.n for part in self.parts)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.ends
+
+    def values(self) -> Floats:
+        pairs = zip(self.signs, self.parts, strict=True)
+        return np.array([self.constant + sum(sign * float(part.values()[0]) for sign, part in pairs)], float)
+
+    def variances(self, target: str) -> Floats:
+        return np.array([sum(float(part.variances(target)[0]) for part in self.parts)])
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        return self.normal(level, target)
+
+    def labels(self, domain: Domain) -> Sequence[object]:
+        return (self.label,)
+
+    def project(self, name: str) -> Floats:
+        if name != "range":
+            raise ParameterError("There is no such projection of a mean. Known: range.")
+        return np.clip(self.values(), *self.ends)
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.array([any(part.normal_is_poor()[0] for part in self.parts)])
+
+    def warning(self) -> str | None:
+        poor = next((part for part in self.parts if part.normal_is_poor()[0]), None)
+        if poor is None:
+            return None
+        return (
+            f"The normal interval is poor: {poor.n} of the reports it rests on are too few to know their own variance."
+            " The interval of the result named mean holds."
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cautious(Sum):
+    """The mean of clamped numbers as an estimate of the mean itself.
+
+    Its interval adds to the one of the clamped mean what may lie beyond either end of the range. Half of the error
+    probability goes to the clamped mean and a quarter to each end, so that the mean is inside at least as often as the
+    level says. What lies beyond is asked for in one bit, whose limits are exact: with a large budget nearly all say
+    that nothing does, and a variance that was not seen must not make an interval narrow. For the same reason the
+    clamped mean has its betting interval where the normal one is poor. The variance is that of the clamped mean: it
+    says nothing about what clamping cost.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("cautious",)
+    default: ClassVar[str] = "cautious"
+    below: Mean | None = None  # of numbers clamped to what lies below the range
+    above: Mean | None = None
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        half = 1 - (1 - level) / 2
+        (clamped,) = self.parts
+        low, high = clamped.interval(half, "betting" if clamped.normal_is_poor()[0] else "normal", target)
+        if self.below is not None:  # one side of an interval has half its error probability
+            least, end = self.below.limits
+            low = low - np.clip(end - _of_bits(self.below, half).low, 0, end - least)
+        if self.above is not None:
+            end, most = self.above.limits
+            high = high + np.clip(_of_bits(self.above, half).high - end, 0, most - end)
+        return Bounds(low, high)
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.array([False])  # no part of the interval is normal where that is poor
+
+    def warning(self) -> str | None:
+        return None
+
+
+def _of_bits(mean: Mean, level: float) -> Bounds:
+    """Exact limits of a mean whose reports are one bit each."""
+    read = mean.readings
+    ones = read.counts[read.numbers > (read.low + read.high) / 2].sum()
+    low, high = clopper_pearson(np.array([ones]), mean.n, level)
+    return Bounds(read.low + mean.reach * low, read.low + mean.reach * high)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Unclamped(Estimate):
+    """What clamped numbers and answers about the rest say of the mean itself."""
+
+    def _explained(self, level: float) -> str:
+        (low,), (high,) = self.ci(level)
+        about = self.evidence.about if isinstance(self.evidence, Sum) else ""
+        return f"{about}: {self.value:.6g} ({level:.0%} interval from {low:.6g} to {high:.6g}, {self.n} participants)."
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond(Supports):
+    """The shares beyond the ends of a range, each from answers of its own; `n` holds how many answered about each."""
+
+    names: tuple[str, ...] = ()
+
+    def labels(self, domain: Domain) -> Sequence[object]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FoundRange(Estimate):
+    """The range that was searched. Its values are the shares below and above it; a share that cannot be is 0."""
+
+    low: Decimal = Decimal(0)
+    high: Decimal = Decimal(0)
+    searchers: int = 0
+
+    def covariance(self, *, target: str = "population") -> Floats:
+        """Other participants answered about each end, so that the shares are independent."""
+        check_target(target)
+        return np.diag(self.evidence.variances(target))
+
+    def _explained(self, level: float) -> str:
+        low, high = self.ci(level)
+        ends = ", ".join(
+            f"{share:.4f} are {name} ({level:.0%} interval from {max(0.0, left):.4f} to {right:.4f})"
+            for name, share, left, right in zip(self.labels, self.values, low, high, strict=True)
+        )
+        return (
+            f"{self.searchers} participants were asked about thresholds, with one bit each. The range found is"
+            f" [{decimal_text(self.low)}, {decimal_text(self.high)}]."
+            + (f" Of all participants, {ends}." if ends else " Nothing lies beyond it.")
+        )
+
+
+def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int) -> Estimates:
+    """The estimates of the last round: numbers first, then for each end that cuts the share and the rest beyond."""
+    number, *others = tallies
+    range_ = number.mechanism.domain
+    if not isinstance(range_, Clamp):
+        raise TypeError("The last round of a search asks for clamped numbers.")
+    if not all(tally.n for tally in tallies):
+        raise ParameterError("Each arm of the last round of a range search needs at least one report.")
+    clamped = number.mechanism.estimate(number)
+    means: dict[str, Mean] = {}
+    for tally in others:
+        own = tally.mechanism.domain
+        if isinstance(own, Clamp):
+            means["below" if own.high == range_.low else "above"] = tally.mechanism.estimate(tally).evidence
+    shift = {"below": float(range_.low), "above": float(range_.high)}
+    least, most = float(domain.low), float(domain.high)
+    parts, apart = tuple(means.values()), most - least
+    constant = sum(shift[name] for name in means)
+    clipping = Sum(parts, (-1,) * len(parts), constant, (-apart, apart), "clamped minus mean", _CLIPPING)
+    whole = (clamped.evidence, *parts)
+    corrected = Sum(whole, (1,) * len(whole), -constant, (least, most), "mean", _CORRECTED)
+    ends = {"below": means.get("below"), "above": means.get("above")}
+    cautious = Cautious((clamped.evidence,), (1,), 0.0, (least, most), "mean", _MEAN, **ends)
+    return {
+        "mean": _estimate(clamped, cautious),
+        "clamped": clamped,
+        "clipping": _estimate(clamped, clipping),
+        "corrected": _estimate(clamped, corrected),
+        "range": _range(range_, clamped, others, searchers),
+    }
+
+
+def _estimate(clamped: Estimate, evidence: Sum) -> Estimate:
+    errors = np.sqrt(evidence.variances("population"))
+    return Unclamped(clamped.mechanism, evidence.n, evidence.values(), errors, evidence, clamped.cells)
+
+
+def _range(range_: Clamp, clamped: Estimate, tallies: Sequence[Tally], searchers: int) -> FoundRange:
+    names, counts, asked = [], [], []
+    rates: Any = None
+    for tally in tallies:
+        own = tally.mechanism.domain
+        if isinstance(own, Above):
+            below = own.threshold == range_.low
+            names.append(f"below {decimal_text(range_.low)}" if below else f"from {decimal_text(range_.high)} on")
+            counts.append(int(tally.cells[0 if below else 1]))
+            asked.append(tally.n)
+            rates = tally.mechanism.channel.rates()
+    n = np.array(asked, np.int64)
+    yes, no = (float(rates.own), float(rates.other)) if rates else (1.0, 0.0)
+    evidence = Beyond(np.array(counts, np.int64), n, yes, no, tuple(names))  # type: ignore[arg-type]
+    errors = np.sqrt(evidence.variances("population"))
+    ends = (range_.low, range_.high, searchers)
+    return FoundRange(
+        clamped.mechanism, int(n.sum()), evidence.values(), errors, evidence, clamped.cells, None, None, *ends
+    )

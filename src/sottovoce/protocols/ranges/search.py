@@ -1,0 +1,250 @@
+"""The mean of numbers whose range nobody knows: search a good range first, then ask within it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.domain import Above, Clamp, Domain, Integers, Interval
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_decimal, check_epsilon, check_integer, decimal_text, reject
+from sottovoce.core.registry import mechanism as build
+from sottovoce.core.registry import names
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.estimate.prior import expected_answers
+from sottovoce.protocols.ranges.bits import Bits, inside, short, spread
+from sottovoce.protocols.ranges.found import found
+from sottovoce.protocols.ranges.tails import Tail, best_distances
+from sottovoce.tally.tally import Tally
+
+FIRST, LATER = 32, 24  # thresholds of the first round, and of a later one
+FINE = 4  # thresholds between the quartiles that tell the scale of a distribution
+COARSEST = 0.25  # of the distance of the quartiles, between two thresholds
+SHARP = 0.02  # of the best range: if half of all answers lie so close together, their distances do not matter
+PARTS = 12  # of the search: one for each look, and what is left for the tails
+LEVELS = (0.3, 0.2, 0.13, 0.08, 0.05, 0.03)  # shares beyond, where tails are asked about
+FAR = 2  # thresholds beyond all of those, on either side
+NEAR_WEIGHT = 3  # of a threshold inside them, where one beyond weighs 1: it only has to show what nobody expects
+LEAST_WORTH = 200  # participants times (p - q)**2, below which nothing is found
+WEIGHTS = 1000  # of the arms of the last round, together
+OF_SHARES = 0.3  # of those asked about what lies beyond: whether they do; all others by how much
+FEW = 40  # participants who are expected in each arm about what lies beyond
+MOST = 0.05  # of all who are left, in such an arm if there are few
+CLOSE = 0.01  # of the width: a range that ends so near the end of the domain ends there
+NARROW = 1e-9  # of the magnitude of the numbers: no need to look closer
+_OWNER = "a range search"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSearch(Protocol):
+    """The mean of a number that may lie anywhere in a wide domain.
+
+    First a few rounds of one bit each: are you at or above this threshold? Each round has a couple of dozen thresholds
+    as arms, chosen by what was answered before; all answers are used together. They first find the middle half of the
+    distribution, at any magnitude, then ask how its tails fall. The range [low, high] is the one with the least
+    expected error of the mean: the bias of clamping, extrapolated from the tails, and the noise, which grows with the
+    width. In the last round everyone who is left answers with their number, clamped to that range, through
+    `method`; a small share `tails` of them is asked instead about what lies beyond it, so that the bias of clamping is
+    an estimate of its own. Everyone answers once.
+
+    Results: "range" (its ends, and the shares beyond them), "clamped" (the mean of clamped numbers), "clipping" (how
+    much higher that is than the mean), "corrected" (the difference: unbiased, and noisy where the domain is wide) and
+    "mean": the clamped mean, with an interval for the mean itself.
+
+    `participants` is how many are expected; a share `search` of them is asked about thresholds (None: 15 to 40 %, the
+    more the fewer they are), in at most `rounds` rounds.
+    """
+
+    domain: Integers | Interval
+    epsilon: Any
+    participants: int
+    method: str = "designed"
+    search: Any = None
+    tails: Any = Decimal("0.04")
+    rounds: int = 6
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, (Integers, Interval)):
+            raise reject("domain", _OWNER, "an Interval or Integers, as wide as you like", self.domain)
+        budget = check_epsilon(_OWNER, self.epsilon)
+        if self.method not in names("mean"):
+            raise reject("method", _OWNER, f"one of {', '.join(names('mean'))}", self.method)
+        participants = check_integer("participants", _OWNER, self.participants, 1, 1 << 53)
+        tails = check_decimal("tails", _OWNER, self.tails)
+        if not 0 < tails <= Decimal("0.5"):
+            raise reject("tails", _OWNER, "a share in (0, 0.5]", self.tails)
+        search = self.search if self.search is None else check_decimal("search", _OWNER, self.search)
+        if search is not None and not 0 < search <= Decimal("0.9"):
+            raise reject("search", _OWNER, "a share in (0, 0.9]", self.search)
+        rounds = check_integer("rounds", _OWNER, self.rounds, 2, 12)
+        numbers = {"epsilon": budget, "participants": participants, "search": search, "tails": tails, "rounds": rounds}
+        for name, value in numbers.items():
+            object.__setattr__(self, name, value)
+        least = ceil(LEAST_WORTH / self._worth)
+        if self.participants < least:
+            raise ParameterError(
+                f"At epsilon {decimal_text(budget)} a range search needs at least {least} participants. Got"
+                f" {self.participants}: give a range yourself."
+            )
+        if not self._first_thresholds():
+            raise reject("domain", _OWNER, "a domain with numbers between its ends", self.domain)
+
+    # --- rounds ------------------------------------------------------------------------------------------------
+    def start(self) -> Round:
+        return self._ask(self._first_thresholds(), self._look)
+
+    def advance(self, history: History) -> Round | Estimates:
+        looks = [tallies for tallies in history if not isinstance(tallies[0].mechanism.domain, Clamp)]
+        if len(looks) < len(history):
+            return found(self.domain, history[-1], sum(tally.n for tallies in looks for tally in tallies))
+        if not self._is_over(looks):
+            bits = _bits(looks)
+            closer = self._closer(bits) if len(looks) < self.rounds - 1 else []
+            if closer:
+                return self._ask(closer, self._look)
+            near, far = self._tail_thresholds(bits)
+            if near or far:
+                return self._ask(near, self._searchers - self._look * len(looks), far)
+        return self._last(*self.chosen(_bits(looks)))
+
+    def _is_over(self, looks: Sequence[Sequence[Tally]]) -> bool:
+        """Whether the last of these rounds was the one about the tails: no closer look was needed before it."""
+        return len(looks) == self.rounds or (len(looks) > 1 and not self._closer(_bits(looks[:-1])))
+
+    def _ask(self, near: Sequence[Decimal], quota: int, far: Sequence[Decimal] = ()) -> Round:
+        weights = dict.fromkeys(far, 1) | dict.fromkeys(near, NEAR_WEIGHT)
+        arms = (
+            Arm(f"from {decimal_text(threshold)}", self._build("rr", Above(self.domain, threshold)), weight)
+            for threshold, weight in sorted(weights.items())
+        )
+        return Round(tuple(arms), quota=quota)
+
+    # --- how many ----------------------------------------------------------------------------------------------
+    @property
+    def _worth(self) -> float:
+        """What one noisy bit is worth, in bits without noise: (p - q)**2 = tanh(epsilon / 2)**2."""
+        return float(np.tanh(float(self.epsilon) / 2)) ** 2
+
+    @property
+    def _searchers(self) -> int:
+        """How many are asked about thresholds."""
+        share = self.search
+        if share is None:  # with many bits' worth a seventh, with fewer ever more
+            share = min(0.4, max(0.15, 0.15 * (20_000 / (self.participants * self._worth)) ** 0.23))
+        return max(PARTS, ceil(self.participants * float(share)))
+
+    @property
+    def _look(self) -> int:
+        """How many answer in a round that looks for the middle half."""
+        return self._searchers // PARTS
+
+    # --- where -------------------------------------------------------------------------------------------------
+    def _first_thresholds(self) -> list[Decimal]:
+        return spread(self.domain, float(self.domain.low), float(self.domain.high), FIRST)
+
+    def _closer(self, bits: Bits) -> list[Decimal]:
+        """Thresholds for a closer look at the middle half, or none if its shape is known or it is all in one place."""
+        first, last = bits.crossing(0.75), bits.crossing(0.25)
+        ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
+        cells = np.diff(ends[first : last + 2])
+        if last - first >= FINE and cells.max() <= COARSEST * cells.sum():
+            return []
+        # One cell more on either side, as a crossing is known to about a cell.
+        low, high = float(ends[max(0, first - 1)]), float(ends[min(len(ends) - 1, last + 2)])
+        left, right = self._best(bits)
+        if high - low <= max(NARROW * max(abs(low), abs(high)), SHARP * (right - left)):
+            return []
+        known = set(bits.thresholds.tolist())
+        new = [place for place in spread(self.domain, low, high, LATER) if float(place) not in known]
+        return new if len(new) > 1 else []
+
+    def sides(self, bits: Bits) -> tuple[float, Tail | None, Tail | None]:
+        """The centre, and what is known of either side of it."""
+        place = bits.crossing(0.5)
+        ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
+        centre = float(ends[place] + ends[place + 1]) / 2
+        low, high = centre - float(self.domain.low), float(self.domain.high) - centre
+        below, above = bits.side(centre, above=False), bits.side(centre, above=True)
+        return centre, Tail(below, low) if low > 0 else None, Tail(above, high) if high > 0 else None
+
+    def _tail_thresholds(self, bits: Bits) -> tuple[list[Decimal], list[Decimal]]:
+        """Thresholds where the tails are expected to fall, and some far beyond."""
+        centre, *sides = self.sides(bits)
+        near: list[Decimal] = []
+        far: list[Decimal] = []
+        for tail, sign in zip(sides, (-1, 1), strict=True):
+            if tail is None:
+                continue
+            distances = [tail.distance(level) for level in LEVELS]
+            step = max(float(np.diff([0.0, *distances]).min()), distances[-1] / 1000) / 2
+            beyond = np.geomspace(distances[-1], tail.reach, FAR + 2)[1:-1].tolist()
+            near += [short(centre + sign * place, step) for place in distances]
+            far += [short(centre + sign * place, max(step, place / 50)) for place in beyond]
+        return inside(self.domain, near), inside(self.domain, far)
+
+    def _best(self, bits: Bits) -> tuple[float, float]:
+        """The range with the least expected error."""
+        return _best(self, bits)
+
+    def chosen(self, bits: Bits) -> tuple[Decimal, Decimal]:
+        """The range with the least expected error, in few digits, rounded outward."""
+        best = self._best(bits)
+        width = best[1] - best[0]
+        low, high = (short(end, width / 50, toward=toward) for end, toward in zip(best, ("down", "up"), strict=True))
+        if isinstance(self.domain, Integers):
+            low, high = low.to_integral_value("ROUND_FLOOR"), high.to_integral_value("ROUND_CEILING")
+        least, most = Decimal(self.domain.low), Decimal(self.domain.high)
+        low = least if float(low) <= float(least) + CLOSE * width else low
+        high = most if float(high) >= float(most) - CLOSE * width else high
+        return low, high
+
+    @property
+    def noise(self) -> float:
+        """The standard error that noise brings to the mean of the last round, in units of the width."""
+        unit = Interval(0, 1)
+        one = build(self.method, unit, epsilon=self.epsilon).average_variance(expected_answers(unit))
+        left = max(1.0, (self.participants - self._searchers) * (1 - float(self.tails)))
+        return sqrt(one / left)
+
+    # --- the last round ----------------------------------------------------------------------------------------
+    def _last(self, low: Decimal, high: Decimal) -> Round:
+        """Clamped numbers, and for each end that cuts the share beyond it and the mean of what lies there."""
+        domain = self.domain
+        beyond = {"low": (Decimal(domain.low), low), "high": (high, Decimal(domain.high))}
+        cut = {name: ends for name, ends in beyond.items() if ends[0] < ends[1]}
+        length = sum(float(end - start) for start, end in cut.values())
+        arms = []
+        for name, (start, end) in cut.items():
+            asked = Above(domain, low if name == "low" else high)
+            arms.append(Arm(f"share at {name}", self._build("rr", asked), self._weight(OF_SHARES / len(cut))))
+            part = (1 - OF_SHARES) * float(end - start) / length
+            arms.append(Arm(f"beyond {name}", self._build("bernoulli", Clamp(domain, start, end)), self._weight(part)))
+        number = self._build(self.method, Clamp(domain, low, high))
+        return Round((Arm("number", number, WEIGHTS - sum(arm.weight for arm in arms)), *arms))
+
+    def _build(self, name: str, domain: Domain) -> Mechanism:
+        return build(name, domain, epsilon=self.epsilon)
+
+    def _weight(self, part: float) -> int:
+        """That of an arm about what lies beyond, for its part of `tails`: enough for at least a few participants."""
+        few = min(MOST, FEW / max(1, self.participants - self._searchers))
+        return ceil(WEIGHTS * max(float(self.tails) * part, few))
+
+
+def _bits(looks: Sequence[Sequence[Tally]]) -> Bits:
+    return Bits.of(tally for tallies in looks for tally in tallies)
+
+
+@lru_cache(maxsize=64)
+def _best(search: RangeSearch, bits: Bits) -> tuple[float, float]:
+    """Kept, since a protocol goes through its whole history again with every round."""
+    centre, below, above = search.sides(bits)
+    left, right = best_distances(below, above, search.noise)
+    return centre - left, centre + right

@@ -1,0 +1,136 @@
+"""What a range costs: how much clamping to it moves a mean, and how much noise its width brings.
+
+Of the share beyond the best range, usually less than a hundredth, noisy answers say next to nothing; it must be
+extrapolated from the shares that can be seen. Each side of the centre is taken to fall like a Weibull law, whose
+scale, shape and share are averaged over what the answers leave possible. The law is used to choose a range and for
+nothing else: no estimate and no interval depends on it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gamma, gammaincc
+
+from sottovoce.protocols.ranges.bits import Bits
+
+Floats = NDArray[np.float64]
+
+SHAPES = (0.3, 5.0)  # 1 is an exponential tail, 2 that of a normal law
+SHAPES_TRIED = 12
+HEAVIER, LIGHTER = 0.3, 0.45  # how far the logarithm of a shape may lie from that of 1, before anything is known
+SCALES_TRIED = 80  # at first, over all magnitudes
+SCALES = 24  # then, around the likely ones
+FINER = 2  # times that the laws are laid more closely around the likely ones
+LIKELY = 1e-5  # of the weight of the likeliest
+SHARES = np.array([0.5, 0.3, 0.1, 0.03])  # beyond the centre; less than a half where many hold the same number
+OF_A_HALF = 0.85  # how likely it is that nobody does, before anything is known
+PLACES = 90
+NEGLIGIBLE = 1e-6  # of the weight of the likeliest law
+
+
+class Tail:
+    """One side of a distribution: answers about thresholds by their distance from the centre, and how far it may go."""
+
+    def __init__(self, bits: Bits, reach: float) -> None:
+        self.bits, self.reach = bits, reach
+        nearest = float(bits.thresholds.min()) if len(bits.thresholds) else reach
+        scales, shapes = np.geomspace(nearest / 8, reach * 2, SCALES_TRIED), np.geomspace(*SHAPES, SHAPES_TRIED)
+        laws, weights = _posterior(bits, scales, shapes)
+        for _ in range(FINER):  # answers may tell more than the steps between laws
+            scales = _around(laws[1], weights, scales, SCALES)
+            shapes = _around(laws[2], weights, shapes, SHAPES_TRIED)
+            laws, weights = _posterior(bits, scales, shapes)
+        self._laws, self._weights = laws, weights
+        # Where to clamp at all: from half the nearest threshold to the end.
+        self.places = np.geomspace(min(nearest / 2, reach), reach, PLACES)
+
+    def distance(self, share: float) -> float:
+        """Where the expected share has fallen to this one, or the end."""
+        expected = self._expected
+        enough = np.flatnonzero(expected <= share)
+        if not len(enough):
+            return self.reach
+        last = int(enough[0])
+        if last == 0:
+            return float(self.places[0])
+        # Between the two, as if both the distance and the share changed by constant ratios.
+        steps = np.log(expected[last - 1 : last + 1])
+        part = float((log(share) - steps[0]) / (steps[1] - steps[0]))
+        return float(self.places[last - 1] ** (1 - part) * self.places[last] ** part)
+
+    @cached_property
+    def _expected(self) -> Floats:
+        """The share that is expected beyond each place."""
+        return np.asarray(_beyond(self.places, self._laws) @ self._weights)
+
+    @cached_property
+    def _biases(self) -> Floats:
+        """How much clamping at each place would bias the mean, by each law.
+
+        What the answers prove of a far part of the distribution counts too, whatever the law says.
+        """
+        by_law = _excess(self.places, self._laws) - _excess(np.array([self.reach]), self._laws)
+        return np.asarray(np.maximum(by_law, self.proven()[:, None]))
+
+    def proven(self) -> Floats:
+        """The least excess beyond each place that the answers leave possible."""
+        ends, least = self.bits.thresholds, self.bits.certain()
+        starts = np.concatenate([[0.0], ends[:-1]])
+        gaps = np.clip(ends - np.maximum(starts, self.places[:, None]), 0, None)
+        return np.asarray(gaps @ least)
+
+    def best(self, other: float, noise: float) -> float:
+        """How far to go on this side, if one goes so far on the other.
+
+        The expected root of the error is minimised. Its expected square would be ruled by the few laws with the
+        heaviest tails, however unlikely they are, and its expected logarithm does not mind them enough.
+        """
+        errors = self._biases**2 + (noise * (self.places + other))[:, None] ** 2
+        return float(self.places[int(np.argmin(errors**0.25 @ self._weights))])
+
+
+def best_distances(below: Tail | None, above: Tail | None, noise: float) -> tuple[float, float]:
+    """How far to go below and above the centre, where the noise of a mean has the standard error `noise` x width."""
+    left, right = (0.0 if tail is None else tail.distance(0.01) for tail in (below, above))
+    for _ in range(4):  # each side in turn: they meet in the width alone
+        left = 0.0 if below is None else below.best(right, noise)
+        right = 0.0 if above is None else above.best(left, noise)
+    return left, right
+
+
+def _around(places: Floats, weights: Floats, tried: Floats, count: int) -> Floats:
+    """So many places between those that were tried around all that is likely."""
+    likely = places[weights > LIKELY * weights.max()]
+    low, high = np.searchsorted(tried, [likely.min(), likely.max()])
+    return np.geomspace(tried[max(0, low - 1)], tried[min(len(tried) - 1, high + 1)], count)
+
+
+def _posterior(bits: Bits, scales: Floats, shapes_tried: Floats) -> tuple[Floats, Floats]:
+    """Laws, and how likely each is given the answers; the others together do not matter."""
+    grid = np.meshgrid(SHARES, scales, shapes_tried, indexing="ij")
+    laws = np.stack([axis.ravel() for axis in grid])
+    shares, _, shapes = laws
+    prior = -((np.log(shapes) / np.where(shapes < 1, HEAVIER, LIGHTER)) ** 2) / 2
+    prior = prior + np.where(shares == SHARES[0], log(OF_A_HALF), log((1 - OF_A_HALF) / (len(SHARES) - 1)))
+    rate = bits.other + (bits.own - bits.other) * _beyond(bits.thresholds, laws)
+    fit = bits.yes @ np.log(rate) + (bits.asked - bits.yes) @ np.log1p(-rate)
+    chance = np.exp(prior + fit - (prior + fit).max())
+    kept = chance > NEGLIGIBLE
+    return laws[:, kept], np.asarray(chance[kept] / chance[kept].sum())
+
+
+def _beyond(distances: Floats, laws: Floats) -> Floats:
+    """The share beyond each distance (rows) by each law (columns)."""
+    shares, scales, shapes = laws
+    return np.asarray(shares * np.exp(-((distances[:, None] / scales) ** shapes)))
+
+
+def _excess(distances: Floats, laws: Floats) -> Floats:
+    """The mean of what lies beyond each distance, by each law: the integral of the share from there on."""
+    shares, scales, shapes = laws
+    rest = gammaincc(1 / shapes, (distances[:, None] / scales) ** shapes)
+    return np.asarray(shares * scales / shapes * gamma(1 / shapes) * rest)

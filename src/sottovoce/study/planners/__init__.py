@@ -1,0 +1,1 @@
+"""Plans, one module per question."""

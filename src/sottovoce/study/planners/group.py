@@ -1,0 +1,320 @@
+"""Plans for means by group: which method, which key, how the budget is split, and which groups are estimable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core import codec
+from sottovoce.core.channel import Channel, Subset
+from sottovoce.core.channel.compose.keyed import neutral_law, odds_left
+from sottovoce.core.domain import Domain, Pair
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.rational import odds
+from sottovoce.design import group as designed
+from sottovoce.estimate.group.law import GroupLaw, Totals, key_law, reading_law
+from sottovoce.estimate.group.truth import Crowd, value_numbers
+from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
+from sottovoce.mechanisms.group.common import KEYS, NOTHING_LEFT, group_key
+from sottovoce.mechanisms.mean import bernoulli as coin
+from sottovoce.mechanisms.mean import laplace as noise
+from sottovoce.mechanisms.mean import nprr as levels
+from sottovoce.mechanisms.mean import piecewise as window
+from sottovoce.study.plan import Option, Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+BUILDERS: dict[str, Callable[..., Mechanism]] = {
+    "group-laplace": laplace.build,
+    "group-bernoulli": bernoulli.build,
+    "group-nprr": nprr.build,
+    "group-piecewise": piecewise.build,
+    "group-designed": designed.build,
+}
+LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
+# Shares of the budget for the value: first these, then steps to either side of the best so far. Programs take longer.
+SPLITS = tuple(Decimal(place) / 20 for place in (3, 5, 7, 9, 11, 13, 15, 17, 19, 20))
+FINER = (Decimal(1) / 20, Decimal(1) / 40)
+FEW_SPLITS = tuple(Decimal(place) / 20 for place in (6, 10, 14, 17, 20))
+FEW_FINER = (Decimal(1) / 10, Decimal(1) / 20)
+CLOSE = 1.005  # variances this near to the least are as good: the smaller report comes first
+_LEAST_PART = Decimal("0.01")
+
+
+@dataclass(frozen=True)
+class Inner:
+    """An inner channel with all that its value for groups depends on, whatever the key."""
+
+    method: str
+    part: Decimal  # of epsilon, for the value
+    options: tuple[tuple[str, Any], ...]
+    channel: Channel
+    left: Fraction  # odds that remain for the key
+    law: tuple[Fraction, Floats, tuple[float, ...]]
+    moments: tuple[Floats, Floats, Floats]
+
+    def totals(self, crowd: Crowd, key: str, n: float) -> Totals:
+        """The expected sums of n participants with one of the keys."""
+        law = GroupLaw(key_law(group_key(len(crowd.shares), self.left, key)), *self.law)
+        sizes = n * crowd.shares
+        gap, read, square = self.moments
+        return Totals(law, n, sizes, sizes * gap, sizes * read, sizes * square)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An inner channel behind a key, with the exact variances of sizes and means of one report."""
+
+    inner: Inner
+    key: str
+    ratios: Ratios
+
+    @cached_property
+    def variances(self) -> Floats:
+        """n times the variance of each group's mean."""
+        return self.ratios.variances_at_truth()
+
+    @cached_property
+    def average(self) -> float:
+        """Their average over the groups."""
+        return float(self.variances.mean())
+
+    @property
+    def variant(self) -> str:
+        """What tells it from others of its method."""
+        given = "".join(f", {name}={value}" for name, value in self.inner.options if name != "prior")
+        return f"{self.key} key, {self.inner.part.normalize():f} for the value{given}"
+
+    def build(self, domain: Pair, epsilon: Decimal) -> Mechanism:
+        """The mechanism itself."""
+        options = dict(self.inner.options)
+        return BUILDERS[self.inner.method](
+            domain, epsilon=epsilon, value_epsilon=self.inner.part, key=self.key, **options
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan(Plan):
+    """A plan that also says, for its first choice, what is expected of each group."""
+
+    groups: tuple[object, ...] = ()
+    std_errors: tuple[float, ...] = ()  # of the mean of each group
+    needed: tuple[int, ...] = ()  # participants from which on the group is estimable
+
+    @property
+    def estimable(self) -> tuple[bool, ...]:
+        """Which groups are expected to be estimable, and to know how well."""
+        return tuple(self.participants >= needed for needed in self.needed)
+
+    def groups_frame(self) -> pd.DataFrame:
+        """What the first choice tells of each group, as a table."""
+        import pandas as pd
+
+        notes = ["" if shown else NOT_ESTIMABLE for shown in self.estimable]
+        return pd.DataFrame(
+            {"group": list(self.groups), "std_error": self.std_errors, "participants": self.needed, "note": notes}
+        )
+
+
+def plan_group_mean(
+    domain: Domain,
+    *,
+    epsilon: Any,
+    participants: int,
+    shares: Any = None,
+    prior: Any = None,
+    methods: Sequence[str] | None = None,
+) -> GroupPlan:
+    """Rank methods, keys and splits of the budget by the exact variance of a group's mean, averaged over the groups.
+
+    `shares` of the groups are equal unless given; `prior` says what is believed of the values (one `Prior` or earlier
+    answers for all groups, or a mapping with one for each), by default that they are spread evenly over the range.
+    """
+    n = check_integer("participants", "plan_group_mean", participants, 1, 1 << 53)
+    budget = check_epsilon("plan_group_mean", epsilon)
+    if not isinstance(domain, Pair):
+        raise reject("domain", "plan_group_mean", "a Pair of groups and numbers", domain)
+    chosen = list(BUILDERS) if methods is None else list(methods)
+    for name in chosen:
+        if name not in BUILDERS:
+            raise reject("methods", "plan_group_mean", f"names among {', '.join(BUILDERS)}", name)
+    crowd = Crowd.of(domain, shares, prior, "plan_group_mean")
+    ranked = rank(search(domain, budget, crowd, chosen, informed=prior is not None))
+    if not ranked:
+        raise ParameterError(f"No method can ask for groups with epsilon {epsilon}. Tried: {', '.join(chosen)}.")
+    return _plan(domain, budget, n, crowd, ranked)
+
+
+def search(
+    domain: Pair, budget: Decimal, crowd: Crowd, methods: Sequence[str], *, informed: bool = False
+) -> list[Candidate]:
+    """The best split of each method with each key."""
+    found: list[Candidate] = []
+    for method in methods:
+        for options in _variants(method, crowd, informed):
+            best = _best_splits(domain, budget, crowd, method, options)
+            found += best.values()
+    least: dict[tuple[str, str], Candidate] = {}
+    for one in sorted(found, key=lambda one: one.average):
+        least.setdefault((one.inner.method, one.key), one)
+    return list(least.values())
+
+
+def rank(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Least variance first; of those that are as good as the first, the smallest reports."""
+    least = min((one.average for one in candidates), default=0.0)
+
+    def place(one: Candidate) -> tuple[bool, float, float]:
+        bits = (len(one.variances) - 1).bit_length() if one.key == "grr" else len(one.variances)
+        close = one.average <= CLOSE * least
+        return not close, bits + one.inner.channel.payload_bits if close else 0, one.average
+
+    return sorted(candidates, key=place)
+
+
+def _variants(method: str, crowd: Crowd, informed: bool) -> Iterator[tuple[tuple[str, Any], ...]]:
+    """Options of a method between which the variance decides."""
+    if method == "group-nprr":
+        yield from ((("k", k),) for k in LEVELS)
+    elif method == "group-designed":
+        yield ()
+        yield (("objective", "worst-case"),)
+        if informed and all(prior is crowd.priors[0] for prior in crowd.priors):
+            yield (("objective", "prior"), ("prior", crowd.priors[0]))
+    else:
+        yield ()
+
+
+def _best_splits(
+    domain: Pair, budget: Decimal, crowd: Crowd, method: str, options: tuple[tuple[str, Any], ...]
+) -> dict[str, Candidate]:
+    """For each key the split of least variance: a coarse grid, then nearer and nearer to its best."""
+    tried: dict[Decimal, Inner | None] = {}
+
+    def at(part: Decimal) -> Inner | None:
+        if part not in tried:
+            tried[part] = inner_at(domain, budget, part, crowd, method, options) if 0 < part <= budget else None
+        return tried[part]
+
+    def of(key: str, parts: Sequence[Decimal]) -> list[Candidate]:
+        built = [inner for inner in map(at, parts) if inner is not None]
+        return [Candidate(inner, key, ratios) for inner in built if (ratios := _ratios(inner, crowd, key)) is not None]
+
+    best: dict[str, Candidate] = {}
+    splits, finer = (FEW_SPLITS, FEW_FINER) if method == "group-designed" else (SPLITS, FINER)
+    for key in KEYS:
+        listed = of(key, [_round(budget * share, budget) for share in splits])
+        for step in finer:
+            if listed:
+                now = min(listed, key=lambda one: one.average)
+                near = [_round(now.inner.part + sign * step * budget, budget) for sign in (-1, 1)]
+                listed += of(key, near)
+        if listed:
+            best[key] = min(listed, key=lambda one: one.average)
+    return best
+
+
+def _round(part: Decimal, budget: Decimal) -> Decimal:
+    """To four digits, so that a plan can be read out; never above the budget."""
+    if part <= 0:
+        return Decimal(0)
+    digit = Decimal(1).scaleb(part.adjusted() - 3)
+    return min(part.quantize(digit), budget)
+
+
+def inner_at(
+    domain: Pair, budget: Decimal, part: Decimal, crowd: Crowd, method: str, options: tuple[tuple[str, Any], ...]
+) -> Inner | None:
+    """The inner channel of one part of the budget; None where that leaves nothing for the key."""
+    if part < _LEAST_PART * budget:
+        return None
+    try:
+        channel = _channel(domain.value, part, method, dict(options))
+    except ParameterError:
+        return None
+    neutral = neutral_law(channel)
+    left = odds_left(odds(budget), channel, neutral)
+    if left <= NOTHING_LEFT:
+        return None
+    low, high, origin = value_numbers(domain)
+    law = reading_law(channel, neutral)
+    moments = crowd.moments(channel, law[0], (float(low + origin), float(high + origin)))
+    return Inner(method, part, options, channel, left, law, moments)
+
+
+def _channel(value: Domain, part: Decimal, method: str, options: dict[str, Any]) -> Channel:
+    if method == "group-designed":
+        return designed.inner_table(**options)(value, part)
+    plain = {
+        "group-laplace": noise.build,
+        "group-bernoulli": coin.build,
+        "group-nprr": levels.build,
+        "group-piecewise": window.build,
+    }
+    return plain[method](value, epsilon=part, **options).channel
+
+
+def _ratios(inner: Inner, crowd: Crowd, key: str) -> Ratios | None:
+    """Sizes and sums of one report, with exact covariances; None where the key is too weak to tell groups at all.
+
+    A subset of one group is randomized response, which is tried anyway.
+    """
+    try:
+        chosen = group_key(len(crowd.shares), inner.left, key)
+        if key == "subset" and isinstance(chosen, Subset) and chosen.w == 1:
+            return None
+        totals = inner.totals(crowd, key, 1.0)
+    except ParameterError:
+        return None
+    size, mixed, total = totals.covariance("population").diagonals()
+    return Ratios(totals.sums, totals.sizes, total, mixed, size)
+
+
+def _plan(domain: Pair, budget: Decimal, n: int, crowd: Crowd, ranked: Sequence[Candidate]) -> GroupPlan:
+    options, first = [], ranked[0]
+    least = min(one.average for one in ranked)
+    for one in ranked:
+        mechanism = one.build(domain, budget)
+        size = codec.payload_bytes(mechanism.channel)
+        ratio = math.sqrt(one.average / least)
+        reason = "no method has a smaller error." if ratio == 1 else f"{ratio:.4g} times the smallest error."
+        options.append(Option(mechanism, math.sqrt(one.average / n), size, reason, one.variant))
+    labels = tuple(domain.group.labels())
+    plan = GroupPlan(
+        f"Means of {len(labels)} groups at epsilon {budget}",
+        n,
+        tuple(options),
+        "",
+        labels,
+        tuple(np.sqrt(first.variances / n).tolist()),
+        tuple(math.ceil(count) for count in crowd.needed(options[0].mechanism)),
+    )
+    return replace(plan, advice=_advice(plan))
+
+
+def _advice(plan: GroupPlan) -> str:
+    text = (
+        f"Take {plan.best.method}: with {plan.participants:,} participants expect standard errors of a mean from"
+        f" {min(plan.std_errors):.4g} to {max(plan.std_errors):.4g}."
+    )
+    small = [label for label, shown in zip(plan.groups, plan.estimable, strict=True) if not shown]
+    if not small:
+        return text + " All groups are estimable."
+    named = ", ".join(map(repr, small[:8])) + (" and more" if len(small) > 8 else "")
+    return (
+        f"{text} {len(small)} of {len(plan.groups)} groups are not estimable ({named}): that takes"
+        f" {max(plan.needed):,} participants or a larger epsilon."
+    )

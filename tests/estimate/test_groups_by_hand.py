@@ -1,0 +1,151 @@
+"""Estimates by group against first principles: laws of keys by enumeration, errors by moving single reports."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.core.channel import Bits, Channel, Keyed, Subset
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.rational import UNIT
+from sottovoce.estimate.estimate import PoorIntervalWarning
+from sottovoce.estimate.evidence import Supports
+from sottovoce.estimate.group import group
+from sottovoce.estimate.group import power as group_power
+from sottovoce.estimate.group.equal_means import PairTests
+from sottovoce.estimate.group.law import key_law
+from sottovoce.estimate.group.shown_shares import lowest_share
+from sottovoce.estimate.group.truth import Crowd, square_line
+from sottovoce.estimate.group.views import Shares
+from sottovoce.estimate.ratio import Ratios, Shown
+from sottovoce.mechanisms.mean import nprr
+
+PAIR = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(10, 60))
+KEYS = [
+    Subset(4, 1, UNIT // 2),
+    Subset(5, 2, UNIT // 4 * 3),
+    Subset(4, 3, UNIT // 8 * 7),
+    Bits(3, UNIT // 2, UNIT // 4),
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_how_often_a_key_supports_several_groups_at_once(key: Channel) -> None:
+    """Of a holder of group 0: group 0 and group 1; also group 2; groups 1 and 2 without group 0."""
+    masks = (sum(1 << g for g in chosen) for w in range(5) for chosen in combinations(range(key.inputs), w))
+    reports = range(key.outputs) if key.outputs else [mask for mask in masks if key.contains(mask)]
+
+    def chance(*wanted: tuple[int, bool]) -> float:
+        fitting = (r for r in reports if all(key.supports(r, group) is yes for group, yes in wanted))
+        return float(sum((key.likelihood(r, 0) for r in fitting), Fraction(0)))
+
+    law, yes, no = key_law(key), True, False
+    assert (law.own, law.other) == pytest.approx((chance((0, yes)), chance((1, yes))), rel=1e-14)
+    assert law.both == pytest.approx(chance((0, yes), (1, yes)), rel=1e-14)
+    assert law.all_three == pytest.approx(chance((0, yes), (1, yes), (2, yes)), rel=1e-14)
+    assert law.without == pytest.approx(chance((0, no), (1, yes), (2, yes)), rel=1e-14)
+
+
+def test_the_square_of_a_number_that_is_sent_as_one_bit() -> None:
+    """Only the two ends are told apart: about the middle, squares lie between 0 and 25**2, whatever is read."""
+    line = square_line(sv.mechanism("group-bernoulli", PAIR, epsilon=1).channel)
+    assert (line.slope, line.tilt, line.least, line.width) == pytest.approx((0, 0, 0, 625), abs=1e-9)
+
+
+@pytest.mark.parametrize("neutral", [(1, 1, 1, 1, 1, 3), (2, 1, 1, 1, 2, 1)])
+def test_the_error_of_a_variance_within_a_group_is_that_of_moving_single_reports(neutral: tuple[int, ...]) -> None:
+    """An estimate that depends on shares of cells only has the variance: sum of cells x (its slope by that cell)**2."""
+    inner = nprr.build(PAIR.value, epsilon=Decimal("1.5"), k=5).channel
+    keyed = Keyed(Subset(2, 1, UNIT // 4 * 3), inner, tuple(part << 50 for part in neutral))
+    mechanism = Mechanism("x", PAIR, keyed, Decimal(8), "keyed")
+    cells = np.array([9, 5, 2, 4, 6, 8, 3, 8, 4, 7, 7, 2]) * 10**7
+    found = group.from_cells(mechanism, int(cells.sum()), cells).variances
+    total, few = np.zeros(2), 10**4
+    for place, count in enumerate(cells):
+        moved = np.zeros_like(cells)
+        moved[place] = few
+        more, less = (group.from_cells(mechanism, int(at.sum()), at).variances for at in (cells + moved, cells - moved))
+        total += count * ((more.values - less.values) / (2 * few)) ** 2
+    assert np.allclose(found.std_errors, np.sqrt(total), rtol=1e-6)
+
+
+def test_participants_are_whole_where_showing_the_groups_decides() -> None:
+    """A difference of the whole range is found with fewer participants than it takes to show both groups."""
+    m = sv.mechanism("group-bernoulli", PAIR, epsilon=1)
+    least = float(Crowd.of(m.domain, None, None).needed(m).max())
+    assert least % 1 > 0
+    assert group_power.participants_for(m, 50.0, power=0.1).participants == math.ceil(least)
+
+
+# --- intervals ------------------------------------------------------------------------------------------------------
+def test_intervals_of_means_warn_where_rare_reports_are_too_few_and_only_there() -> None:
+    m = sv.mechanism("group-bernoulli", PAIR, epsilon=4)
+    cells = np.array([[400, 300], [350, 450]])
+    means = m.estimate(sv.Tally(m, 1500, cells.ravel())).means
+    assert means.estimable.all() and means.steady.all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        usual = means.ci()
+    with pytest.warns(PoorIntervalWarning, match="1 of 2 groups"):
+        doubtful = replace(means, steady=np.array([True, False])).ci()
+    assert np.array_equal(usual.low, doubtful.low) and np.array_equal(usual.high, doubtful.high)
+
+
+@pytest.mark.parametrize("target", ["population", "sample"])
+def test_the_lower_end_of_a_shown_share_leaves_half_of_the_error_below(target: str) -> None:
+    supports = Supports(np.array([60, 40]), 100, 0.7, 0.3)
+    view = Shares(
+        ["f", "m"], supports.values(), (0.0, 1.0), None, supports, np.array([50, 50]), np.array([True, False])
+    )
+    found, usual = view.ci(0.9, method="shown", target=target), supports.exact(0.9, target)
+    first = replace(supports, counts=supports.counts[:1])
+    limit = lowest_share(first, np.array([50]), 0.05, target, usual.low[:1])
+    assert limit[0] < usual.low[0]
+    assert np.allclose(found.low, [limit[0], usual.low[1]], rtol=1e-12)
+    assert np.allclose(found.high, usual.high, rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.99])
+def test_the_ends_of_an_interval_of_a_difference_are_rejected_at_its_level(level: float) -> None:
+    m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1)), epsilon=4)
+    estimate = m.estimate(sv.Tally(m, 9000, np.array([2000, 1000, 1500, 1500, 900, 2100])))
+    pairs = PairTests.of(
+        estimate.ratios("population"), estimate.blocks("population"), np.array([0, 0, 1]), np.array([1, 2, 2])
+    )
+    means = estimate.means.values
+    differences = means[[0, 0, 1]] - means[[1, 2, 2]]
+    low, high = pairs.intervals(differences, level)
+    assert (low < differences).all() and (differences < high).all() and (np.abs([low, high]) < pairs.limit).all()
+    for ends in (low, high):
+        assert np.allclose(pairs.p_values_at(ends), 1 - level, rtol=1e-5)
+    assert np.allclose(pairs.p_values_at(differences), 1, atol=1e-3)
+
+
+# --- ratios ---------------------------------------------------------------------------------------------------------
+def ratios(bottom_variance: float, *, shown: bool) -> Ratios:
+    one = np.ones(2)
+    rule = Shown(one, np.array([True, True]), (-1.0, 3.0)) if shown else None
+    return Ratios(np.array([2.0, 6.0]), 2 * one, 0 * one, 0 * one, bottom_variance * one, rule)
+
+
+def test_which_ratios_are_tried() -> None:
+    assert ratios(1.0, shown=True).reach == (-5.0, 7.0)
+    with pytest.raises(TypeError, match="Nothing limits"):
+        _ = ratios(1.0, shown=False).reach
+
+
+@pytest.mark.parametrize("margin", [math.inf, 2.0])
+def test_the_score_of_a_ratio_without_any_error_is_zero_or_beyond_all_bounds(margin: float) -> None:
+    """2 / 2 and 6 / 2 without noise: of the hypothesis 1 the first is right and the second is wrong for sure."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        score = ratios(0.0, shown=True).scores(np.ones(2), np.full(2, margin))
+    assert abs(score[0]) < 1e-9 and score[1] > 1e9

@@ -1,0 +1,215 @@
+"""The documentation is true: examples run, outputs are those shown, and nothing is missing or broken.
+
+A `python` block is executed, all blocks of a page in one namespace and in a folder of its own. A `text` block that
+follows it at once is what it must print.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.cli.app import app
+from sottovoce.core import registry
+from sottovoce.testing import check_mechanism
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+# Pages that a make target writes: a link to one may come before the page.
+GENERATED = {DOCS / "coverage.md": "coverage"}
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+VERBS = sorted({"answer", *(command.name or command.callback.__name__ for command in app.registered_commands)})
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A block of code, the line it starts in, and what it must print (None: whatever it likes)."""
+
+    code: str
+    line: int
+    output: str | None
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    return FENCE.sub("", text_of(page))
+
+
+def examples(page: Path) -> Iterator[Example]:
+    text = text_of(page)
+    blocks = list(FENCE.finditer(text))
+    for place, block in enumerate(blocks):
+        if block[1] != "python":
+            continue
+        output = None
+        for after in blocks[place + 1 : place + 2]:
+            if after[1] == "text" and not text[block.end() : after.start()].strip():
+                output = after[2]
+        yield Example(block[2], text.count("\n", 0, block.start(2)), output)
+
+
+# Pages whose examples solve linear programs or simulate for more than a few seconds.
+LONG = {
+    *(DOCS / f"estimate-a-{name}.md" for name in ("mean", "variance", "vector")),
+    *(DOCS / name for name in ("unknown-range.md", "reproduce.md", "black-box-audit.md", "gaussian-means.md")),
+    *(DOCS / name for name in ("errata.md", "group-errata.md", "compare-groups.md", "choose-a-method.md")),
+}
+WITH_EXAMPLES = [
+    pytest.param(page, marks=[pytest.mark.slow] if page in LONG else []) for page in PAGES if any(examples(page))
+]
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType("__page__")  # a module of its own, since dataclasses look theirs up
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for example in examples(page):
+        printed = StringIO()
+        source = "\n" * example.line + example.code  # so that a traceback names the line of the page
+        with redirect_stdout(printed):
+            exec(compile(source, str(page), "exec"), vars(module))
+        if example.output is not None:
+            assert printed.getvalue() == example.output, f"{page.name}, line {example.line}"
+
+
+@each_page
+def test_output_is_shown_only_where_it_is_checked(page: Path) -> None:
+    shown = len(re.findall(r"^```text$", text_of(page), flags=re.MULTILINE))
+    assert shown == sum(example.output is not None for example in examples(page))
+
+
+@each_page
+def test_fences_have_a_known_language(page: Path) -> None:
+    assert {block[1] for block in FENCE.finditer(text_of(page))} <= {"python", "text", "console", "diff"}
+    assert len(re.findall(r"^```", text_of(page), flags=re.MULTILINE)) % 2 == 0
+
+
+def test_the_new_mechanism_of_the_contributing_page_takes_one_file_and_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = text_of(ROOT / "CONTRIBUTING.md")
+    ((path, code),) = re.findall(r"^```python\n# src/sottovoce/(\S+)\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    ((name, target),) = re.findall(r'^\+ +"(\w+)": "(\S+)",$', page, re.MULTILINE)
+    assert target == path.replace("/", ".") + ":build"
+    assert name not in registry.names()
+    module = ModuleType("sottovoce." + path.replace("/", "."))
+    exec(code, vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(registry.BUILDERS, name, target)
+    for size in (2, 65):
+        check_mechanism(sv.mechanism(name, sv.Integers(1, size), epsilon=3, share="0.7"))
+    slots = ("Law:", "Privacy:", "Estimator:", "Cost:", "Reference:")
+    assert all(slot in (registry.builder(name).__doc__ or "") for slot in slots)
+    with pytest.raises(sv.ParameterError, match="'share' parameter of portion"):
+        sv.mechanism(name, sv.Integers(1, 9), epsilon=3, share=1)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", prose(page), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@each_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if link.startswith("https://"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if target in GENERATED and not target.exists():
+            assert f"\n{GENERATED[target]}:" in text_of(ROOT / "Makefile")
+            continue
+        assert target.is_file(), f"{page.name} links to {link}"
+        assert not anchor or anchor in anchors(target), f"{page.name} links to {link}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in seen or not page.is_file() or page.suffix != ".md":
+            continue
+        seen.add(page)
+        links = re.findall(r"\]\(([^)\s#]+)[^)]*\)", prose(page))
+        waiting += [(page.parent / link).resolve() for link in links if not link.startswith("https://")]
+    assert seen == set(PAGES)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_mechanism_has_a_row_and_a_heading(name: str) -> None:
+    page = prose(DOCS / "methods.md")
+    assert re.search(rf"^\| `{re.escape(name)}` \|", page, flags=re.MULTILINE)
+    assert re.search(rf"^### {re.escape(name)}$", page, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", registry.names("frequency"))
+def test_every_frequency_oracle_has_a_row_in_the_readme(name: str) -> None:
+    assert re.search(rf"^\| `{re.escape(name)}` \|", prose(ROOT / "README.md"), flags=re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_methods_page_is_what_its_generator_writes() -> None:
+    written = runpy.run_path(str(DOCS / "generate_methods.py"))["page"]()
+    assert text_of(DOCS / "methods.md") == written, "Run `python docs/generate_methods.py`."
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_command_has_a_heading(verb: str) -> None:
+    headings = [line for page in DOCS.glob("*.md") for line in prose(page).splitlines() if line.startswith("#")]
+    assert any(line.endswith(f" sottovoce {verb}") for line in headings)
+
+
+def makefile_targets() -> list[str]:
+    return re.findall(r"^([a-z][a-z-]*):(?!=)", text_of(ROOT / "Makefile"), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", makefile_targets())
+def test_every_make_target_is_mentioned(target: str) -> None:
+    pages = text_of(ROOT / "README.md") + text_of(ROOT / "CONTRIBUTING.md")
+    assert re.search(rf"make {target}(?![\w-])", pages)
+
+
+@each_page
+def test_commands_that_are_named_exist(page: Path) -> None:
+    marked: list[str] = re.findall(r"`([^`\n]+)`", prose(page))
+    for block in FENCE.finditer(text_of(page)):
+        marked += block[2].splitlines() if block[1] == "console" else []
+    for command in marked:
+        words = command.removeprefix("$ ").split()
+        if words[:1] == ["make"] and len(words) > 1:
+            assert words[1] in makefile_targets(), f"{page.name}: {command}"
+        if words[:1] == ["sottovoce"] and len(words) > 1:
+            assert words[1] in VERBS, f"{page.name}: {command}"
+
+
+@each_page
+def test_pages_name_no_place_of_one_machine(page: Path) -> None:
+    assert not re.findall(r"(?<![\w.])/(?:home|work|root|tmp|usr)/\S*", text_of(page))
+
+
+def test_every_decision_has_its_three_parts() -> None:
+    decisions = sorted((DOCS / "decisions").glob("*.md"))
+    assert [int(path.name[:3]) for path in decisions] == list(range(1, len(decisions) + 1))
+    for path in decisions:
+        headings = re.findall(r"^## (.+)$", text_of(path), flags=re.MULTILINE)
+        assert headings == ["Context", "Choice", "Rejected"], path.name

@@ -1,0 +1,272 @@
+"""The mutation command: operators do what they say, tests are selected by lines, justifications match by text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from scripts.mutants.cover import Cover, Traced
+from scripts.mutants.graph import read_graph
+from scripts.mutants.operators import OPERATORS, Mutant, mutants
+from scripts.mutants.report import QUICK, SURVIVED, Justification, Result, Verdict, read_justifications
+from scripts.mutants.sample import files, is_critical, room, sample
+from scripts.mutants.trees import Tree
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def changed(source: str, operator: str) -> set[str]:
+    """The body of `f` after each change of one operator."""
+    text = f"def f(a, b, c):\n    {source}\n"
+    found = (
+        mutant.apply(text).splitlines()[1].strip() for mutant in mutants(text, "f.py") if mutant.operator == operator
+    )
+    return set(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "operator", "expected"),
+    [
+        ("return a < b", "comparison", {"return (a <= b)"}),
+        ("return a <= b == c", "comparison", {"return (a < b == c)", "return (a <= b != c)"}),
+        ("return a not in b", "comparison", {"return (a in b)"}),
+        ("return a * (b - c)", "arithmetic", {"return (a + (b - c))", "return a * ((b + c))"}),
+        ("return a >> b", "arithmetic", {"return (a << b)"}),
+        ("return -a", "arithmetic", {"return (a)"}),
+        ("a += b", "arithmetic", {"a -= b"}),
+        ("return [a] + b", "arithmetic", set()),
+        ("return a[2]", "off-by-one", {"return a[(3)]"}),
+        ("return len(a)", "off-by-one", {"return (len(a) - 1)"}),
+        ("return range(a, b)", "off-by-one", {"return (range(a, b - 1))"}),
+        ("return True", "off-by-one", set()),
+        ("return max(a, b)", "min-max", {"return (min(a, b))"}),
+        ("return np.minimum(a, b)", "min-max", {"return (np.maximum(a, b))"}),
+        ("return any(a)", "min-max", {"return (all(a))"}),
+        ("return a + b", "dropped-term", {"return (a)", "return (b)"}),
+        ("return a / b", "dropped-term", {"return (a)"}),
+        (
+            "return a and b or c",
+            "dropped-term",
+            {"return (b) or c", "return (a) or c", "return (c)", "return (a and b)"},
+        ),
+        ("return max(a, b)", "dropped-term", {"return (a)", "return (b)"}),
+        ("a += b", "dropped-term", {"pass"}),
+        ("if a > b: raise ValueError(1 + 2)", "dropped-check", {"if False: raise ValueError(1 + 2)"}),
+        ("check(a)", "dropped-check", {"pass"}),
+        ("return [x for x in a if x]", "dropped-check", {"return ([x for x in a])"}),
+        ("if a > b: return 0", "swapped-branch", {"if (not a > b): return 0"}),
+        ("return a if b else c", "swapped-branch", {"return (c if b else a)"}),
+        ("return not a", "swapped-branch", {"return (a)"}),
+    ],
+)
+def test_operators_change_one_thing(source: str, operator: str, expected: set[str]) -> None:
+    assert changed(source, operator) == expected
+
+
+def test_text_for_people_is_left_alone() -> None:
+    source = dedent(
+        '''
+        def f(a: int = 1 + 1) -> int | None:
+            """A docstring of 1 + 1."""
+            raise ValueError(f"{a + 1}", 2 + 2)
+
+        def __repr__(self):
+            return 1 + 1
+
+        CHOSEN = 1 << 10
+        '''
+    )
+    assert mutants(source, "f.py") == []
+    assert [m.original for m in mutants("HALF = UNIT // 2\n", "f.py")] == ["UNIT // 2", "2"]
+
+
+def test_a_change_over_several_lines_leaves_the_rest() -> None:
+    source = "def f(a, b):\n    c = (a +\n         b)\n    return 'ä' if c else max(a, b)\n"
+    (swapped,) = (mutant for mutant in mutants(source, "f.py") if mutant.operator == "swapped-branch")
+    assert swapped.lines == (4, 4)
+    assert swapped.apply(source).endswith("    return (max(a, b) if c else 'ä')\n")
+    longer = next(mutant for mutant in mutants(source, "f.py") if mutant.mutated == "(a - b)")
+    assert longer.apply(source) == source.replace("a +\n         b", "(a - b)")
+    assert longer.lines == (2, 3)
+
+
+def test_equal_changes_of_one_function_are_told_apart() -> None:
+    found = mutants("def f(a):\n    return a[0], a[0]\n", "f.py")
+    assert [m.occurrence for m in found] == [0, 1]
+    assert len({m.name for m in found}) == 2
+
+
+def test_a_sample_is_repeatable_and_spread_over_rooms_and_operators() -> None:
+    chosen, again, others = (sample(ROOT, count=40, seed=seed, only="/ba") for seed in (1, 1, 2))
+    assert chosen == again != others
+    assert len({mutant.name for mutant in chosen}) == 40
+    assert {mutant.operator for mutant in chosen} == set(OPERATORS)
+    assert {room(mutant.file) for mutant in chosen} == {"core", "fast"}
+
+
+def test_files_that_decide_privacy_are_mutated_and_studies_are_not() -> None:
+    names = files(ROOT)
+    assert {"src/sottovoce/core/coins.py", "src/sottovoce/client/client.py"} <= {n for n in names if is_critical(n)}
+    assert "src/sottovoce/estimate/prior.py" in names and "src/sottovoce/experiments/coverage/shares.py" not in names
+
+
+# --- selection ------------------------------------------------------------------------------------------------------
+def package(folder: Path) -> Path:
+    room = folder / "src" / "sottovoce"
+    room.mkdir(parents=True)
+    (room / "kernel.py").write_text(
+        dedent(
+            """
+            from numba import njit
+            UNIT = 8
+            HALF = UNIT // 2
+
+            @njit
+            def inner(x):
+                return x + HALF
+
+            @njit(cache=True)
+            def outer(x):
+                return inner(x)
+
+            def plain(x):
+                return outer(x)
+
+            def other(x):
+                return x
+            """
+        )
+    )
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_kernel.py").write_text(
+        "from sottovoce.kernel import HALF, inner as one, outer, plain\n\n"
+        "def test_one():\n    one(1)\n\ndef test_outer():\n    outer(HALF)\n\ndef test_plain():\n    plain(1)\n"
+    )
+    (room / "user.py").write_text("from sottovoce.kernel import outer as kernel\n\ndef use(x):\n    return kernel(x)\n")
+    return folder
+
+
+def test_lines_of_kernels_are_found_through_those_who_call_them(tmp_path: Path) -> None:
+    graph = read_graph(package(tmp_path))
+    kernel, user = "src/sottovoce/kernel.py", "src/sottovoce/user.py"
+    for line in (4, 8, 12):  # the constant, the inner and the outer kernel
+        around = graph.around(kernel, line)
+        assert around is not None and around.hidden
+        assert graph.entries(around) == {(kernel, 15), (user, 4)}
+        assert graph.stale(around) == {kernel}
+    plain = graph.around(kernel, 15)
+    assert plain is not None and not plain.hidden and graph.stale(plain) == set()
+
+
+def test_a_test_that_calls_a_kernel_itself_is_one_of_its_tests(tmp_path: Path) -> None:
+    """No line of the package is traced then: neither that of the kernel nor one that calls it."""
+    graph, kernel, both = read_graph(package(tmp_path)), "src/sottovoce/kernel.py", ["test_one", "test_outer"]
+    for line, expected in ((4, both), (8, both), (12, ["test_outer"]), (15, ["test_plain"])):
+        around = graph.around(kernel, line)
+        assert around is not None
+        assert graph.callers(around) == {f"tests/test_kernel.py::{name}" for name in expected}
+    names = [f"tests/test_kernel.py::{name}" for name in ("test_one[1]", "test_one[2]", "test_outer", "test_plain")]
+    cover = Cover({name: Traced(name, 0.1, 0.1, 10) for name in names}, {}, {})
+    assert set(cover.selected(mutant(kernel, 8), graph)) == {*names[:3]}
+    assert cover.selected(mutant(kernel, 12), graph) == names[2:3]
+
+
+def mutant(file: str, line: int) -> Mutant:
+    return Mutant(file, "f", "arithmetic", "a + b", "(a - b)", (line, 0), (line, 1), (line, line))
+
+
+def test_tests_are_selected_by_the_lines_they_run(tmp_path: Path) -> None:
+    graph = read_graph(package(tmp_path))
+    kernel, user = "src/sottovoce/kernel.py", "src/sottovoce/user.py"
+    names = ["t.py::a[1]", "t.py::a[2]", "t.py::b", "u.py::c", "u.py::d"]
+    cover = Cover(
+        {
+            name: Traced(name, seconds, 0.1, 10)
+            for name, seconds in zip(names, (0.12, 0.1, 0.15, 0.3, 0.3), strict=True)
+        },
+        {(user, 4): {"t.py::a[1]", "t.py::a[2]", "t.py::b"}, (kernel, 18): {"u.py::c"}},
+        {(kernel, 18): {"u.py"}},
+    )
+    assert cover.selected(mutant(kernel, 8), graph) == ["t.py::a[2]", "t.py::b", "t.py::a[1]"]
+    assert cover.selected(mutant(kernel, 18), graph) == ["u.py::c", "u.py::d"]  # the file runs it when it is collected
+    assert cover.selected(mutant(user, 1), graph) == []
+
+
+def test_a_test_that_runs_few_lines_comes_first() -> None:
+    broad, narrow = Traced("t.py::broad", 0.1, 0.1, 2000), Traced("u.py::narrow[7]", 0.2, 0.1, 30)
+    assert (
+        Cover({test.name: test for test in (broad, narrow)}, {}, {}).ordered([broad.name, narrow.name])[0]
+        == narrow.name
+    )
+
+
+def test_the_first_batch_is_cheap() -> None:
+    tests = {f"{file}.py::x": Traced(f"{file}.py::x", 1.0, 3.0, 10) for file in "abcdefg"}
+    cover = Cover(tests | {"h.py::long": Traced("h.py::long", 60.0, 0.1, 10)}, {}, {})
+    first, rest = cover.batches(["h.py::long", *tests])
+    assert first == ["a.py::x", "b.py::x", "c.py::x"] and set(first) | set(rest) == cover.tests.keys()
+
+
+# --- one mutant -----------------------------------------------------------------------------------------------------
+@pytest.mark.slow
+def test_a_mutant_is_killed_by_a_test_that_sees_it_and_the_source_is_restored(tmp_path: Path) -> None:
+    source = "def larger(a, b):\n    return a if a > b else b\n"
+    for name, text in {
+        "src/sottovoce/toy.py": source,
+        "src/sottovoce/__init__.py": "",
+        "tests/test_toy.py": "from sottovoce.toy import larger\n\ndef test_a():\n    assert larger(2, 2) == 2\n\n"
+        "def test_b():\n    assert larger(1, 2) == 2\n",
+        "pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n',
+        "scripts/mutants/__init__.py": "",
+        "scripts/mutants/plugin.py": (ROOT / "scripts/mutants/plugin.py").read_text(encoding="utf-8"),
+    }.items():
+        (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tree" / name).write_text(text, encoding="utf-8")
+    tree = Tree(tmp_path / "tree", tmp_path / "numba")
+    found = {m.operator: m for m in mutants(source, "src/sottovoce/toy.py")}
+    tests = ["tests/test_toy.py::test_b", "tests/test_toy.py::test_a"]
+    killed = tree.run(found["swapped-branch"], tests, {}, stale=(), seconds=60)
+    assert killed.killer == tests[0] and "assert 1 == 2" in killed.why
+    equivalent = tree.run(found["comparison"], tests, {}, stale=(), seconds=60)
+    assert equivalent.killer == "" and equivalent.finished
+    assert (tree.folder / "src/sottovoce/toy.py").read_text(encoding="utf-8") == source
+
+
+# --- justifications -------------------------------------------------------------------------------------------------
+CRITICAL, OTHER = "src/sottovoce/core/coins.py", "src/sottovoce/estimate/prior.py"
+
+
+def outcome(file: str, line: int, state: str) -> Result:
+    return Result(mutant(file, line), state, "", "", 1.0)
+
+
+def justify(file: str, verdict: str) -> Justification:
+    return Justification(file, "f", "arithmetic", "a + b", "(a - b)", verdict, "a reason")
+
+
+def test_a_justification_matches_by_text_wherever_the_line_is() -> None:
+    entry = justify(OTHER, "equivalent")
+    assert entry.matches(mutant(OTHER, 5)) and entry.matches(mutant(OTHER, 500))
+    assert not entry.matches(mutant(CRITICAL, 5))
+    assert not entry.matches(replace(mutant(OTHER, 5), occurrence=1))  # an equal change elsewhere in the function
+
+
+def test_the_verdict_wants_most_killed_and_every_critical_survivor_justified() -> None:
+    killed = tuple(outcome(CRITICAL, line, QUICK) for line in range(19))
+    assert Verdict((*killed, outcome(OTHER, 1, SURVIVED)), ()).ok  # 19 of 20
+    assert not Verdict((*killed, outcome(CRITICAL, 1, SURVIVED)), ()).ok
+    assert Verdict((*killed, outcome(CRITICAL, 1, SURVIVED)), (justify(CRITICAL, "accepted"),)).ok
+    assert not Verdict((*killed[1:], outcome(OTHER, 1, SURVIVED)), ()).ok  # 18 of 19
+    assert not Verdict((*killed[1:], outcome(OTHER, 1, SURVIVED)), (justify(OTHER, "accepted"),)).ok
+    equivalent = Verdict((*killed[1:], outcome(OTHER, 1, SURVIVED)), (justify(OTHER, "equivalent"),))
+    assert equivalent.ok and equivalent.share == 1
+
+
+def test_the_justified_survivors_can_be_read() -> None:
+    entries = read_justifications(ROOT / "scripts" / "mutants" / "survivors.toml")
+    found = {file: mutants((ROOT / file).read_text(encoding="utf-8"), file) for file in {e.file for e in entries}}
+    for entry in entries:
+        assert sum(map(entry.matches, found[entry.file])) == 1, f"{entry.function} has no such change: {entry.original}"

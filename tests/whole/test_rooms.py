@@ -1,0 +1,232 @@
+"""Who may import whom: the device side is standard library only, and imports point one way."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "sottovoce"
+SOURCE = Path(__file__).resolve().parents[2] / "src" / PACKAGE
+LONGEST_FILE = 450
+
+# What each room may import of this package, beside itself.
+DEVICE = {"core": set(), "mechanisms": {"core"}, "client": {"core", "mechanisms"}}
+_ladder = [["fast"], ["tally"], ["estimate"], ["design", "privacy"], ["protocols"], ["study"]]
+_below = set(DEVICE)
+ANALYSIS: dict[str, set[str]] = {}
+for _step in _ladder:
+    ANALYSIS |= {room: set(_below) for room in _step}
+    _below |= set(_step)
+TOP = {room: set(_below) for room in ("service", "engines", "experiments", "testing")}
+# The command line is the roof: `serve`, `reproduce` and `bench` start what the rooms below it hold.
+ROOF = {room: _below | set(TOP) | {"cli"} for room in ("cli", "__main__")}
+# The package's own __init__ re-exports by name through core/late.py.
+ALLOWED = {"__init__": {"core"}, **DEVICE, **ANALYSIS, **TOP, **ROOF}
+
+STDLIB_ONLY = {"__init__", *DEVICE}
+# Only Coins may draw: generators that can be predicted stay out of the rooms that randomise.
+NO_GENERATORS = {*DEVICE, "fast"}
+BINDS_BY_NAME = "core/late.py"
+# These load code by a name that this test cannot see; reading metadata and data files is harmless.
+LOADERS = {"importlib", "pkgutil", "runpy", "imp", "zipimport"}
+HARMLESS = {"importlib.metadata", "importlib.resources"}
+LOADING_CALLS = {"__import__", "exec", "eval"}
+
+
+def room_of(path: str) -> str:
+    """The room of a file, given its path inside the package."""
+    return path.split("/")[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST, path: str) -> Iterator[tuple[int, str]]:
+    """Every imported name with its line, wherever in the file it stands, relative ones made absolute.
+
+    `from a import b` yields `a.b`, because b may be a module.
+    """
+    package = [PACKAGE, *path.split("/")[:-1]]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            parts = base + (node.module.split(".") if node.module else [])
+            yield from ((node.lineno, ".".join([*parts, alias.name])) for alias in node.names)
+
+
+def import_fault(path: str, name: str) -> str | None:
+    """Why this file may not import this name, or None."""
+    room = room_of(path)
+    parts = name.split(".")
+    if parts[0] == PACKAGE:
+        if len(parts) == 1 or (parts[1] not in ALLOWED and parts[1] != "__version__"):
+            # Through the package's face any room could reach any other.
+            return None if room in ROOF or room in TOP else f"imports '{name}' through the package's face"
+        if parts[1] in (room, "__version__") or parts[1] in ALLOWED[room]:
+            return None
+        return f"imports '{name}', but {room} may not import {parts[1]}"
+    if room in STDLIB_ONLY and parts[0] not in sys.stdlib_module_names:
+        return f"imports '{name}', but {room} is standard library only"
+    if room in NO_GENERATORS and (parts[0] == "random" or parts[:2] == ["numpy", "random"]):
+        return f"imports '{name}', but only Coins may draw in {room}"
+    if room in STDLIB_ONLY and path != BINDS_BY_NAME and parts[0] in LOADERS:
+        return None if ".".join(parts[:2]) in HARMLESS and len(parts) > 1 else f"loads by name with '{name}'"
+    return None
+
+
+def use_fault(path: str, node: ast.AST) -> str | None:
+    """Why this file may not use this expression, or None."""
+    room = room_of(path)
+    if isinstance(node, ast.Name) and node.id in LOADING_CALLS:
+        return f"uses {node.id}" if room in STDLIB_ONLY and path != BINDS_BY_NAME else None
+    # `import importlib.metadata` binds importlib whole; `from importlib import metadata` does not.
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        dotted = f"{node.value.id}.{node.attr}"
+        if room in STDLIB_ONLY and path != BINDS_BY_NAME and dotted == "importlib.import_module":
+            return "loads by name with importlib.import_module"
+        if room in NO_GENERATORS and dotted in ("np.random", "numpy.random"):
+            return f"uses {dotted}, but only Coins may draw in {room}"
+    return None
+
+
+def faults(path: str, source: str) -> list[str]:
+    """All that is wrong with one file of the package, one sentence each."""
+    if room_of(path) not in ALLOWED:
+        return [f"{path}: '{room_of(path)}' is no room of the design"]
+    tree = ast.parse(source, filename=path)
+    found = [(line, import_fault(path, name)) for line, name in imports(tree, path)]
+    found += [(getattr(node, "lineno", 0), use_fault(path, node)) for node in ast.walk(tree)]
+    said = [f"{path}:{line}: {fault}" for line, fault in sorted(found, key=lambda pair: pair[0]) if fault]
+    if (length := len(source.splitlines())) > LONGEST_FILE:
+        said.append(f"{path}: {length} lines, more than {LONGEST_FILE}")
+    return said
+
+
+def test_the_source_keeps_to_its_rooms() -> None:
+    files = sorted(SOURCE.rglob("*.py"))
+    assert files, "The package has no source."
+    found = [
+        fault
+        for file in files
+        for fault in faults(file.relative_to(SOURCE).as_posix(), file.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n" + "\n".join(found)
+
+
+BAD = {
+    "third party in core": ("core/a.py", "import numpy as np"),
+    "third party in mechanisms, by from": ("mechanisms/frequency/a.py", "from scipy.stats import norm"),
+    "third party behind TYPE_CHECKING": (
+        "client/a.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas",
+    ),
+    "third party in the package's face": ("__init__.py", "import numpy"),
+    "analysis in the package's face": ("__init__.py", "from .study import Study"),
+    "device to analysis inside a function": (
+        "mechanisms/frequency/a.py",
+        "def f():\n    from sottovoce.fast import kernels\n",
+    ),
+    "device to analysis, relative": ("core/a.py", "from ..fast import kernels"),
+    "device to analysis, relative, no module": ("core/domain/a.py", "from ... import tally"),
+    "device upwards": ("core/a.py", "from sottovoce.mechanisms.frequency import grr"),
+    "device upwards, plain import": ("mechanisms/a.py", "import sottovoce.client.ledger"),
+    "analysis upwards": ("tally/a.py", "from ..estimate import results"),
+    "between neighbours": ("design/a.py", "from sottovoce.privacy import audit"),
+    "library to service": ("study/a.py", "from sottovoce.service.stores import SQLite"),
+    "library to command line": ("service/a.py", "from sottovoce.cli import main"),
+    "testing to experiments": ("testing/a.py", "from sottovoce import experiments"),
+    "library to testing": ("estimate/a.py", "from ..testing import check_mechanism"),
+    "round the corner": ("core/a.py", "import sottovoce as sv"),
+    "round the corner, by from": ("fast/a.py", "from sottovoce import Study"),
+    "round the corner, star": ("fast/a.py", "from sottovoce import *"),
+    "random in core": ("core/coins.py", "import random"),
+    "random in a mechanism": ("mechanisms/a.py", "def f():\n    from random import random\n"),
+    "random in fast": ("fast/a.py", "import random"),
+    "numpy's generators in fast, imported": ("fast/a.py", "from numpy.random import default_rng"),
+    "numpy's generators in fast, imported whole": ("fast/a.py", "from numpy import random"),
+    "numpy's generators in fast, used": ("fast/a.py", "import numpy as np\nx = np.random.default_rng()"),
+    "importlib in core": ("core/registry.py", "import importlib"),
+    "importlib in client": ("client/a.py", "from importlib import import_module"),
+    "importlib under cover of metadata": (
+        "core/a.py",
+        "import importlib.metadata\nimportlib.import_module('numpy')",
+    ),
+    "importlib in a file merely called late": ("client/late.py", "import importlib"),
+    "third party in late": ("core/late.py", "import numpy"),
+    "__import__ in mechanisms": ("mechanisms/a.py", "np = __import__('numpy')"),
+    "exec in core": ("core/a.py", "exec('import numpy')"),
+    "unknown room": ("helpers/a.py", "x = 1"),
+    "too long": ("core/a.py", "x = 1\n" * (LONGEST_FILE + 1)),
+}
+
+GOOD = {
+    "standard library": ("core/a.py", "from __future__ import annotations\nimport hashlib, json, os.path"),
+    "own room, relative": ("core/domain/a.py", "from . import base\nfrom ..errors import DomainError"),
+    "device downwards": (
+        "client/a.py",
+        "from sottovoce.mechanisms.frequency import grr\nimport sottovoce.core",
+    ),
+    "late binds by name": ("core/late.py", "import importlib\nimportlib.import_module('x')"),
+    "lazy face": ("__init__.py", "from sottovoce.core import late\nfrom importlib.metadata import version"),
+    "analysis to device": (
+        "tally/a.py",
+        "import numpy as np\nfrom ..client import ledger\nfrom ..fast import k",
+    ),
+    "seeded simulation in analysis": ("study/a.py", "import random\nimport importlib"),
+    "testing to analysis": ("testing/a.py", "from ..study import planner\nfrom ..privacy import audit"),
+    "command line to all": (
+        "cli.py",
+        "import sottovoce as sv\nfrom .service import app\nfrom . import experiments",
+    ),
+    "version": ("client/a.py", "from sottovoce import __version__"),
+    "just short enough": ("core/a.py", "x = 1\n" * LONGEST_FILE),
+}
+
+
+@pytest.mark.parametrize(("path", "source"), BAD.values(), ids=BAD.keys())
+def test_a_bad_source_is_caught(path: str, source: str) -> None:
+    assert faults(path, source)
+
+
+@pytest.mark.parametrize(("path", "source"), GOOD.values(), ids=GOOD.keys())
+def test_a_good_source_passes(path: str, source: str) -> None:
+    assert faults(path, source) == []
+
+
+def device_modules() -> list[str]:
+    files = [file for room in DEVICE for file in sorted((SOURCE / room).rglob("*.py"))]
+    dotted = [".".join(file.relative_to(SOURCE.parent).with_suffix("").parts) for file in files]
+    return [name.removesuffix(".__init__") for name in dotted]
+
+
+LOADED = """
+import json, sys
+before = set(sys.modules)
+for name in sys.argv[1:]:
+    __import__(name)
+print(json.dumps(sorted({name.split(".")[0] for name in set(sys.modules) - before})))
+"""
+
+
+def loaded_by(*names: str) -> set[str]:
+    """Top-level modules that importing these loads in a fresh interpreter."""
+    command = [sys.executable, "-c", LOADED, *names]
+    return set(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+
+
+@pytest.mark.parametrize("name", ["sottovoce", "sottovoce.client"])
+def test_importing_the_device_side_loads_no_third_party(name: str) -> None:
+    assert loaded_by(name) - sys.stdlib_module_names == {PACKAGE}
+
+
+def test_no_device_module_loads_a_third_party() -> None:
+    assert loaded_by(PACKAGE, *device_modules()) - sys.stdlib_module_names == {PACKAGE}
+
+
+def test_the_runtime_check_sees_third_parties() -> None:
+    assert "hypothesis" in loaded_by("hypothesis") - sys.stdlib_module_names
