@@ -37,6 +37,13 @@ MAX_CELLS = 1 << 24
 MAX_JOINT = 1 << 20  # cells of a statistic "joint": combinations of what several channels report
 MAX_NAME = 100
 STATISTICS = ("outputs", "supports", "seeds", "keyed", "parts", "sums", "joint")
+_HOMES = {
+    "frequency": "shares.frequency",
+    "mean": "mean.mean",
+    "variance": "variance.variance",
+    "group": "group.group",
+    "vector": "vector.vector",
+}
 _KEYS = ("name", "version", "epsilon", "domain", "channel", "statistic", "codec", "guarantee")
 
 
@@ -268,7 +275,7 @@ class Mechanism:
 
     def estimate(self, tally: Any) -> Any:
         """What the crowd said: unbiased, with intervals."""
-        found = late.load(f"estimate.{self.question}:estimate")(self, tally)
+        found = late.load(f"estimate.{_HOMES[self.question]}:estimate")(self, tally)
         return marked(found, tally.simulated)
 
     def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
@@ -283,7 +290,7 @@ class Mechanism:
         For frequencies the truth are the shares of all codes, and each share has a variance. For a mean it is a number
         that all participants hold, or an array of such numbers.
         """
-        return late.load(f"estimate.{self.question}:predicted_variance")(self, truth, n, target=target)
+        return late.load(f"estimate.{_HOMES[self.question]}:predicted_variance")(self, truth, n, target=target)
 
     def worst_case_variance(self) -> float:
         """The largest variance of one report read as a number, over every answer of the domain."""
