@@ -23,7 +23,7 @@ from sottovoce.client import Client
 from sottovoce.core import channel as nodes
 from sottovoce.core import codec, late, registry
 from sottovoce.core.channel import Bits, Block, Chain, HadamardSets, HashMap, Public, Subset, Table, Then
-from sottovoce.core.channel.base import Contrast, Rates
+from sottovoce.core.channel.facets import Contrast, Rates
 from sottovoce.core.channel.finite import bits as bits_module
 from sottovoce.core.coins import Coins, SeededCoins, TapeCoins, flips_span
 from sottovoce.core.domain import Above, Bins, Categories, Integers, Interval, Level, Prefix, Record, Select

@@ -41,8 +41,8 @@ from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE, UNIT
 from sottovoce.fast.batch import checked, draw, privatize
-from sottovoce.fast.kernels import Draws, empty_reports, last_node, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
+from sottovoce.fast.kernels.base import Draws, empty_reports, last_node, sampler
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.pick import find, weights
 from sottovoce.fast.words import WordStream

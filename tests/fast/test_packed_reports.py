@@ -9,7 +9,7 @@ import pytest
 
 from sottovoce.core.channel import Bits, Each, Subset
 from sottovoce.core.rational import UNIT
-from sottovoce.fast.kernels import lanes
+from sottovoce.fast.kernels.base import lanes
 from sottovoce.fast.kernels.compose.each import pack, unpacked
 from sottovoce.fast.kernels.masks import add_masks
 

@@ -12,19 +12,26 @@ from math import prod
 from typing import Any
 
 from sottovoce.core import codec, late
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, check_memos
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.compose.each import Each
 from sottovoce.core.channel.compose.keyed import Keyed
-from sottovoce.core.channel.numeric.rounding import Rounding
-from sottovoce.core.channel.vector.place import check_vectors
+from sottovoce.core.channel.facets import (
+    Coordinates,
+    Numbered,
+    Pooled,
+    Rounded,
+    Summed,
+    Supporting,
+    Vectors,
+    check_memos,
+    facet,
+    outputs_of,
+    stages_of,
+)
 from sottovoce.core.coins import Coins, SystemCoins
-from sottovoce.core.domain.ball import Ball
 from sottovoce.core.domain.base import Domain, domain_from_spec
-from sottovoce.core.domain.pair import Pair
-from sottovoce.core.domain.plain import Record
-from sottovoce.core.domain.powers import Powers
-from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
+from sottovoce.core.fits import check_fits
 from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
@@ -77,19 +84,21 @@ class Mechanism:
             raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}.")
         check_fits(self.domain, self.channel)
         check_memos(self.channel)
-        if self.statistic == "outputs" and self.channel.outputs is None:
+        if self.statistic == "outputs" and (outputs_of(self.channel) is None or self.channel.publics):
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
         if (self.statistic == "keyed") != isinstance(self.channel, Keyed):
             raise SpecError("The reports of a keyed channel are counted by group and inner report, and no others are.")
-        if self.statistic == "seeds" and (self.channel.seeds is None or self.channel.payloads is None):
+        if self.statistic == "seeds" and not (facet(self.channel, Pooled) and facet(self.channel, Numbered)):
             raise SpecError("The public functions of this channel are not numbered, so they cannot be counted apart.")
-        if self.statistic == "parts" and self.channel.part_outputs is None:
+        if self.statistic == "parts" and facet(self.channel, Coordinates) is None:
             raise SpecError("The reports of this channel are not counted by coordinate.")
-        if self.statistic == "sums" and self.channel.sums is None:
+        if self.statistic == "sums" and facet(self.channel, Summed) is None:
             raise SpecError("The reports of this channel are not added up.")
         if self.statistic == "joint" and not 0 < self.cells <= MAX_JOINT:
             raise SpecError("Joint cells are for channels side by side with at most 2**20 combinations of outputs.")
-        if self.statistic == "supports" and None in (self.channel.rates(), self.channel.rates(self.channel.inputs - 1)):
+        supporting = facet(self.channel, Supporting)
+        rates = [supporting and supporting.rates(code) for code in (0, self.channel.inputs - 1)]
+        if self.statistic == "supports" and None in rates:
             raise SpecError("The reports of this channel do not support every code, so supports cannot be counted.")
         if self.cells > MAX_CELLS:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
@@ -121,7 +130,7 @@ class Mechanism:
     @cached_property
     def epsilon_forever(self) -> float:
         """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
-        stages = self.channel.stages
+        stages = stages_of(self.channel)
         return float_up(loss(stages[0].ratio())) if stages else float("inf")
 
     @property
@@ -131,9 +140,9 @@ class Mechanism:
             return "group"
         if self.statistic == "joint":
             return "variance"
-        if self.channel.dimensions is not None:
+        if facet(self.channel, Vectors) is not None:
             return "vector"
-        return "mean" if self.channel.rounding is not None else "frequency"
+        return "mean" if facet(self.channel, Rounded) is not None else "frequency"
 
     # --- one answer --------------------------------------------------------------------------------
     @property
@@ -145,7 +154,7 @@ class Mechanism:
     def randomize(self, value: object, coins: Coins | None = None) -> bytes:
         """The message of one participant: a 16-byte id, then the payload."""
         code = self.domain.encode(value)  # refuses before a coin is drawn
-        if self.channel.stages:
+        if stages_of(self.channel):
             raise PrivacyError(
                 "This mechanism keeps a memo of each value: `remember` once, then `answer_from` the memo."
             )
@@ -168,16 +177,17 @@ class Mechanism:
     def remember(self, value: object, coins: Coins | None = None) -> int:
         """The memo of a value, drawn once and kept; drawing it again would spend the budget again."""
         code = self.domain.encode(value)
-        if self.channel.stages is None:
+        stages = stages_of(self.channel)
+        if stages is None:
             raise PrivacyError(f"{self.name} keeps no memo: `randomize` answers.")
-        first, _ = self.channel.stages
+        first, _ = stages
         source = coins if coins is not None else SystemCoins()
         source.begin(first.words)
         return first.sample(code, source)
 
     def answer_from(self, memo: int, coins: Coins | None = None) -> bytes:
         """A fresh message of a device that remembers its memo."""
-        stages = self.channel.stages
+        stages = stages_of(self.channel)
         if stages is None or type(memo) is not int or not stages[0].contains(memo):
             raise PrivacyError(f"This is no memo of {self.name}.")
         source = coins if coins is not None else SystemCoins()
@@ -247,17 +257,17 @@ class Mechanism:
         """How many integers a tally holds."""
         if isinstance(self.channel, Keyed):
             return self.channel.key.inputs * self.channel.inner_outputs
-        if self.statistic == "outputs" and self.channel.outputs is not None:
-            return self.channel.outputs
-        if self.statistic == "seeds" and self.channel.seeds is not None and self.channel.payloads is not None:
-            return self.channel.seeds * self.channel.payloads
-        if self.statistic == "parts":
-            return (self.channel.dimensions or 0) * (self.channel.part_outputs or 0)
-        if self.statistic == "sums":
-            return len(self.channel.sums or ())
+        if self.statistic == "outputs":
+            return outputs_of(self.channel) or 0
+        if self.statistic == "seeds" and (pooled := facet(self.channel, Pooled)):
+            return pooled.seeds * (outputs_of(self.channel) or 0)
+        if self.statistic == "parts" and (known := facet(self.channel, Coordinates)):
+            return known.dimensions * known.part_outputs
+        if self.statistic == "sums" and (summed := facet(self.channel, Summed)):
+            return len(summed.sums)
         if self.statistic == "joint":
             parts = self.channel.channels if isinstance(self.channel, Each) else ()
-            return prod(part.outputs or 0 for part in parts) if parts else 0
+            return prod(outputs_of(part) or 0 for part in parts) if parts else 0
         return self.domain.size or self.channel.inputs
 
     # --- batches: bound late, need the extra `analysis` ---------------------------------------------
@@ -301,73 +311,6 @@ class Mechanism:
         """The variance of one report read as a number, averaged over what is believed of the answers."""
         found: float = late.load("estimate.mean.moments:average_variance")(self, prior)
         return found
-
-
-def check_fits(domain: Domain, channel: Channel) -> None:
-    """Every answer has a code that the channel takes: one without would be answered differently, and silence tells."""
-    if isinstance(channel, Each) and isinstance(domain, Record):
-        if len(domain.fields) != len(channel.channels):
-            raise MismatchError(
-                f"A record of {len(domain.fields)} fields does not fit {len(channel.channels)} channels side by side."
-            )
-        for (_, field), part in zip(domain.fields, channel.channels, strict=True):
-            check_fits(field, part)
-        return
-    if isinstance(channel, Keyed) and isinstance(domain, Pair):
-        check_fits(domain.group, channel.key)
-        check_fits(domain.value, channel.inner)
-        return
-    if isinstance(channel, Each) and isinstance(domain, Powers) and len(channel.channels) == len(domain.parts):
-        for own, part in zip(domain.parts, channel.channels, strict=True):
-            check_fits(own, part)
-        return
-    if isinstance(domain, Sparse):
-        check_vectors(domain, channel)
-        return
-    if isinstance(domain, Ball) and not channel.exact and channel.dimensions == domain.dimensions:
-        return
-    if channel.part_outputs is not None:
-        _check_coordinates(domain, channel)
-        return
-    rounding = channel.rounding
-    if rounding is not None:
-        if not _same_range(domain, rounding):
-            raise MismatchError(
-                f"A channel that rounds numbers from {decimal_text(rounding.low)} to {decimal_text(rounding.high)} does"
-                f" not fit this domain of kind {domain.kind}."
-            )
-    elif domain.size != channel.inputs or not channel.takes_every_code:
-        codes = "a continuum of" if domain.size is None else count_text(domain.size)
-        taken = "" if channel.takes_every_code else "not all of "
-        raise MismatchError(
-            f"A domain of {codes} codes does not fit a {channel.kind} channel, which takes"
-            f" {taken}{count_text(channel.inputs)} codes."
-        )
-
-
-def _check_coordinates(domain: Domain, channel: Channel) -> None:
-    """A vector has a number for each grid, of the same range."""
-    parts = domain.coordinates
-    if parts is None or len(parts) != channel.dimensions:
-        raise MismatchError(
-            f"A {channel.kind} channel for vectors of {channel.dimensions} numbers does not fit this domain of kind"
-            f" {domain.kind}."
-        )
-    alike: set[tuple[int, int]] = set()  # pairs that were compared: most coordinates share one
-    for place, (part, grid) in enumerate(zip(parts, channel.roundings, strict=True)):
-        if (id(part), id(grid)) in alike:
-            continue
-        alike.add((id(part), id(grid)))
-        if not _same_range(part, grid):
-            raise MismatchError(
-                f"The grid of coordinate {place}, from {decimal_text(grid.low)} to {decimal_text(grid.high)}, does not"
-                f" fit its domain of kind {part.kind}."
-            )
-
-
-def _same_range(domain: Domain, grid: Rounding) -> bool:
-    """Whether a grid covers exactly the codes of a domain of numbers."""
-    return domain.numbers is not None and domain.numbers[:2] == (Fraction(grid.low), Fraction(grid.high))
 
 
 def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = "") -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Each
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.fast.kernels.compose.each import unpacked
 
 
@@ -15,5 +16,5 @@ def count_joint(channel: Each, masks: NDArray[np.uint64], cells: NDArray[np.int6
     """Add reports to cells that are numbered by the outputs of the channels, the last one fastest."""
     places = np.zeros(len(masks), np.int64)
     for part, reports in unpacked(channel, masks):
-        places = places * (part.outputs or 0) + reports.astype(np.int64)
-    cells += np.bincount(places, minlength=prod(part.outputs or 0 for part in channel.channels))
+        places = places * (outputs_of(part) or 0) + reports.astype(np.int64)
+    cells += np.bincount(places, minlength=prod(outputs_of(part) or 0 for part in channel.channels))

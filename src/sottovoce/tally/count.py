@@ -15,7 +15,7 @@ from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs, possible_outputs
 from sottovoce.fast.joint import count_joint
-from sottovoce.fast.kernels import Count, counter, last_node
+from sottovoce.fast.kernels.base import Count, counter, last_node
 from sottovoce.fast.kernels.compose.public import count_seeds
 from sottovoce.fast.kernels.masks import count_indices
 from sottovoce.fast.threads import run, thread_count

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Each, Keyed
 from sottovoce.core.channel.base import Words
+from sottovoce.core.channel.facets import Coordinates, Pooled, Summed, Supporting, need, outputs_of
 from sottovoce.core.mechanism import Mechanism
 
 Cells = NDArray[np.int64]
@@ -18,19 +19,20 @@ def scalar_cells(mechanism: Mechanism, words: Words, report: int) -> Cells:
     if isinstance(channel, Keyed):
         return group_cells(channel, report)
     if statistic == "sums":
-        return np.array(channel.summands(report, words), np.int64)
+        return np.array(need(channel, Summed).summands(report, words), np.int64)
     if statistic == "supports":
-        return np.array([channel.supports(report, code, words) for code in channel.codes()], np.int64)
+        return np.array([need(channel, Supporting).supports(report, code, words) for code in channel.codes()], np.int64)
     cells = np.zeros(mechanism.cells, np.int64)
     if statistic == "outputs":
         cells[report] = 1
     elif statistic == "seeds":
-        cells[channel.seed(words) * (channel.payloads or 0) + report] = 1
+        cells[need(channel, Pooled).seed(words) * (outputs_of(channel) or 0) + report] = 1
     elif statistic == "joint" and isinstance(channel, Each):
         cells[_joint(channel, report)] = 1
     else:
-        for coordinate, part in channel.parts_of(report, words):
-            cells[coordinate * (channel.part_outputs or 0) + part] += 1
+        known = need(channel, Coordinates)
+        for coordinate, part in known.parts_of(report, words):
+            cells[coordinate * known.part_outputs + part] += 1
     return cells
 
 
@@ -45,6 +47,6 @@ def group_cells(channel: Keyed, report: int) -> Cells:
 def _joint(channel: Each, report: int) -> int:
     """The number of a combination of reports, the last one fastest."""
     place = 0
-    for part, own in zip(channel.channels, channel.parts(report), strict=True):
-        place = place * (part.outputs or 0) + own
+    for part, own in zip(channel.channels, channel.split(report), strict=True):
+        place = place * (outputs_of(part) or 0) + own
     return place

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Subset
+from sottovoce.core.channel.facets import Coordinates, Summed, need, outputs_of
 from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
@@ -47,14 +48,14 @@ class Tally:
             raise MismatchError(f"A tally of this mechanism has {self.mechanism.cells} cells. Got {given.shape}.")
         if given.dtype.kind not in "iu":  # a cell of 1.7 would be cut to 1
             raise MismatchError(f"The cells of a tally are 64-bit integers. Got {given.dtype}.")
-        sums = self.mechanism.channel.sums if self.mechanism.statistic == "sums" else None
+        sums = need(self.mechanism.channel, Summed).sums if self.mechanism.statistic == "sums" else None
         most = n if sums is None else _most(n, sums)
         if not (given.min() >= 0 and (given <= most).all()):
             raise MismatchError(f"Each cell of a tally of {n} reports holds from 0 to {np.max(most)}.")
         cells = given.astype(np.int64)
         cells.setflags(write=False)
-        several = self.mechanism.statistic == "keyed" and self.mechanism.channel.outputs is None  # groups at once
-        counted = n * self.mechanism.channel.chosen if self.mechanism.statistic == "parts" else n
+        several = self.mechanism.statistic == "keyed" and outputs_of(self.mechanism.channel) is None  # groups at once
+        counted = n * need(self.mechanism.channel, Coordinates).chosen if self.mechanism.statistic == "parts" else n
         if self.mechanism.statistic not in ("supports", "sums") and not several and _exact_sum(cells) != counted:
             raise MismatchError(f"The cells of this tally sum to {_exact_sum(cells)}, not to its {counted} reports.")
         if several:

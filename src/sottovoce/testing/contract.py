@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Contrast, Keyed, Rates
-from sottovoce.core.channel.vector.place import slots_of
+from sottovoce.core.channel.facets import (
+    Coordinates,
+    Numbered,
+    Pooled,
+    Supporting,
+    facet,
+    need,
+    rates_of,
+    rounding_of,
+    slots_of,
+)
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.domain import Domain, Integers, Interval, Pair
 from sottovoce.core.errors import ReportError
@@ -80,11 +90,11 @@ def small_instances(mechanism: Mechanism) -> Iterator[Mechanism]:
     if few and not whole.publics and whole.exact:
         channels.append(whole)
     for channel in channels:
-        counted = {"outputs": channel.outputs, "seeds": channel.seeds}.get(mechanism.statistic)
-        statistic = mechanism.statistic if counted is not None else "supports"
-        rounding = channel.rounding
+        counted = {"outputs": Numbered, "seeds": Pooled}.get(mechanism.statistic)
+        statistic = mechanism.statistic if counted is not None and facet(channel, counted) else "supports"
+        rounding = rounding_of(channel)
         domain: Domain = Integers(0, 1) if rounding is None else Interval(rounding.low, rounding.high)
-        if rounding is None and channel.takes_every_code:
+        if rounding is None and channel.codes_are_indices:
             domain = Integers(0, channel.inputs - 1)
         if isinstance(channel, Keyed):
             domain, statistic = _pairs_of(channel), "keyed"
@@ -98,7 +108,7 @@ def small_instances(mechanism: Mechanism) -> Iterator[Mechanism]:
 
 def _pairs_of(channel: Keyed) -> Pair:
     """The pairs that a keyed channel takes."""
-    rounding = channel.inner.rounding
+    rounding = rounding_of(channel.inner)
     if rounding is None:
         raise AssertionError("The values of groups are numbers that are rounded first.")
     return Pair(Integers(0, channel.key.inputs - 1), Interval(rounding.low, rounding.high))
@@ -109,7 +119,8 @@ def check_privacy(mechanism: Mechanism) -> None:
     certificate = audit(mechanism)
     require(certificate.ok, str(certificate))
     require(within(mechanism.ratio, mechanism.claimed), "The ratio exceeds e**epsilon.")
-    parts = mechanism.channel.chosen or 1  # each of which may waste a little
+    coordinates = facet(mechanism.channel, Coordinates)
+    parts = 1 if coordinates is None else coordinates.chosen  # each of which may waste a little
     require(
         mechanism.epsilon >= float(mechanism.claimed) - WASTE * parts,
         f"{mechanism.name} wastes budget: epsilon {mechanism.epsilon!r} of {mechanism.claimed}.",
@@ -214,7 +225,8 @@ def check_tallies(mechanism: Mechanism, seed: int, count: int = 60) -> None:
 
 def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
     """Exact intervals cover, computed from the law."""
-    if not isinstance(mechanism.channel.rates(), (Rates, Contrast)) or mechanism.channel.rates_vary:
+    known = facet(mechanism.channel, Supporting)
+    if known is None or known.rates_vary:
         return
     for share in (0.0, 0.05, 0.5):
         for target in ("population", "sample"):
@@ -234,7 +246,7 @@ def check_drawn_rates(mechanism: Mechanism, seed: int, reports: int) -> None:
 
 def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[NDArray[np.int64], int], int]]]:
     """Rates of the first and the last code when everyone holds the first."""
-    rates = mechanism.channel.rates()
+    rates = rates_of(mechanism.channel)
     last = mechanism.channel.inputs - 1
 
     def supports(code: int) -> Callable[[NDArray[np.int64], int], int]:
@@ -244,7 +256,7 @@ def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[ND
 
         return count
 
-    if isinstance(rates, Rates) and not mechanism.channel.rates_vary:
+    if isinstance(rates, Rates) and not need(mechanism.channel, Supporting).rates_vary:
         return [("own support", rates.own, supports(0)), ("other support", rates.other, supports(last))]
     if isinstance(rates, Contrast):
         return [("own support", rates.plus_own, supports(0))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sottovoce.core.channel import Keyed, Noise, Then
+from sottovoce.core.channel.facets import scales_of
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import draw
@@ -25,7 +26,7 @@ def keyed_of(mechanism: Mechanism) -> Keyed:
 def check_small_groups(mechanism: Mechanism) -> None:
     """Sizes and sums of one report are unbiased over the enumerated law; sums up to what clamped noise loses."""
     channel = keyed_of(mechanism)
-    if channel.inner.scales() is None:
+    if scales_of(channel.inner) is None:
         return  # a coarse stand-in, which shows the law only
     inner = channel.inner.second if isinstance(channel.inner, Then) else channel.inner
     for group, value in codes_of(channel):

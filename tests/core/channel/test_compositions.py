@@ -13,6 +13,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import (
+    NODES,
     Bits,
     Block,
     Channel,
@@ -27,7 +28,6 @@ from sottovoce.core.channel import (
     Then,
     Window,
 )
-from sottovoce.core.channel.base import NODES
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import BatchWarning, SpecError
 from sottovoce.core.exact import law, worst_ratio

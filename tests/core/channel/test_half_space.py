@@ -23,7 +23,7 @@ from sottovoce.core.exact import law_of, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE, UNIT, loss, odds, units
 from sottovoce.fast.batch import checked, draw
-from sottovoce.fast.kernels import Draws, empty_reports, sampler
+from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.mechanisms.vector import linf

@@ -28,7 +28,7 @@ from sottovoce.core.channel import (
     Window,
     channel_from_spec,
 )
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.facets import readings
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.rational import UNIT
 

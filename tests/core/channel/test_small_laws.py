@@ -30,21 +30,21 @@ from sottovoce.core.channel import (
     Noise,
     Public,
     Rounding,
+    SampledCoordinates,
     Signs,
-    Some,
     Subset,
     Table,
     Then,
     Window,
     channel_from_spec,
 )
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.facets import readings
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import PrivacyError, TooLargeError
 from sottovoce.core.exact import law, public_words, worst_ratio
 from sottovoce.core.rational import UNIT
-from sottovoce.fast.kernels import Draws, empty_reports, sampler
+from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
 
 INSTANCES = {"hints": 3, "keyed": 5, "hash": 4, "signs": 5}  # of each node, else 8
 Random = random.Random
@@ -159,10 +159,10 @@ def block(chance: Random) -> Block:
     return Block(sets, above(chance, Fraction(sets.size, sets.outputs)))
 
 
-def some(chance: Random) -> Some:
+def some(chance: Random) -> SampledCoordinates:
     count = chance.randrange(1, 3)
     grids = tuple(Rounding(-place, 1, 1) for place in range(1, 3))
-    return Some(grids, subset(chance, 2), count, 2)
+    return SampledCoordinates(grids, subset(chance, 2), count, 2)
 
 
 def half_space(chance: Random) -> HalfSpace:
