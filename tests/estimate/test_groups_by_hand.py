@@ -14,8 +14,11 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
+from sottovoce.core.channel.facets import Supporting, need, outputs_of
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import GroupMean
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.evidence import Supports
 from sottovoce.estimate.group import group
@@ -41,10 +44,10 @@ KEYS = [
 def test_how_often_a_key_supports_several_groups_at_once(key: Channel) -> None:
     """Of a holder of group 0: group 0 and group 1; also group 2; groups 1 and 2 without group 0."""
     masks = (sum(1 << g for g in chosen) for w in range(5) for chosen in combinations(range(key.inputs), w))
-    reports = range(key.outputs) if key.outputs else [mask for mask in masks if key.contains(mask)]
+    reports = range(key.inputs) if outputs_of(key) else [mask for mask in masks if key.contains(mask)]
 
     def chance(*wanted: tuple[int, bool]) -> float:
-        fitting = (r for r in reports if all(key.supports(r, group) is yes for group, yes in wanted))
+        fitting = (r for r in reports if all(need(key, Supporting).supports(r, group) is yes for group, yes in wanted))
         return float(sum((key.likelihood(r, 0) for r in fitting), Fraction(0)))
 
     law, yes, no = key_law(key), True, False
@@ -65,7 +68,7 @@ def test_the_error_of_a_variance_within_a_group_is_that_of_moving_single_reports
     """An estimate that depends on shares of cells only has the variance: sum of cells x (its slope by that cell)**2."""
     inner = nprr.build(PAIR.value, epsilon=Decimal("1.5"), k=5).channel
     keyed = Keyed(Subset(2, 1, UNIT // 4 * 3), inner, tuple(part << 50 for part in neutral))
-    mechanism = Mechanism("x", PAIR, keyed, Decimal(8), "keyed")
+    mechanism = Mechanism("x", GroupMean(PAIR.group, PAIR.value), keyed, Decimal(8), CountKeyed())
     cells = np.array([9, 5, 2, 4, 6, 8, 3, 8, 4, 7, 7, 2]) * 10**7
     found = group.from_cells(mechanism, int(cells.sum()), cells).variances
     total, few = np.zeros(2), 10**4

@@ -21,12 +21,15 @@ from typing import ClassVar
 from sottovoce.core import codec
 from sottovoce.core.channel import Bits, Chain, Channel, HashMap, Public, Subset, Then
 from sottovoce.core.channel.base import NO_WORDS, Words
+from sottovoce.core.channel.facets import stages_of
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Integers
 from sottovoce.core.hashing import hash_value, id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.registry import mechanism
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.privacy.audit import INFINITE, LENGTH, WRONG_LAW, WRONG_MEMO, WRONG_RATIO
 from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_ID, WRONG_SUPPORT
 from tests.museum.tables import (
@@ -344,9 +347,10 @@ class MemoDrawnAgain(Mechanism):
         return 1 << self.domain.encode(value)
 
     def answer_from(self, memo: int, coins: Coins | None = None) -> bytes:
-        assert coins is not None and self.channel.stages is not None
+        stages = stages_of(self.channel)
+        assert coins is not None and stages is not None
         code = memo.bit_length() - 1
-        return Mechanism.answer_from(self, self.channel.stages[0].sample(code, coins), coins)
+        return Mechanism.answer_from(self, stages[0].sample(code, coins), coins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,10 +384,10 @@ class Diary(Channel):
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         end = coins.position + self.words
-        memo = self.chain.memo(code, coins)
+        memo = self.chain.first.sample(code, coins)
         report = 0
         for place in range(self.times):
-            memo = self.chain.memo(code, coins) if self.redrawn and place else memo
+            memo = self.chain.first.sample(code, coins) if self.redrawn and place else memo
             report |= self.chain.second.sample(memo, coins) << self.chain.payload_bits * place
         coins.seek(end)
         return report
@@ -438,13 +442,13 @@ def unary(kind: type[Bits], k: int, epsilon: str = "1") -> Bits:
 def sent(kind: type[Mechanism], name: str, k: int, epsilon: str = "1", **options: int) -> tuple[Mechanism, Mechanism]:
     """A mechanism of the registry, sent in another way, and itself."""
     honest = mechanism(name, Integers(0, k - 1), epsilon=epsilon, **options)
-    return kind(honest.name, honest.domain, honest.channel, honest.claimed, honest.statistic), honest
+    return kind(honest.name, honest.question, honest.channel, honest.claimed, honest.statistic), honest
 
 
 def rappor(kind: type[Mechanism], k: int) -> Mechanism:
     three_quarters = 3 * UNIT // 4
     chain = Chain(Bits(k, three_quarters, UNIT // 4), Bits(k, three_quarters, UNIT // 4, "mask", 0))
-    return kind("rappor", Integers(0, k - 1), chain, Decimal("1.1"), "supports")
+    return kind("rappor", Frequency(Integers(0, k - 1)), chain, Decimal("1.1"), CountSupports())
 
 
 def samplers() -> Iterator[Exhibit]:
@@ -519,7 +523,7 @@ def messages() -> Iterator[Exhibit]:
     for kind, problem in ((PassesThrough, "outside the domain"), (SilentlyOpen, "a code that the channel")):
         for k in (4, 256):
             honest = mechanism("grr", Integers(0, k - 1), epsilon=1)
-            broken = Mechanism("grr", kind(0, k - 1), honest.channel, honest.claimed, honest.statistic)
+            broken = Mechanism("grr", Frequency(kind(0, k - 1)), honest.channel, honest.claimed, honest.statistic)
             yield Exhibit(f"{kind.__name__}, k = {k}", broken, honest, "1", 1.0, problem)
 
 

@@ -98,7 +98,7 @@ def test_the_error_of_the_sequential_variance_counts_that_the_centre_is_missed()
 
     1500 runs know the error to 1.8 %, so 8 % is more than four of its standard errors; seeded.
     """
-    protocol = sv.Variance(sv.Interval(-1, 1), 1, method="sequential", mechanism="bernoulli", first=131)
+    protocol = sv.VarianceRounds(sv.Interval(-1, 1), 1, method="sequential", mechanism="bernoulli", first=131)
     n, runs, rng = 300, 1500, np.random.default_rng(20_250_712)
     promised = protocol.predicted_error(n, sv.Prior([-1.0, 1.0], [0.5, 0.5]))
     number = protocol.start().arms[0].mechanism

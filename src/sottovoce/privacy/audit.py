@@ -196,7 +196,7 @@ def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) ->
         parts = {field.name: getattr(subject, field.name) for field in fields(subject)}
     else:
         device = object.__new__(Mechanism)
-        parts = {"name": subject.kind, "statistic": "outputs", "version": 1}
+        parts = {"name": subject.kind, "version": 1}
     vars(device).update(parts, domain=Codes(channel), channel=channel, claimed=claimed, guarantee="idealised")
     return device
 

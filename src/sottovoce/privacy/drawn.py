@@ -120,9 +120,10 @@ def watch_messages(device: Mechanism, problems: list[str]) -> None:
                 problems.append(UNREADABLE)
                 return
             reported[code, report] = reported.get((code, report), 0) + 1
-            for other in codes if supporting is not None else ():
-                hit = supporting.supports(report, other, id_words(report_id))
-                supported[code, other] = supported.get((code, other), 0) + hit
+            if supporting is not None:
+                for other in codes:
+                    hit = supporting.supports(report, other, id_words(report_id))
+                    supported[code, other] = supported.get((code, other), 0) + hit
     problems += _support_problems(channel, supported, draws)
     with suppress(TooLargeError):  # a law that takes too long to compute is left to the supports
         problems += _report_problems(channel, reported, draws)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 from sottovoce.core.channel import (
     Bits,
@@ -226,7 +227,7 @@ def each(maker: Maker, depth: int) -> Channel:
 
 
 def keyed(maker: Maker, depth: int) -> Channel:
-    key = subset(maker, 0)
+    key: Any = subset(maker, 0)
     if maker.rng.random() < 0.4:
         q = maker.units()
         key = Bits(maker.inputs, maker.units(q), q)

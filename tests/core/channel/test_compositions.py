@@ -28,11 +28,14 @@ from sottovoce.core.channel import (
     Then,
     Window,
 )
+from sottovoce.core.channel.base import nested
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import BatchWarning, SpecError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.batch import Reports, draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.brute import Bare, check_by_law, check_draws, check_kernels
@@ -59,11 +62,8 @@ def test_more_random_compositions(part: int) -> None:
 
 
 def test_every_node_is_tried() -> None:
-    def kinds(channel: Any) -> list[str]:
-        named = [getattr(channel, name, None) for name in ("first", "second", "inner", "key")]
-        parts = [part for part in named if isinstance(part, Channel)]
-        parts += [*getattr(channel, "channels", ()), *getattr(channel, "grids", ())]
-        return [channel.kind, *(kind for part in parts for kind in kinds(part))]
+    def kinds(channel: Channel) -> list[str]:
+        return [part.kind for part in (channel, *nested(channel))]
 
     found = Counter(kind for seed in range(200) for kind in kinds(pair_of_channels(seed)[0]))
     floats = {"cap", "projected"}  # whose laws are not rational
@@ -118,7 +118,7 @@ def test_optional_bits_behind_a_map_have_no_rates() -> None:
     assert Public(HashMap(3, 3), bits).rates() is None
     assert Public(HashMap(3, 2), Bits(2, MORE, HALF // 2)).rates() is not None
     with pytest.raises(SpecError, match="supports cannot be counted"):
-        Mechanism("x", sv.Integers(0, 2), Public(HashMap(3, 3), bits), Decimal(5), "supports")
+        Mechanism("x", Frequency(sv.Integers(0, 2)), Public(HashMap(3, 3), bits), Decimal(5), CountSupports())
 
 
 # --- small proofs of a place and its second stage --------------------------------------------------------------------
@@ -141,7 +141,7 @@ def test_the_proof_of_many_places_is_one_of_few_with_the_same_ratio(
 # --- one by one, with a note -----------------------------------------------------------------------------------------
 def test_what_has_no_kernel_is_counted_one_by_one_with_a_note() -> None:
     channel = Block(HadamardSets(7, 8, 1), MORE)
-    m = Mechanism("x", sv.Integers(0, 6), channel, Decimal(5), "supports")
+    m = Mechanism("x", Frequency(sv.Integers(0, 6)), channel, Decimal(5), CountSupports())
     reports = m.privatize(np.arange(70) % 7, seed=1)
     with pytest.warns(BatchWarning, match="counted one by one"):
         cells = m.tally(reports).cells

@@ -16,10 +16,13 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from sottovoce.core.channel import Bits, Keyed, Rounding, Subset, Table, Then, Window, channel_from_spec
 from sottovoce.core.channel.base import Channel
+from sottovoce.core.channel.closed_forms import extremes, extremes_by_law
 from sottovoce.core.channel.compose.keyed import neutral_law, spread
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.exact import law, worst_ratio
+from sottovoce.core.question import GroupMean, Mean
 from sottovoce.core.rational import UNIT, float_up, floor_unit, loss, odds
+from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.fast.batch import checked, draw
 from sottovoce.fast.numbers import batch_codes, scalar_code
 from sottovoce.fast.words import WordStream
@@ -61,13 +64,13 @@ def test_closed_forms_are_those_of_the_enumerated_sampler(kind: str, data: Any) 
 @settings(max_examples=60)
 @given(channel=st.one_of(windows(), noises(), mixes()))
 def test_extremes_are_those_of_the_whole_law(channel: Channel) -> None:
-    assert channel.extremes() == Channel.extremes(channel)
+    assert extremes(channel) == extremes_by_law(channel)
 
 
 def test_extremes_of_tables_and_subsets() -> None:
     q = UNIT // 4
     for channel in (Table([(2 * q, q, q), (q, q, 2 * q)]), Subset(4, 1, UNIT // 2)):
-        assert channel.extremes() == Channel.extremes(channel)
+        assert extremes(channel) == extremes_by_law(channel)
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "4"])
@@ -135,14 +138,14 @@ def test_a_mechanism_of_pairs_fits_pairs_only() -> None:
     inner = Then(Rounding(0, 100, 1), Subset(2, 1, floor_unit(Fraction(2, 3))))
     channel = Keyed(Subset(2, 1, floor_unit(Fraction(3, 5))), inner, neutral_law(inner))
     domain = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(0, 100))
-    mechanism = sv.Mechanism("group", domain, channel, 1, "keyed")
-    assert mechanism.question == "group" and mechanism.cells == 4
+    mechanism = sv.Mechanism("group", GroupMean(domain.group, domain.value), channel, 1, CountKeyed())
+    assert mechanism.domain == domain and mechanism.cells == 4
     assert sv.Mechanism.from_spec(mechanism.spec()) == mechanism
     assert sv.audit(mechanism).ok
     with pytest.raises(sv.MismatchError):
-        sv.Mechanism("group", sv.Pair(sv.Categories(["f", "m"]), sv.Interval(0, 10)), channel, 1, "keyed")
+        sv.Mechanism("group", GroupMean(domain.group, sv.Interval(0, 10)), channel, 1, CountKeyed())
     with pytest.raises(sv.SpecError, match="keyed"):
-        sv.Mechanism("group", domain, channel, 1, "outputs")
+        sv.Mechanism("mean", Mean(domain.value), inner, 1, CountKeyed())
 
 
 # --- batches --------------------------------------------------------------------------------------------------------

@@ -28,9 +28,11 @@ from sottovoce.core.channel import (
     Window,
     channel_from_spec,
 )
-from sottovoce.core.channel.facets import readings
+from sottovoce.core.channel.facets import readings, rounding_of
 from sottovoce.core.exact import law, worst_ratio
+from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.outputs import CountOutputs
 
 
 @st.composite
@@ -89,7 +91,7 @@ NODES = {"window": windows(), "noise": noises(), "mix": mixes(), "rounded": roun
 def codes_of(channel: Channel) -> list[Any]:
     """All codes, and for numbers some between the grid points."""
     codes = list(channel.codes())
-    if channel.rounding is not None:
+    if rounding_of(channel) is not None:
         codes += [a + (b - a) * Fraction(3, 8) for a, b in pairwise(codes)]
     return codes
 
@@ -187,7 +189,7 @@ def test_a_mechanism_of_numbers_fits_its_domain_only() -> None:
     channel = sv.mechanism("piecewise", sv.Interval(0, 1), epsilon=1).channel
     for domain in (sv.Interval(0, 2), sv.Integers(0, 9), sv.Categories(["a", "b"])):
         with pytest.raises(sv.MismatchError, match="does not fit"):
-            sv.Mechanism("piecewise", domain, channel, 1, "outputs")
+            sv.Mechanism("piecewise", Mean(domain), channel, 1, CountOutputs())
     with pytest.raises(sv.ParameterError, match="domain of numbers"):
         sv.mechanism("piecewise", sv.Categories(["a", "b"]), epsilon=1)
 
@@ -202,7 +204,7 @@ def test_each_side_by_side_fits_a_record() -> None:
     assert channel.contains(channel.sample(code, coins))
     assert channel.ratio() == parts[0].ratio() * parts[1].ratio()
     with pytest.raises(sv.MismatchError, match="side by side"):
-        sv.Mechanism("each", sv.Record({"age": sv.Integers(0, 9)}), channel, 1, "outputs")
+        sv.Mechanism("each", Frequency(sv.Record({"age": sv.Integers(0, 9)})), channel, 1, CountOutputs())
 
 
 # --- specifications that would tell ---------------------------------------------------------------------------------

@@ -56,14 +56,14 @@ class ByClass(Generic[R]):
         self.__doc__ = default.__doc__
 
     def __call__(self, subject: Any, *rest: Any) -> R:
-        _load(type(subject))
+        _load(type(subject).__mro__)
         return self._known(subject, *rest)
 
 
 @lru_cache(maxsize=256)
-def _load(cls: type) -> None:
-    """Import the kernels of a class and of its bases, where there are any."""
-    for base in cls.__mro__:
+def _load(classes: tuple[type, ...]) -> None:
+    """Import the kernels of classes, where there are any."""
+    for base in classes:
         folder, _, name = base.__module__.removeprefix(_NODES).rpartition(".")
         if folder and base.__module__.startswith(_NODES):
             try:

@@ -9,7 +9,9 @@ from sottovoce.core.channel import Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import scale, window
 
 
@@ -34,4 +36,4 @@ def windowed(name: str, domain: Domain, epsilon: Any, power: float) -> Mechanism
     """A window narrower than its way by the factor e**(power epsilon)."""
     budget = check_epsilon(name, epsilon)
     channel = window(odds(budget), exp(power * float(budget)))
-    return Mechanism(name, domain, Then(scale(name, domain, channel.k - 1), channel), budget, "outputs")
+    return Mechanism(name, Mean(domain), Then(scale(name, domain, channel.k - 1), channel), budget, CountOutputs())
