@@ -58,8 +58,9 @@ class Tally:
                 f"The cells of this tally sum to {_exact_sum(cells)}, not to {limits.total * n}: {limits.total} for"
                 f" each of its {n} reports."
             )
-        if limits.block is not None and max(map(_exact_sum, cells.reshape(-1, limits.block))) > n:
-            raise MismatchError(f"A group of this tally has more than its {n} reports.")
+        most_of_block = max(map(_exact_sum, cells.reshape(-1, limits.block))) if limits.block is not None else 0
+        if most_of_block > n:
+            raise MismatchError(f"A group of this tally has {most_of_block} reports of {n}.")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "cells", cells)
 
