@@ -9,16 +9,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import Contrast, Rates
-from sottovoce.experiments.coverage.shares import (
-    EPSILONS,
-    SIZES,
-    Coverage,
-    contrast_law,
-    coverage,
-    markdown,
-    support_law,
-    table,
-)
+from sottovoce.experiments.coverage.shares import EPSILONS, SIZES, Coverage, markdown, table
+from sottovoce.testing.coverage import contrast_law, coverage, support_law
 
 ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
 PROMISES = {

@@ -25,7 +25,6 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.rational import within
 from sottovoce.estimate.shares.frequency import evidence
-from sottovoce.experiments.coverage.shares import coverage
 from sottovoce.fast.batch import draw
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
@@ -34,6 +33,7 @@ from sottovoce.tally.definition import scalar_cells
 from sottovoce.tally.stream import to_arrow
 from sottovoce.tally.tally import Tally
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
+from sottovoce.testing.coverage import coverage
 from sottovoce.testing.groups import check_drawn_groups, check_small_groups
 from sottovoce.testing.idealised import check_drawn_ball
 from sottovoce.testing.means import check_drawn_mean, check_small_mean, check_whole_mean
