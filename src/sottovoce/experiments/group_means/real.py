@@ -167,7 +167,7 @@ def _experiment(id_: str, title: str, question: Question) -> Experiment:
         cell=partial(cell, question=question),
         figure="experiments.figures:group_errors",
         columns=("method", "epsilon", "group", "members", "truth", "estimate", "error", "median"),
-        needs=FILE,
+        needs=(FILE,),
     )
 
 
