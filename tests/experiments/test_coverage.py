@@ -220,24 +220,6 @@ def test_a_pattern_runs_several_studies_and_writes_their_pages(
     assert json.loads(told.out) == {} and "coverage-shown-real is left out. This experiment needs" in told.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["coverage-*", "--figure", "x.svg"], "for one experiment"),
-        (["coverage-widths", "--quick", "--pages", "docs"], "full runs"),
-        (["no-such-*"], "There is no such experiment"),
-        (["coverage-shown-real"], "SOTTOVOCE_DATA"),
-    ],
-)
-def test_what_cannot_be_run_gets_one_sentence(
-    arguments: list[str], text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("SOTTOVOCE_DATA", raising=False)
-    assert main(["reproduce", *arguments]) == 2
-    told = capsys.readouterr()
-    assert told.out == "" and text in told.err and told.err.count("\n") == 1
-
-
 def test_an_axis_of_several_names_takes_some_combinations() -> None:
     gaussian = find("coverage-gaussian")
     assert gaussian.axes == ("n", "protocol", "mean", "deviation")

@@ -19,7 +19,7 @@ from sottovoce.cli import main
 from sottovoce.core.channel import Keyed
 from sottovoce.core.channel.base import readings
 from sottovoce.core.coins import SeededCoins
-from sottovoce.experiments import runner
+from sottovoce.experiments import experiment, runner
 from sottovoce.experiments.catalogue import EXPERIMENTS, find
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.group_means import real as group_real
@@ -94,12 +94,14 @@ def test_a_crash_loses_the_running_cell_only(tmp_path: Path) -> None:
     assert job.finish() == whole
 
 
-@pytest.mark.parametrize("other", [Job(TOY, Path(), 1), Job(replace(TOY, revision=2), Path())], ids=["seed", "code"])
-def test_cells_of_another_run_are_not_taken_over(other: Job, tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["seed", "code"])
+def test_cells_of_another_run_are_not_taken_over(other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Job(TOY, tmp_path)
     steps(first)
     first.finish()
-    again = replace(other, folder=tmp_path)
+    if other == "code":
+        monkeypatch.setattr(experiment, "source_digest", lambda: "of other source")
+    again = replace(first, seed=1) if other == "seed" else first
     assert steps(again) == [0, 1, 1, 1, 1]
 
 
@@ -199,7 +201,14 @@ def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
-    [(["table-3"], "There is no such experiment"), (["group-age-by-sex"], "SOTTOVOCE_DATA")],
+    [
+        (["table-3"], "There is no such experiment"),
+        (["table-*"], "There is no such experiment"),
+        (["group-age-by-sex"], "SOTTOVOCE_DATA"),
+        (["coverage-shown-real"], "SOTTOVOCE_DATA"),
+        (["coverage-*", "--figure", "x.svg"], "for one experiment"),
+        (["coverage-widths", "--quick", "--pages", "docs"], "full runs"),
+    ],
 )
 def test_what_cannot_be_run_gets_one_sentence(
     arguments: list[str], text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from sottovoce import __version__
 from sottovoce.core.late import load
 from sottovoce.experiments.page import Section
 
@@ -36,7 +37,7 @@ class Experiment:
     """What is computed, and what it is compared with.
 
     `cell` must be a function of a module, so that another process finds it. Its random numbers come from the seed it
-    is given alone. `revision` counts changes of what it computes: cells of an older one are not taken over.
+    is given alone.
     """
 
     id: str
@@ -56,7 +57,6 @@ class Experiment:
     published: Mapping[tuple[Any, ...], float] | None = None  # by the values of the axes
     needs: tuple[str, ...] = ()  # files of the folder that SOTTOVOCE_DATA names
     section: Section | None = None  # of a page of the documentation
-    revision: int = 1
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -80,8 +80,17 @@ class Experiment:
 
     def identity(self, seed: int, runs: int, data: str | None = None) -> str:
         """What finished cells must have in common to be taken over: the same code, seed, runs and data."""
-        text = json.dumps([self.id, self.revision, __version__, seed, runs, data])
+        text = json.dumps([self.id, source_digest(), seed, runs, data])
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """Of all source of the package: any of it may change what a cell computes."""
+    root = Path(__file__).resolve().parents[1]
+    files = ((path.relative_to(root).as_posix(), path.read_bytes()) for path in sorted(root.rglob("*.py")))
+    digests = [[name, hashlib.sha256(content).hexdigest()] for name, content in files]
+    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
 
 
 def _several(names: str | tuple[str, ...]) -> tuple[str, ...]:

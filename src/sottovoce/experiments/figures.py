@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sottovoce.experiments.coverage.study import by_kind
 from sottovoce.experiments.experiment import Experiment, Row
 
 _MARKERS = "osv^x"
@@ -82,17 +82,12 @@ def stated_and_true(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 
 def coverage(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """A dot for each interval that was judged, a line of dots for each kind; the level that is promised is a bar."""
-    found: dict[tuple[Any, ...], list[float]] = {}
-    for row in rows:
-        if row["coverage"] is not None:
-            kind = (row["of"], row["method"], row["target"], row["level"])
-            found.setdefault(kind, []).append(100 * row["coverage"])
+    found = by_kind(rows)
     figure, axes = _plain(experiment.title)
     for place, ((_, _, _, level), each) in enumerate(found.items()):
         axes.plot(each, [place] * len(each), "o", color="C0", alpha=0.4)
         axes.plot(100 * level, place, "|", color="0.2", markersize=18)
-    names = [", ".join(map(str, kind[:3])) for kind in found]
-    axes.set_yticks(range(len(found)), names)
+    axes.set_yticks(range(len(found)), [", ".join(kind[:3]) for kind in found])
     axes.invert_yaxis()
     axes.set_xlabel("coverage, %")
     return figure

@@ -78,16 +78,21 @@ def study(
     return replace(experiment, columns=(*experiment.axes, *extra, "coverage", "runs"))
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
-    """The least and the largest coverage of each kind."""
-    found: dict[tuple[Any, ...], list[float]] = {}
+def by_kind(rows: Sequence[Row]) -> dict[tuple[str, str, str, float], list[float]]:
+    """All coverages of each kind of interval, in percent."""
+    found: dict[tuple[str, str, str, float], list[float]] = {}
     for row in rows:
         if row["coverage"] is not None:
             kind = (row["of"], row["method"], row["target"], row["level"])
             found.setdefault(kind, []).append(100 * row["coverage"])
+    return found
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """The least and the largest coverage of each kind."""
     return [
-        f"{of}, {method}, {target}, at {100 * level:g} %: covered by {min(each):.2f} to {max(each):.2f} %."
-        for (of, method, target, level), each in found.items()
+        f"{of}, {method}, {target}, {100 * level:g} %: coverage from {min(each):.2f} to {max(each):.2f} %."
+        for (of, method, target, level), each in by_kind(rows).items()
     ]
 
 
