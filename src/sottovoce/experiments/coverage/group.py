@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from sottovoce.core.channel import Bits, Keyed, Subset
 from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
+from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.group.contrasts import difference
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.group import GroupEstimate, from_cells
@@ -24,18 +26,11 @@ from sottovoce.estimate.group.truth import Crowd, keyed_channel, tells_squares, 
 from sottovoce.estimate.prior import Prior
 from sottovoce.experiments.coverage.studies import GROUP_PARTICIPANTS, UNEVEN
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
-from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.tally.laws import law_at, law_row
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 PAIRS = 3  # differences that are judged in one case
-BUILDERS = {
-    "group-bernoulli": bernoulli.build,
-    "group-laplace": laplace.build,
-    "group-nprr": nprr.build,
-    "group-piecewise": piecewise.build,
-}
 SHARES = {(2, UNEVEN): (0.8, 0.2), (8, UNEVEN): (0.3, 0.2, 0.15, 0.1, 0.1, 0.07, 0.05, 0.03)}
 
 
@@ -129,7 +124,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     """How often the intervals of all judged groups, or differences of two, held the truth."""
     groups, target = point["groups"], point["target"]
     domain = Pair(Categories([f"g{place}" for place in range(groups)]), Interval(-1, 1))
-    mechanism = BUILDERS[point["mechanism"]](domain, epsilon=point["epsilon"], key=point["key"])
+    mechanism = build(point["mechanism"], domain, epsilon=point["epsilon"], key=point["key"])
     crowd = crowd_of(domain, groups, point["shares"])
     rng = np.random.default_rng(seed)
     truth, shown = crowd.means, np.flatnonzero(crowd.estimable(mechanism, GROUP_PARTICIPANTS))
@@ -137,9 +132,8 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     people = list(cohorts(mechanism, crowd, counts, fixed=target == "sample"))
     if target == "sample":
         truth = np.array([_realised(crowd.priors[g], int(counts[g])) for g in range(groups)])
-    pairs = [(g, h) for g in shown.tolist() for h in shown.tolist() if g < h][
-        :: max(1, len(shown) * (len(shown) - 1) // 2 // PAIRS)
-    ][:PAIRS]
+    pairs = list(combinations(shown.tolist(), 2))
+    pairs = pairs[:: max(1, len(pairs) // PAIRS)][:PAIRS]
     bounded = target == "sample" and not tells_squares(keyed_channel(mechanism))
     held: dict[tuple[str, str], list[list[bool]]] = {}
     for _ in range(runs):
