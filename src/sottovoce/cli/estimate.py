@@ -80,7 +80,7 @@ def _finite(value: Any) -> Any:
 
 def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
     return {
-        "question": found.mechanism.question,
+        "question": found.mechanism.question.kind,
         "mechanism": found.mechanism.name,
         "epsilon": found.mechanism.epsilon,
         "fingerprint": found.mechanism.fingerprint,

@@ -10,6 +10,7 @@ from sottovoce.cli.show import table
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
+from sottovoce.core.question import GroupMean, Mean, VectorMean
 from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
 from sottovoce.privacy.audit import Certificate, audit
 
@@ -45,11 +46,11 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
 
 def _domains(name: str) -> list[Domain]:
     """What each mechanism is asked: numbers of one range for a mean, since only their place in it matters."""
-    if ALIASES.get(name, name) in names("mean"):
+    if ALIASES.get(name, name) in names(Mean):
         return [Interval(-1, 1)]
-    if ALIASES.get(name, name) in names("group"):
+    if ALIASES.get(name, name) in names(GroupMean):
         return [Pair(Integers(0, groups - 1), Interval(-1, 1)) for groups in (2, 8)]
-    if ALIASES.get(name, name) in names("vector"):
+    if ALIASES.get(name, name) in names(VectorMean):
         return [domain for domain in VECTORS if fits(name, domain)]
     return [domain for domain in (Integers(0, size - 1) for size in SIZES) if fits(name, domain)]
 

@@ -26,7 +26,7 @@ from sottovoce.experiments.coverage.mean import Judge
 from sottovoce.experiments.coverage.studies import TARGETS
 from sottovoce.experiments.coverage.studies_of_rounds import ROUNDS_KINDS, SECOND_ROUNDS
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
-from sottovoce.protocols.mean.adaptive import AdaptiveMean
+from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds
 from sottovoce.protocols.mean.belief import Decision, spread
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.laws import law_row
@@ -106,7 +106,7 @@ def bias(runs: Sequence[Run]) -> tuple[float, float]:
     return float(each.mean()), float(each.std() / math.sqrt(len(each)))
 
 
-def first_rounds(protocol: AdaptiveMean, law: Prior, runs: int, rng: np.random.Generator) -> Iterator[Run]:
+def first_rounds(protocol: AdaptiveMeanRounds, law: Prior, runs: int, rng: np.random.Generator) -> Iterator[Run]:
     """Many first rounds of a protocol whose participants are drawn from a law."""
     start = protocol.start()
     mechanism = start.arms[0].mechanism
@@ -126,7 +126,7 @@ def first_rounds(protocol: AdaptiveMean, law: Prior, runs: int, rng: np.random.G
         yield Run(found.adapted, away, weight, before, spread(found.mechanism, law) / (n - asked))
 
 
-def one_round_error(protocol: AdaptiveMean, law: Prior) -> float:
+def one_round_error(protocol: AdaptiveMeanRounds, law: Prior) -> float:
     """The mean square error of the one-round channel, exactly."""
     return spread(protocol.one_round(), law) / protocol.participants
 
@@ -194,7 +194,7 @@ def _reach(mechanism: Mechanism) -> float:
 
 
 def coverages(
-    protocol: AdaptiveMean, law: Prior, *, firsts: int, seconds: int, rng: np.random.Generator
+    protocol: AdaptiveMeanRounds, law: Prior, *, firsts: int, seconds: int, rng: np.random.Generator
 ) -> tuple[Floats, float]:
     """For each first round the share of second rounds that cover, by kind; and how often the protocol adapted.
 
@@ -226,7 +226,7 @@ def coverages(
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     """So many first rounds for one law, each with many second ones; a standard error is over first rounds."""
-    protocol, rng = AdaptiveMean(RANGE, point["epsilon"], point["n"]), np.random.default_rng(seed)
+    protocol, rng = AdaptiveMeanRounds(RANGE, point["epsilon"], point["n"]), np.random.default_rng(seed)
     hits, adapted = coverages(protocol, laws()[point["law"]], firsts=runs, seconds=SECOND_ROUNDS, rng=rng)
     means, errors = hits.mean(axis=0).tolist(), (hits.std(axis=0) / math.sqrt(runs)).tolist()
     return [

@@ -25,7 +25,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Sides
-from sottovoce.estimate.mean.mean import Mean, bernstein, evidence, hoeffding
+from sottovoce.estimate.mean.mean import MeanEvidence, bernstein, evidence, hoeffding
 from sottovoce.estimate.mean.moments import numbers_of, profile
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
 from sottovoce.experiments.coverage.draws import add_sums
@@ -65,7 +65,7 @@ class Judge:
         return numbers_at(*scale_of(self.mechanism.channel, origin), np.arange(self.mechanism.cells))
 
     @cached_property
-    def known(self) -> Mean:
+    def known(self) -> MeanEvidence:
         """What intervals take from the mechanism and n alone; the tally in it does not matter."""
         return evidence(self.mechanism, np.eye(1, self.mechanism.cells, dtype=np.int64)[0] * self.n)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sottovoce.core.domain import Integers
+from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.registry import fits, names
 from sottovoce.experiments.coverage.study import standard_error, study
 from sottovoce.experiments.experiment import Experiment, Late
@@ -33,7 +34,7 @@ SHARE_KINDS = (
     ("normal", "population"),
     ("normal", "sample"),
 )
-ORACLES = tuple(name for name in names("frequency") if all(fits(name, Integers(0, k - 1)) for k in SIZES))
+ORACLES = tuple(name for name in names(Frequency) if all(fits(name, Integers(0, k - 1)) for k in SIZES))
 
 SHARES = study(
     "shares",
@@ -67,7 +68,7 @@ SHARES = study(
 )
 
 # --- means ---------------------------------------------------------------------------------------------------------
-MEANS = tuple(names("mean"))
+MEANS = tuple(names(Mean))
 MEAN_EPSILON = 1.0
 MEAN_CROWDS: dict[str, tuple[float, ...]] = {
     "all 0.9": (0.9,),

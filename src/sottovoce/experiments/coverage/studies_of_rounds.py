@@ -201,12 +201,12 @@ SECOND_ROUNDS = 200  # after each first round
 
 
 def _adaptive_text(rows: Sequence[Row]) -> str:
-    runs = rows[0]["runs"]
+    runs, off = rows[0]["runs"], 100 * max(row["std_error"] for row in rows)
     return (
-        f"`AdaptiveMean` on [-1, 1], answers drawn from the law; {runs:,} runs a row, of {runs // SECOND_ROUNDS:,}"
-        f" first rounds. Percentages; the largest standard error is {100 * max(row['std_error'] for row in rows):.2f}."
-        " The normal interval is promised to cover 93 to 97 % of populations and at least 93 % of samples, the"
-        " Hoeffding interval at least 95 % of either."
+        f"`AdaptiveMeanRounds` on [-1, 1], answers drawn from the law; {runs:,} runs a row, of"
+        f" {runs // SECOND_ROUNDS:,} first rounds. Percentages; the largest standard error is {off:.2f}. The normal"
+        " interval is promised to cover 93 to 97 % of populations and at least 93 % of samples, the Hoeffding interval"
+        " at least 95 % of either."
     )
 
 

@@ -31,7 +31,7 @@ from sottovoce.experiments.coverage.studies_of_rounds import (
     VARIANCE_MECHANISM,
 )
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
-from sottovoce.protocols.variance.rounds import Variance
+from sottovoce.protocols.variance.rounds import VarianceRounds
 from sottovoce.tally.laws import law_at
 from sottovoce.tally.tally import Tally
 
@@ -39,15 +39,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def protocol(method: str, n: int, *, epsilon: Any = VARIANCE_EPSILON) -> Variance:
+def protocol(method: str, n: int, *, epsilon: Any = VARIANCE_EPSILON) -> VarianceRounds:
     """What is measured: each method with the share that it chooses."""
     if method == "same-reports":
-        return Variance(Integers(0, 4), epsilon, method=method)
+        return VarianceRounds(Integers(0, 4), epsilon, method=method)
     first = n // SEQUENTIAL if method == "sequential" else None
-    return Variance(Interval(-1, 1), epsilon, method=method, mechanism=VARIANCE_MECHANISM, first=first)
+    return VarianceRounds(Interval(-1, 1), epsilon, method=method, mechanism=VARIANCE_MECHANISM, first=first)
 
 
-def draw(asked: Variance, answers: Sequence[Any], held: Ints, rng: np.random.Generator) -> Estimates:
+def draw(asked: VarianceRounds, answers: Sequence[Any], held: Ints, rng: np.random.Generator) -> Estimates:
     """A whole protocol with so many participants of each answer."""
     waiting = held.copy()
 
@@ -87,7 +87,7 @@ def variance_of(answers: Sequence[float], weights: Any, *, sample: bool = False)
 
 
 def coverages(
-    asked: Variance,
+    asked: VarianceRounds,
     answers: Sequence[Any],
     weights: Sequence[float],
     n: int,
