@@ -192,6 +192,11 @@ def test_the_command_shows_a_table_to_people(tmp_path: Path, capsys: pytest.Capt
     assert "nprr, k = 2: up to 1.73 times what is stated (at epsilon 4)." in said and "6.937" in said
 
 
+def test_the_page_names_every_experiment() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    assert [one.id for one in EXPERIMENTS if f"`{one.id}`" not in page] == []
+
+
 def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "list", "--json"]) == 0
     assert [row["id"] for row in json.loads(capsys.readouterr().out)] == [one.id for one in EXPERIMENTS]
