@@ -88,7 +88,8 @@ class Tally:
 
     def update(self, reports: Any) -> Tally:
         """This tally and further reports."""
-        return self + self.mechanism.tally(reports)
+        further: Tally = self.mechanism.tally(reports)
+        return self + further
 
     def __eq__(self, other: object) -> bool:
         return (
