@@ -19,7 +19,7 @@ from sottovoce.core.channel import Contrast, Rates
 from sottovoce.experiments.catalogue import find, matching
 from sottovoce.experiments.coverage.studies import ORACLES, SHARES, SIZES
 from sottovoce.experiments.experiment import Experiment, Row
-from sottovoce.experiments.page import Column, Section, rewritten, sections
+from sottovoce.experiments.page import PageColumn, Section, rewritten, sections
 from sottovoce.experiments.runner import Job, compute
 from sottovoce.testing.coverage import contrast_law, coverage, support_law
 
@@ -120,7 +120,7 @@ def section_of(study: Experiment) -> Section:
     return study.section
 
 
-def value_of(column: Column, text: str) -> Any:
+def value_of(column: PageColumn, text: str) -> Any:
     """The number, or the text, that a column writes as this text."""
     if text == column.missing:
         return None
@@ -180,10 +180,10 @@ def test_pages_have_all_sections_in_order(file: str) -> None:
 
 def test_a_column_takes_the_row_that_it_is_about() -> None:
     line: Sequence[Row] = [{"of": "a", "x": 0.5, "n": 1000}, {"of": "b", "x": None, "n": 7}]
-    assert Column("n", "n", ",").text(line) == "1,000"
-    assert Column("x", "x", ".1f", (("of", "a"),), -100, 100).text(line) == "50.0"
-    assert Column("x", "x", ".1f", (("of", "b"),), missing="-").text(line) == "-"
-    assert Column("x", "x", ".1f", (("of", "c"),), missing="none").text(line) == "none"
+    assert PageColumn("n", "n", ",").text(line) == "1,000"
+    assert PageColumn("x", "x", ".1f", (("of", "a"),), -100, 100).text(line) == "50.0"
+    assert PageColumn("x", "x", ".1f", (("of", "b"),), missing="-").text(line) == "-"
+    assert PageColumn("x", "x", ".1f", (("of", "c"),), missing="none").text(line) == "none"
 
 
 # --- studies ---------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from sottovoce.experiments.catalogue import EXPERIMENTS, find
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.group_means import real as group_real
 from sottovoce.experiments.group_means import synthetic as group_synthetic
-from sottovoce.experiments.group_means.counts import Crowd, Law, draw_means
+from sottovoce.experiments.group_means.counts import GroupMoments, Law, draw_means
 from sottovoce.experiments.group_means.tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, required
 from sottovoce.experiments.group_means.variants import group_piecewise
 from sottovoce.experiments.runner import Job, compute
@@ -258,11 +258,11 @@ def by_participants(channel: Keyed, sample: list[np.ndarray], runs: int, seed: i
     return np.array(found)
 
 
-def statistics(sample: list[np.ndarray], channel: Keyed) -> Crowd:
+def statistics(sample: list[np.ndarray], channel: Keyed) -> GroupMoments:
     moments = [np.array([[float(m) for m in channel.inner.moments(sv.Interval(-1, 1).encode(float(x)))] for x in each])
                for each in sample]  # fmt: skip
     noise = np.array([(each[:, 1] - each[:, 0] ** 2).mean() for each in moments])
-    return Crowd(np.array([float(len(each)) for each in sample]), np.array([each.mean() for each in sample]),
+    return GroupMoments(np.array([float(len(each)) for each in sample]), np.array([each.mean() for each in sample]),
                  np.array([each.var() for each in sample]), noise)  # fmt: skip
 
 

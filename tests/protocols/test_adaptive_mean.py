@@ -16,8 +16,8 @@ from sottovoce.core.channel import Then
 from sottovoce.estimate.mean.sequential import AdaptiveEstimate, Sequential, two_rounds
 from sottovoce.experiments.coverage.adaptive import (
     RANGE,
-    Crowds,
     Run,
+    SecondRounds,
     bias,
     coverages,
     drawn,
@@ -349,7 +349,7 @@ def test_measured_intervals_are_the_shipped_ones(law: str, seed: int) -> None:
     found, later = protocol.decision(first), 2000 - protocol.asked_first
     assert found.adapted == (law == "exponential")
     cells = drawn(found.mechanism, LAWS[law], later, 3, rng)
-    measured = Crowds(first, found, cells, later).intervals()
+    measured = SecondRounds(first, found, cells, later).intervals()
     for place, row in enumerate(cells):
         mean = protocol.together(first, sv.Tally(found.mechanism, later, row), found)
         for (method, target), (middle, half) in measured.items():

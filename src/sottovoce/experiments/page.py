@@ -13,7 +13,7 @@ _MARK = re.compile(r"<!-- section: ([\w-]+) -->\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PageColumn:
     """One column of a table: a field of one row of each line, and how it is written."""
 
     head: str
@@ -33,17 +33,17 @@ class Column:
         return format(value if self.scale is None else self.start + self.scale * value, self.form)
 
 
-def percent(head: str, digits: int = 2, field: str = "coverage", missing: str = "", **where: Any) -> Column:
+def percent(head: str, digits: int = 2, field: str = "coverage", missing: str = "", **where: Any) -> PageColumn:
     """A share in percent."""
-    return Column(head, field, f".{digits}f", tuple(where.items()), 100, missing=missing)
+    return PageColumn(head, field, f".{digits}f", tuple(where.items()), 100, missing=missing)
 
 
-def rejected(head: str, digits: int = 1, missing: str = "", **where: Any) -> Column:
+def rejected(head: str, digits: int = 1, missing: str = "", **where: Any) -> PageColumn:
     """What is not covered, in percent."""
-    return Column(head, "coverage", f".{digits}f", tuple(where.items()), -100, 100, missing)
+    return PageColumn(head, "coverage", f".{digits}f", tuple(where.items()), -100, 100, missing)
 
 
-def kinds(pairs: Iterable[tuple[str, str]]) -> tuple[Column, ...]:
+def kinds(pairs: Iterable[tuple[str, str]]) -> tuple[PageColumn, ...]:
     """A column for each method and target."""
     return tuple(percent(f"{method}, {target}", method=method, target=target) for method, target in pairs)
 
@@ -64,7 +64,7 @@ class Section:
     heading: str
     text: str | Callable[[Sequence[Row]], str]
     by: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[PageColumn, ...]
 
     def lines(self, rows: Sequence[Row]) -> list[list[Row]]:
         """The rows of each line, in the order of their first."""

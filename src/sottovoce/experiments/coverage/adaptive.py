@@ -136,7 +136,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Crowds:
+class SecondRounds:
     """Many second rounds after one first: means and variances as the estimates have them, for all at once.
 
     A test compares the intervals with the shipped ones.
@@ -217,7 +217,7 @@ def coverages(
             "sample": simulate_cells(found.mechanism, held[1], runs=seconds, seed=seeds[1]),
         }
         truths = {"population": law.mean, "sample": float((held[0] + held[1]) @ places / n)}
-        each = {target: Crowds(first, found, cells, later).intervals() for target, cells in drawn_for.items()}
+        each = {target: SecondRounds(first, found, cells, later).intervals() for target, cells in drawn_for.items()}
         for kind, (method, target) in enumerate(ROUNDS_KINDS):
             middle, half = each[target][method, target]
             hits[place, kind] = np.mean(np.abs(middle - truths[target]) <= half + _ROUNDING)

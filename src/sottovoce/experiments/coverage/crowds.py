@@ -32,7 +32,7 @@ RANGES = {"days_in_hospital": (1, 14), "education_num": (1, 16)}
 
 
 @dataclass(frozen=True, slots=True)
-class Crowded:
+class PermutedCrowd:
     """A crowd whose labels can be permuted: how many have each label, how many hold each value."""
 
     mechanism: Mechanism
@@ -62,7 +62,7 @@ class Crowded:
             yield from_cells(self.mechanism, self.n, draw_cells(channel, people, rng).ravel())
 
 
-def crowd_of(point: Mapping[str, Any]) -> Crowded:
+def crowd_of(point: Mapping[str, Any]) -> PermutedCrowd:
     """The crowd of a cell: invented, or the rows of a file where groups and values are columns of one."""
     if point["groups"] in FILES:
         labels, counts, values, held = _read(point["groups"], point["values"])
@@ -75,7 +75,7 @@ def crowd_of(point: Mapping[str, Any]) -> Crowded:
         raise ParameterError(f"The file {FILES[point['groups']]} must have {point['n']} rows. Got {counts.sum()}.")
     domain = Pair(Categories(labels), Interval(*ends))
     mechanism = build(point["mechanism"], domain, epsilon=point["epsilon"], key=point["key"])
-    return Crowded(mechanism, counts, values, held)
+    return PermutedCrowd(mechanism, counts, values, held)
 
 
 def _read(group: str, value: str) -> tuple[list[str], Ints, tuple[float, ...], Ints]:

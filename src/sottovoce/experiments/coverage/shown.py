@@ -17,7 +17,7 @@ from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.group import GroupEstimate
-from sottovoce.experiments.coverage.crowds import Crowded, crowd_of
+from sottovoce.experiments.coverage.crowds import PermutedCrowd, crowd_of
 from sottovoce.experiments.coverage.studies import FEWEST, HOLM
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 
@@ -40,7 +40,7 @@ class Runs:
     errors: Floats
 
 
-def simulate(crowd: Crowded, runs: int, rng: np.random.Generator) -> Runs:
+def simulate(crowd: PermutedCrowd, runs: int, rng: np.random.Generator) -> Runs:
     """So many permutations of the labels."""
     groups = len(crowd.counts)
     above, below = np.triu_indices(groups, 1)

@@ -12,7 +12,7 @@ from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.registry import fits, names
 from sottovoce.experiments.coverage.study import standard_error, study
 from sottovoce.experiments.experiment import Experiment, Late
-from sottovoce.experiments.page import Column, Page, Row, Section, kinds, percent, rejected
+from sottovoce.experiments.page import Page, PageColumn, Row, Section, kinds, percent, rejected
 
 PAGE = Page(
     "coverage.md",
@@ -57,11 +57,11 @@ SHARES = study(
         " often. Percentages; columns are method and target.",
         by=("mechanism", "k", "epsilon", "n", "share"),
         columns=(
-            Column("mechanism", "mechanism"),
-            Column("k", "k"),
-            Column("epsilon", "epsilon", "g"),
-            Column("n", "n"),
-            Column("share", "share", "g"),
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("k", "k"),
+            PageColumn("epsilon", "epsilon", "g"),
+            PageColumn("n", "n"),
+            PageColumn("share", "share", "g"),
             *kinds(SHARE_KINDS),
         ),
     ),
@@ -107,10 +107,10 @@ MEAN = study(
         text=_means_text,
         by=("mechanism", "n", "crowd"),
         columns=(
-            Column("mechanism", "mechanism"),
-            Column("n", "n"),
-            Column("answers", "crowd"),
-            Column("runs", "runs", missing="exact"),
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("n", "n"),
+            PageColumn("answers", "crowd"),
+            PageColumn("runs", "runs", missing="exact"),
             *kinds(MEAN_KINDS),
         ),
     ),
@@ -140,7 +140,7 @@ STREAMS = study(
         heading="### The anytime interval while reports stream in",
         text=_streams_text,
         by=("mechanism",),
-        columns=(Column("mechanism", "mechanism"), rejected("false alarms, %")),
+        columns=(PageColumn("mechanism", "mechanism"), rejected("false alarms, %")),
     ),
 )
 
@@ -164,11 +164,11 @@ WIDTHS = Experiment(
         " which makes Hoeffding and Bernstein intervals wide, and betting cautious while reports are few.",
         by=("mechanism", "n"),
         columns=(
-            Column("mechanism", "mechanism"),
-            Column("n", "n"),
-            Column("normal, its width", "width", ".4f", (("method", "normal"),)),
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("n", "n"),
+            PageColumn("normal, its width", "width", ".4f", (("method", "normal"),)),
             *(
-                Column(method, "relative", ".2f", (("method", method),))
+                PageColumn(method, "relative", ".2f", (("method", method),))
                 for method in ("betting", "bernstein", "hoeffding", "anytime")
             ),
         ),
@@ -217,15 +217,15 @@ GROUPS = study(
         text=_groups_text,
         by=(*_GROUP_AXES, "target", "of", "method"),
         columns=(
-            Column("mechanism", "mechanism"),
-            Column("key", "key"),
-            Column("epsilon", "epsilon", "g"),
-            Column("groups", "groups"),
-            Column("shares", "shares"),
-            Column("target", "marked"),
-            Column("of", "of"),
-            Column("method", "method"),
-            Column("judged", "judged"),
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("key", "key"),
+            PageColumn("epsilon", "epsilon", "g"),
+            PageColumn("groups", "groups"),
+            PageColumn("shares", "shares"),
+            PageColumn("target", "marked"),
+            PageColumn("of", "of"),
+            PageColumn("method", "method"),
+            PageColumn("judged", "judged"),
             percent("coverage"),
             percent("least", field="least"),
         ),
@@ -268,20 +268,20 @@ def _shown_section(heading: str, text: str) -> Section:
         text=text,
         by=_CROWD_AXES,
         columns=(
-            Column("mechanism", "mechanism"),
-            Column("key", "key"),
-            Column("epsilon", "epsilon", "g"),
-            Column("n", "n", ","),
-            Column("groups", "groups"),
-            Column("values", "values"),
-            Column("runs", "permutations", ","),
-            Column("support", "support", ".1f"),
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("key", "key"),
+            PageColumn("epsilon", "epsilon", "g"),
+            PageColumn("n", "n", ","),
+            PageColumn("groups", "groups"),
+            PageColumn("values", "values"),
+            PageColumn("runs", "permutations", ","),
+            PageColumn("support", "support", ".1f"),
             rejected("equality 5 %", missing="-", of="equality", level=0.95),
             rejected("1 %", missing="-", of="equality", level=0.99),
             rejected("pair 5 %", missing="-", of="pair", level=0.95),
             rejected("1 %", missing="-", of="pair", level=0.99),
             rejected("most", missing="-", of="worst pair"),
-            Column("with pairs", "runs", ",", (("of", HOLM),)),
+            PageColumn("with pairs", "runs", ",", (("of", HOLM),)),
             rejected("Holm 5 %", missing="-", of=HOLM, level=0.95),
             rejected("1 %", missing="-", of=HOLM, level=0.99),
             percent("mean", 1, missing="-", of="mean"),
