@@ -161,10 +161,10 @@ class Planner(ABC):
         return ()
 
 
-def no_method(subject: str, epsilon: Decimal, tried: Iterable[str]) -> ParameterError:
+def no_method(epsilon: Decimal, tried: Iterable[str]) -> ParameterError:
     """The error where no method fits; callers raise it."""
     listed = ", ".join(tried) or "none"
-    return ParameterError(f"{subject}: no method can ask for them with epsilon {epsilon}. Tried: {listed}.")
+    return ParameterError(f"No method can answer this question with epsilon {epsilon}. Tried: {listed}.")
 
 
 def normal_quantile(level: float) -> float:

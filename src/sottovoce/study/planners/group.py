@@ -128,7 +128,7 @@ class GroupPlanner(Planner):
         found = search(self.domain, epsilon, self.crowd, self.methods, informed=self.informed, target=self.target)
         ranked = rank(found)
         if not ranked:
-            raise no_method(self.subject, epsilon, self.methods)
+            raise no_method(epsilon, self.methods)
         least = min(one.average for one in ranked)
         options: list[Option] = []
         for one in ranked:

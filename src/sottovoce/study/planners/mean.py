@@ -64,7 +64,7 @@ class MeanPlanner(Planner):
             for variant, m in self._built(epsilon)
         ]
         if not candidates:
-            raise no_method(self.subject, epsilon, self.methods)
+            raise no_method(epsilon, self.methods)
         bound = math.inf if self.informed else ROBUST * (1 + 1e-6) * min(one.worst for one in candidates)
         least = min(one.average for one in candidates if one.worst <= bound)
 

@@ -52,7 +52,7 @@ class SharesPlanner(Planner):
             error = math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
             candidates.append((error, codec.payload_bytes(mechanism.channel), mechanism))
         if not candidates:
-            raise no_method(self.subject, epsilon, self.methods)
+            raise no_method(epsilon, self.methods)
         least = min(error for error, _, _ in candidates)
         candidates.sort(key=lambda item: _rank(item[2], item[0] / least, item[1]))
         first_size = candidates[0][1]

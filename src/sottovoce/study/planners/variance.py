@@ -67,7 +67,7 @@ class VarianceWays(Ways):
         if participants not in self.made:
             found = sorted(self._ranked(participants), key=lambda pair: pair[0])
             if not found:
-                raise no_method(self.planner.subject, self.epsilon, self.planner.methods)
+                raise no_method(self.epsilon, self.planner.methods)
             self.made[participants] = tuple(option for _, option in found)
         return self.made[participants]
 

@@ -71,7 +71,7 @@ class VectorPlanner(Planner):
             for variant, mechanism in self._built(epsilon)
         ]
         if not found:
-            raise no_method(self.subject, epsilon, self.methods)
+            raise no_method(epsilon, self.methods)
         least = min(error for error, *_ in found)
         found.sort(key=lambda one: _rank(one[3], one[0] / least, one[1]))
         options = (
