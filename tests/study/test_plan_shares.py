@@ -128,7 +128,7 @@ def test_a_plan_can_be_read_and_tabulated() -> None:
     assert text == str(made)
     first, *lines, advice = text.splitlines()
     assert first.startswith("Shares of 100 categories at epsilon 1.0, 20,000 participants;")
-    assert first.endswith("a share (root mean square over all shares):")
+    assert first.endswith("a share, root mean square over all shares:")
     assert advice == made.advice and advice.startswith(f"Take {made.best.method}: with 20,000 participants")
     assert len(lines) == len(made.options)
     for place, (line, option) in enumerate(zip(lines, made.options, strict=True), 1):

@@ -232,12 +232,15 @@ def _least(least: Callable[[int], float], first: Callable[[int], float], goal: G
 
 
 def _advice(planner: Planner, made: Plan) -> str:
-    asked = "" if made.goal is None else f", where {made.goal} was asked for"
-    expected = f"{made.best.std_error:.4g}"
-    if made.goal is not None and made.goal.level is not None:
-        expected += f" (half-width {made.best.half_width(made.goal.level):.4g})"
+    best, goal = made.best, made.goal
+    expected, asked = f"a standard error of {best.std_error:.4g}", ""
+    if goal is not None:
+        asked = f", where {goal.size} was asked for"
+        if goal.level is not None:
+            width = f"a half-width of {best.half_width(goal.level):.4g} at {100 * goal.level:g} %"
+            expected = f"{width} (standard error {best.std_error:.4g})"
     first = (
-        f"Take {made.best.method}: with {made.participants:,} participants at epsilon {made.epsilon} expect a standard"
-        f" error of {expected} for {made.measure}{asked}."
+        f"Take {best.method}: with {made.participants:,} participants at epsilon {made.epsilon} expect {expected}"
+        f" for {made.measure}{asked}."
     )
     return " ".join([first, *planner.remarks(made.best, made.epsilon, made.participants)])

@@ -122,7 +122,7 @@ class GroupPlanner(Planner):
 
     @property
     def measure(self) -> str:
-        return "a group's mean (root mean square over the groups)"
+        return "a group's mean, root mean square over the groups"
 
     def ways(self, epsilon: Decimal) -> RootWays:
         found = search(self.domain, epsilon, self.crowd, self.methods, informed=self.informed, target=self.target)

@@ -40,7 +40,7 @@ class SharesPlanner(Planner):
 
     @property
     def measure(self) -> str:
-        return "a share (root mean square over all shares)"
+        return "a share, root mean square over all shares"
 
     def ways(self, epsilon: Decimal) -> RootWays:
         candidates = []

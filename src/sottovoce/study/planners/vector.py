@@ -57,8 +57,8 @@ class VectorPlanner(Planner):
     @property
     def measure(self) -> str:
         if isinstance(self.domain, Record):
-            return "a field's mean (root mean square over all fields, in units of each field's range)"
-        return "a coordinate's mean (root mean square over all coordinates)"
+            return "a field's mean in units of its range, root mean square over all fields"
+        return "a coordinate's mean, root mean square over all coordinates"
 
     def ways(self, epsilon: Decimal) -> RootWays:
         found = [
