@@ -11,6 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from sottovoce.core import codec
+from sottovoce.core.channel.facets import Coordinates, need
 from sottovoce.core.domain import Ball, Box, Domain, Record, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -99,7 +100,7 @@ class VectorPlanner(Planner):
                     continue
                 if mechanism.channel not in seen:  # small budgets make a hybrid of one part only
                     seen.add(mechanism.channel)
-                    several = f", {mechanism.channel.chosen} at a time" if name == "sampled" else ""
+                    several = f", {need(mechanism.channel, Coordinates).chosen} at a time" if name == "sampled" else ""
                     yield f"{variant}{several}", mechanism
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
