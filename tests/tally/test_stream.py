@@ -131,6 +131,11 @@ def test_numbers_that_are_no_report_are_refused_with_their_position(wrong: int) 
     refused(GRR, batch_of(report=pa.array([0, 1, wrong, 2])), "Report 2 is invalid")
 
 
+def test_several_invalid_reports_are_listed_up_to_a_limit() -> None:
+    refused(GRR, batch_of(report=pa.array([9, 1, 7, 2])), "Reports 0, 2 are invalid for this mechanism: ")
+    refused(GRR, batch_of(report=pa.array([7] * 11)), "Reports 0, 1, 2, 3, 4, 5, 6, 7 and 3 more are invalid")
+
+
 def test_the_largest_unsigned_number_is_no_report() -> None:
     refused(GRR, batch_of(report=pa.array([0, (1 << 64) - 1], pa.uint64())), "Report 1 is invalid")
 

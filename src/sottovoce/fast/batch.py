@@ -201,8 +201,8 @@ def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint
 
 def _invalid(places: NDArray[np.intp]) -> str:
     """The sentence for reports that no device of the mechanism can have sent; the payloads are not shown."""
-    listed = ", ".join(map(str, places[:MAX_LISTED])) + ", ..." * (len(places) > MAX_LISTED)
-    subject = f"Report {listed} is" if len(places) == 1 else f"Reports {listed} ({len(places)} in total) are"
+    listed, more = ", ".join(map(str, places[:MAX_LISTED])), len(places) - MAX_LISTED
+    subject = f"Report {listed} is" if len(places) == 1 else f"Reports {listed}{f' and {more} more' * (more > 0)} are"
     return f"{subject} invalid for this mechanism: no device sends such an id or payload."
 
 
