@@ -31,7 +31,7 @@ BAD = {
     ),
     "privatize: no column": (
         f"privatize good.csv --column w {GRR} -o out.parquet",
-        "there 0 times. The header has 2 columns; --public-header lists them.",
+        "occurs 0 times. The header has 2 columns; --public-header lists them.",
     ),
     "privatize: no column in parquet": (
         f"privatize v.parquet --column w {GRR} -o out.parquet",
@@ -39,9 +39,9 @@ BAD = {
     ),
     "privatize: no column, public header": (
         f"privatize good.csv --column w {GRR} --public-header -o out.parquet",
-        "there 0 times. The header has 2 columns: v, text.",
+        "occurs 0 times. The header has 2 columns: v, text.",
     ),
-    "privatize: column twice": (f"privatize twice.csv {V} -o out.parquet", "is there 2 times"),
+    "privatize: column twice": (f"privatize twice.csv {V} -o out.parquet", "occurs 2 times"),
     "privatize: nothing in it": (f"privatize empty.csv {V} -o out.parquet", "The header has 0 columns"),
     "privatize: broken header": (
         f"privatize broken.csv {V} --public-header -o out.parquet",
@@ -115,8 +115,11 @@ BAD = {
         "grr has no such parameter. Known: epsilon.",
     ),
     "privatize: odd option": (f"privatize good.csv {V} --option g -o out.parquet", "of the form name=value"),
-    "privatize: budget option": (f"privatize good.csv {V} --option epsilon=3 -o out.parquet", "'epsilon' is no"),
-    "privatize: domain option": (f"privatize good.csv {V} --option domain=3 -o out.parquet", "'domain' is no"),
+    "privatize: budget option": (
+        f"privatize good.csv {V} --option epsilon=3 -o out.parquet",
+        "'epsilon' cannot be set",
+    ),
+    "privatize: domain option": (f"privatize good.csv {V} --option domain=3 -o out.parquet", "'domain' cannot be set"),
     "privatize: name option": (f"privatize good.csv {V} --option name=3 -o out.parquet", "'name' cannot be set"),
     "privatize: option twice": (
         f"privatize good.csv {V} --option g=3 --option g=4 -o out.parquet",

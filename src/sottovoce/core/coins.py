@@ -192,10 +192,10 @@ class Coins(ABC):
         accepted = [value for value in drawn if accept(value)]
         while not accepted:
             value = draw(_Overflow(self))
-            accepted = [value] if accept(value) or self._gives_up() else []
+            accepted = [value] if accept(value) or self._accepts_any() else []
         return accepted[0]
 
-    def _gives_up(self) -> bool:
+    def _accepts_any(self) -> bool:
         """Whether any draw is accepted: one that does not count reads zeros, which may never be accepted."""
         return self._idle
 
@@ -258,7 +258,7 @@ class SystemCoins(Coins):
     def _spare(self) -> int:
         return self.extra()
 
-    def _gives_up(self) -> bool:
+    def _accepts_any(self) -> bool:
         return False
 
 

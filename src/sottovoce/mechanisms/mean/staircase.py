@@ -14,7 +14,7 @@ from sottovoce.mechanisms.mean.common import bands, power_of_two, staircase
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
-    """Noise in steps, of least variance among noise that does not depend on the number.
+    """Noise in steps, optimal up to rounding among noise that does not depend on the number.
 
     Law: the number rounded to a grid, plus noise of constant likelihood up to gamma of the range to either side, and
         in steps of the length of the range beyond, each e**epsilon less likely; with b = e**(-epsilon), gamma = -b /
