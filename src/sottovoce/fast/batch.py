@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Each, Hints, Keyed, Mix, Some, Subset, Table
+from sottovoce.core.channel import Channel, Each, Hints, Keyed, Mix, SampledCoordinates, Subset, Table
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Draws, Sample, empty_reports, index_type, lanes, last_node, sampler
+from sottovoce.fast.kernels.base import Draws, Sample, empty_reports, index_type, lanes, last_node, sampler
 from sottovoce.fast.kernels.compose.each import unpacked
 from sottovoce.fast.kernels.compose.keyed import side_by_side
 from sottovoce.fast.kernels.compose.public import copy_public, refused_ids
@@ -91,7 +92,7 @@ def is_mask(mechanism: Mechanism) -> bool:
 
 def payload_outputs(mechanism: Mechanism) -> int | None:
     """The number of payloads, if they are numbered from 0."""
-    return last_node(mechanism.channel).outputs
+    return outputs_of(last_node(mechanism.channel))
 
 
 def privatize(mechanism: Mechanism, values: Any, *, seed: int | None = None, threads: int | None = None) -> Reports:
@@ -208,8 +209,9 @@ def _invalid(places: NDArray[np.intp]) -> str:
 
 def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
     """Which payloads are invalid for a node."""
-    if node.outputs is not None:
-        wrong = (payload < 0) | (payload >= node.outputs)
+    outputs = outputs_of(node)
+    if outputs is not None:
+        wrong = (payload < 0) | (payload >= outputs)
         possible = possible_outputs(node)
         return wrong if possible is None else wrong | ~possible[np.where(wrong, 0, payload)]
     spare = 64 * payload.shape[1] - node.payload_bits
@@ -218,7 +220,7 @@ def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
         wrong |= popcounts(payload) != node.w
     if isinstance(node, Hints):
         wrong |= wrong_hints(node, payload)
-    if isinstance(node, Some):
+    if isinstance(node, SampledCoordinates):
         node = Each((node.inner,) * node.count)
     if isinstance(node, (Each, Keyed)):
         for part, reports in unpacked(node if isinstance(node, Each) else side_by_side(node), payload):
@@ -230,12 +232,12 @@ def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
 def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
     """Which outputs have positive probability; None if all have."""
     if isinstance(node, Mix):
-        each = [(possible_outputs(last_node(branch)), branch.outputs or 0) for branch in node.channels]
+        each = [(possible_outputs(last_node(branch)), outputs_of(branch) or 0) for branch in node.channels]
         if all(found is None for found, _ in each):
             return None
         return np.concatenate([np.ones(size, bool) if found is None else found for found, size in each])
     if isinstance(node, Keyed):
-        return None if all(node.neutral) else np.tile(np.array(node.neutral) > 0, node.key.outputs or 1)
+        return None if all(node.neutral) else np.tile(np.array(node.neutral) > 0, outputs_of(node.key) or 1)
     if not isinstance(node, Table):
         return None
     possible = np.any(np.array(node.rows, np.uint64), axis=0)
