@@ -55,7 +55,7 @@ def effort(channel: Channel) -> Effort:
 
 
 def summed(channel: Channel, known: Effort) -> Effort:
-    """The same with what extremes and delta cost where they go through the law."""
+    """The same with the cost of extremes and delta where they are computed from the law."""
     outputs = outputs_of(channel)
     if outputs is None or channel.publics:  # they refuse at once
         return known._replace(extremes=1, delta=1)
@@ -68,7 +68,7 @@ def summed(channel: Channel, known: Effort) -> Effort:
 
 
 def tries(channel: Channel) -> Fraction:
-    """How many ids a device draws until one is accepted, in the mean: nodes read independent words of the id."""
+    """The mean number of ids that a device draws until one is accepted: nodes read independent words of the id."""
     readers = (facet(node, PublicCoins) for node in (channel, *nested(channel)))
     return prod((reader.tries for reader in readers if reader is not None), start=Fraction(1))
 
