@@ -1,4 +1,4 @@
-"""The demonstration: a made-up crowd answers in private, and we know the truth."""
+"""The demonstration: a simulated crowd with a known truth answers in private."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _show(mechanism: Mechanism, estimate: Estimate, certificate: Certificate, ro
 
 
 def page(estimate: Estimate, certificate: Certificate, rows: list[dict[str, Any]], remark: str | None = None) -> str:
-    """One self-contained page: no scripts, no calls to anyone."""
+    """One self-contained page: no scripts, no network requests."""
     bars = []
     for place, row in enumerate(rows):
         y = 30 + 44 * place
