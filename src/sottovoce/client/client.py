@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from os import PathLike
 from typing import Any
 
 from sottovoce.client.tick import NoTick, Tick, public_tick
@@ -13,9 +14,10 @@ from sottovoce.client.typed import typed
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.guarantee import Guarantee
+from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, reject
-from sottovoce.core.rational import within
+from sottovoce.core.rational import loss, within
 from sottovoce.core.specs import parse
 
 
@@ -28,9 +30,12 @@ class Client:
     own claim. A mechanism whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes
     any delta, "approximate(0.000001)" this one only; and so for the sensitive codes of "utility_optimised".
 
-    Where a device keeps a memo, `lifetime_limit` bounds the epsilon of all reports of one value together; without it,
-    they are held against what bounds one report. Without a memo no number of reports has such a bound, so a lifetime
-    limit refuses the mechanism.
+    Where a mechanism keeps a memo, `memo` is the file for it (`sottovoce.client.memo`): the permanent answer to each
+    value, and the cohort, are drawn once and stay there. All reports of one value together spend `epsilon_forever`,
+    and each further value spends it again. `lifetime_limit` bounds that sum, over all values that the device was ever
+    asked about; without it the limit of one report bounds it, or what the mechanism claims, which is enough for one
+    value. Beyond the limit the device no longer answers. Without a memo no number of reports has such a bound, so a
+    lifetime limit refuses the mechanism.
 
     A message is returned at a `tick`, a public time after the call, since how long an answer takes would tell something
     of it: `Tick(0.01)` is ten milliseconds, and `public_tick` chooses where none is given. Simulations turn it off with
@@ -42,6 +47,8 @@ class Client:
     accept: tuple[str, ...] = ()
     lifetime_limit: float | Decimal | None = None
     tick: Tick | NoTick | None = field(default=None, kw_only=True)
+    memo: str | PathLike[str] | None = field(default=None, kw_only=True)
+    most_values: int | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         found = self.mechanism
@@ -56,21 +63,28 @@ class Client:
             raise PrivacyError(f"This mechanism has epsilon {found.epsilon:.6g}, more than the limit of this device.")
         if broken is not None:
             raise PrivacyError(f"This mechanism has {broken} it claims.")
-        self._check_lifetime(found.claimed if limit is None else limit, lifetime)
+        self._check_lifetime(limit, lifetime)
         if not isinstance(self.tick, (Tick, NoTick, type(None))):
             raise reject("tick", "a client", "a Tick, or NoTick() for simulations", self.tick)
         object.__setattr__(self, "tick", self.tick or public_tick(found))
 
-    def _check_lifetime(self, once: Decimal, lifetime: Decimal | None) -> None:
-        """All reports of one value together stay below a limit, where they do at all."""
-        stages, allowed = self.mechanism.channel.stages, once if lifetime is None else lifetime
-        if stages is None and lifetime is not None:
-            raise PrivacyError("This mechanism keeps no memo, so the loss of repeated answers has no limit.")
-        if stages is not None and not within(stages[0].ratio(), allowed):
+    def _check_lifetime(self, limit: Decimal | None, lifetime: Decimal | None) -> None:
+        """All reports of one value together stay below a limit, where they do at all; and of how many values."""
+        forever = self.mechanism.ratio_forever
+        if forever is None or self.mechanism.claimed_forever is None:
+            if lifetime is not None:
+                raise PrivacyError("This mechanism keeps no memo, so the loss of repeated answers has no limit.")
+            return
+        allowed = next(bound for bound in (lifetime, limit, self.mechanism.claimed_forever) if bound is not None)
+        if not within(forever, allowed):
             raise PrivacyError(
                 f"All reports of a value have epsilon {self.mechanism.epsilon_forever:.6g} together, more than the"
                 " limit of this device."
             )
+        if self.memo is None:
+            raise PrivacyError("This mechanism keeps a memo of each value: give the client a file for it, memo=path.")
+        if forever > 1:
+            object.__setattr__(self, "most_values", max(1, int(allowed / loss(forever))))
 
     @classmethod
     def from_spec(
@@ -81,21 +95,29 @@ class Client:
         accept: tuple[str, ...] = (),
         lifetime_limit: float | Decimal | None = None,
         tick: Tick | NoTick | None = None,
+        memo: str | PathLike[str] | None = None,
     ) -> Client:
         """The client of a mechanism's specification; a guarantee that it does not accept is refused unread."""
         plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
         guarantee = plain.get("guarantee") if isinstance(plain, Mapping) else None
         if isinstance(guarantee, str) and not isinstance(accept, str):
             _accepted(guarantee, accept)  # before its delta is computed
-        return cls(Mechanism.from_spec(plain), limit, accept, lifetime_limit, tick=tick)
+        return cls(Mechanism.from_spec(plain), limit, accept, lifetime_limit, tick=tick, memo=memo)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
         """The randomized message: a 16-byte random id, then the payload. It takes a tick, whatever the value."""
-        return self._after(lambda: self.mechanism.randomize(value, coins))
+        return self._after(lambda: self._randomized(value, coins))
 
     def report_text(self, text: str) -> bytes:
         """The same of an answer that a person typed; to read it takes no time beyond the tick."""
-        return self._after(lambda: self.mechanism.randomize(typed(self.mechanism.domain, text)))
+        return self._after(lambda: self._randomized(typed(self.mechanism.domain, text), None))
+
+    def _randomized(self, value: object, coins: Coins | None) -> bytes:
+        """By way of the memo, which is on disk before a message is made of it, where the mechanism keeps one."""
+        if self.mechanism.claimed_forever is None:
+            return self.mechanism.randomize(value, coins)
+        kept = load("client.memo:Memo")(self.memo).keep(self.mechanism, value, self.most_values)
+        return self.mechanism.answer_from(kept.answer, coins, cohort=kept.cohort)
 
     def _after(self, draw: Callable[[], bytes]) -> bytes:
         tick = self.tick if self.tick is not None else public_tick(self.mechanism)

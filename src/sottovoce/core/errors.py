@@ -65,6 +65,10 @@ class PrivacyError(SottovoceError):
     """A device refuses to answer: the guarantee is not the one it was told to accept."""
 
 
+class MemoError(SottovoceError):
+    """The file in which a device keeps its memos cannot be used; without it the device does not answer."""
+
+
 class WordsError(SottovoceError):
     """A sampler that does not read its words once, in order and within its span."""
 

@@ -6,6 +6,7 @@ from sottovoce.core.channel.base import Channel, Contrast, Rates, Scale, channel
 from sottovoce.core.late import load
 
 if TYPE_CHECKING:
+    from sottovoce.core.channel.compose.cohorts import Cohorts
     from sottovoce.core.channel.compose.each import Each
     from sottovoce.core.channel.compose.keyed import Keyed
     from sottovoce.core.channel.compose.mix import Mix
@@ -33,6 +34,7 @@ _HOMES = {
     "Cap": "vector.sphere",
     "Chain": "compose.stages",
     "Then": "compose.stages",
+    "Cohorts": "compose.cohorts",
     "Each": "compose.each",
     "HalfSpace": "vector.half_space",
     "Hints": "vector.hints",
@@ -60,6 +62,7 @@ __all__ = [
     "Cap",
     "Chain",
     "Channel",
+    "Cohorts",
     "Contrast",
     "Each",
     "HadamardSets",

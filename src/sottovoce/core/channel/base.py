@@ -33,6 +33,7 @@ NODES = {
     "block": "core.channel.finite.block:Block",
     "cap": "core.channel.vector.sphere:Cap",
     "chain": "core.channel.compose.stages:Chain",
+    "cohorts": "core.channel.compose.cohorts:Cohorts",
     "each": "core.channel.compose.each:Each",
     "half-space": "core.channel.vector.half_space:HalfSpace",
     "hints": "core.channel.vector.hints:Hints",
@@ -116,6 +117,19 @@ class Channel(ABC):
     def stages(self) -> tuple[Channel, Channel] | None:
         """The stage that a device draws once per value and keeps, and the fresh one; None where nothing is kept."""
         return None
+
+    @property
+    def cohorts(self) -> int:
+        """How many cohorts there are, of which a device keeps one; 1 where public words are new in each report."""
+        return 1
+
+    def cohort(self, public: Words) -> int:
+        """The cohort of an id."""
+        return 0
+
+    def mapped_in(self, cohort: int, code: Any) -> Any:
+        """The code that a device of this cohort gives to the stage that it keeps."""
+        return code
 
     @property
     def rounding(self) -> Rounding | None:
@@ -362,8 +376,12 @@ def nested(channel: Channel) -> Iterator[Channel]:
 
 
 def check_memos(channel: Channel) -> None:
-    """Devices keep the memo of a whole channel. That of a part would be redrawn in each report, and spent again."""
-    if any(part.stages for part in nested(channel)):
+    """Devices keep the memo of a whole channel, or of one directly under a cohort, which they keep as well.
+
+    That of any other part would be redrawn in each report, and its budget spent again.
+    """
+    kept = channel.inner if channel.cohorts > 1 else channel  # type: ignore[attr-defined]
+    if any(part.stages for part in nested(kept)):
         raise ParameterError(f"A {channel.kind} channel cannot contain one that keeps a memo: it would be redrawn.")
 
 

@@ -145,7 +145,11 @@ class PoolMap:
         return self._drawn(words)[0] % self.seeds
 
     def apply(self, words: Words, code: int) -> int:
-        return dot(self.seed(words), code, self.g, self.digits)
+        return self.value(self.seed(words), code)
+
+    def value(self, seed: int, code: int) -> int:
+        """What the map with this number makes of a code."""
+        return dot(seed, code, self.g, self.digits)
 
     def rates(self, inner: Rates) -> Rates:
         """Two codes collide under one map in g, exactly."""

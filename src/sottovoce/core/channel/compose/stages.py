@@ -285,10 +285,6 @@ class Chain(_Composed):
     def stages(self) -> tuple[Channel, Channel]:
         return self.first, self.second
 
-    def memo(self, code: int, coins: Coins) -> int:
-        """What a device keeps."""
-        return self.first.sample(code, coins)
-
     def ratio_forever(self) -> Fraction:
         """The ratio of all reports of one value together."""
         return self.first.ratio()
