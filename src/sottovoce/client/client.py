@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from os import PathLike
 from typing import Any
 
@@ -48,13 +49,12 @@ class Client:
     lifetime_limit: float | Decimal | None = None
     tick: Tick | NoTick | None = field(default=None, kw_only=True)
     memo: str | PathLike[str] | None = field(default=None, kw_only=True)
-    most_values: int | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         found = self.mechanism
         if not isinstance(found, Mechanism) or isinstance(self.accept, str):
             raise ParameterError("A client takes a mechanism, and the guarantees it accepts as a tuple of names.")
-        limit, lifetime = _most("limit", self.limit), _most("lifetime_limit", self.lifetime_limit)
+        limit, _ = _most("limit", self.limit), _most("lifetime_limit", self.lifetime_limit)
         promised = _accepted(found.guarantee, self.accept)
         # A delta belongs to the epsilon that is claimed, and it is what a limit bounds.
         allowed = found.claimed if limit is None or promised.delta is not None else limit
@@ -63,28 +63,39 @@ class Client:
             raise PrivacyError(f"This mechanism has epsilon {found.epsilon:.6g}, more than the limit of this device.")
         if broken is not None:
             raise PrivacyError(f"This mechanism has {broken} it claims.")
-        self._check_lifetime(limit, lifetime)
+        self._check_lifetime()
         if not isinstance(self.tick, (Tick, NoTick, type(None))):
             raise reject("tick", "a client", "a Tick, or NoTick() for simulations", self.tick)
         object.__setattr__(self, "tick", self.tick or public_tick(found))
 
-    def _check_lifetime(self, limit: Decimal | None, lifetime: Decimal | None) -> None:
-        """All reports of one value together stay below a limit, where they do at all; and of how many values."""
+    def _check_lifetime(self) -> None:
+        """All reports of one value together stay below a limit, where they do at all."""
         forever = self.mechanism.ratio_forever
-        if forever is None or self.mechanism.claimed_forever is None:
-            if lifetime is not None:
+        if forever is None:
+            if self.lifetime_limit is not None:
                 raise PrivacyError("This mechanism keeps no memo, so the loss of repeated answers has no limit.")
             return
-        allowed = next(bound for bound in (lifetime, limit, self.mechanism.claimed_forever) if bound is not None)
-        if not within(forever, allowed):
+        if not within(forever, self._forever_limit):
             raise PrivacyError(
                 f"All reports of a value have epsilon {self.mechanism.epsilon_forever:.6g} together, more than the"
                 " limit of this device."
             )
         if self.memo is None:
             raise PrivacyError("This mechanism keeps a memo of each value: give the client a file for it, memo=path.")
-        if forever > 1:
-            object.__setattr__(self, "most_values", max(1, int(allowed / loss(forever))))
+
+    @property
+    def _forever_limit(self) -> Decimal:
+        """What bounds the reports of all values together."""
+        limits = _most("lifetime_limit", self.lifetime_limit), _most("limit", self.limit)
+        return next(limit for limit in (*limits, self.mechanism.claimed_forever, Decimal(0)) if limit is not None)
+
+    @property
+    def most_values(self) -> int | None:
+        """How many different values this device answers about in its lifetime; None where nothing bounds them."""
+        forever = self.mechanism.ratio_forever
+        if forever is None or forever == 1:
+            return None
+        return max(1, int(Fraction(self._forever_limit) // Fraction(loss(forever))))
 
     @classmethod
     def from_spec(

@@ -56,7 +56,7 @@ class Memo:
     """A file of memos, for all mechanisms of a device, readable by its owner alone.
 
     Values are not in it: an entry is found by a keyed hash of fingerprint and code. But whoever reads the file has the
-    key as well and can try values, so it is as private as the answers are. A device that loses it draws new memos, which
+    key as well and can try values, so it is as private as the answers are. A device that loses it draws new memos, and
     spends `epsilon_forever` again.
     """
 
@@ -86,8 +86,8 @@ class Memo:
             values = _values(database, mine)
         if most is not None and values > most:
             raise PrivacyError(
-                f"This device was asked about more than {most} different values, and each spends the epsilon for ever of"
-                " this mechanism again: that exceeds its limit, so it no longer answers."
+                f"This device was asked about more than {most} different values. Each spends the epsilon for ever of this"
+                " mechanism again, which exceeds its limit, so it no longer answers."
             )
         return Kept(int.from_bytes(found[0], "little"), cohort)
 

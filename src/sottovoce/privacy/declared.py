@@ -15,7 +15,7 @@ OTHER_CLASSES = "A small instance is made of other classes than the channel, so 
 def code_problems(channel: Channel) -> Iterator[str]:
     """A code that is not listed would not be followed. Numbers and tuples are a continuum, of which some are listed."""
     codes, taken = channel.codes(), range(channel.inputs)
-    if channel.takes_every_code and codes != taken and any(a != b for a, b in zip_longest(codes, taken)):
+    if channel.codes_are_indices and codes != taken and any(a != b for a, b in zip_longest(codes, taken)):
         yield WRONG_CODES
 
 

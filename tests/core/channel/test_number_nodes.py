@@ -28,7 +28,7 @@ from sottovoce.core.channel import (
     Window,
     channel_from_spec,
 )
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.facets import readings, rounding_of
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.rational import UNIT
@@ -91,7 +91,7 @@ NODES = {"window": windows(), "noise": noises(), "mix": mixes(), "rounded": roun
 def codes_of(channel: Channel) -> list[Any]:
     """All codes, and for numbers some between the grid points."""
     codes = list(channel.codes())
-    if channel.rounding is not None:
+    if rounding_of(channel) is not None:
         codes += [a + (b - a) * Fraction(3, 8) for a, b in pairwise(codes)]
     return codes
 

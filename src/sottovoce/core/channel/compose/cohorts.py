@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from sottovoce.core.channel.base import Channel, Words
 from sottovoce.core.channel.compose.public import PoolMap, Public
 from sottovoce.core.channel.compose.stages import Chain
+from sottovoce.core.channel.facets import Memoised, need
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import count_text
 
@@ -16,15 +17,15 @@ MAX_SMALL = 4  # codes of a small instance
 
 
 @dataclass(frozen=True, slots=True)
-class Cohorts(Public):
+class Cohorts(Public, Memoised):
     """Public words that stay the same for a device: the number of its map, which is its cohort.
 
     A device draws its cohort once, each as likely as any other, and then for each report ids until one is of this
     cohort. So an id is uniform among those of its cohort, and the collector reads the map from it as from any id. In a
     single report the cohort is as likely as in fresh public words, and the law is that of `Public`.
 
-    All reports of a device are functions of one cohort, of the memo in this cohort, and of fresh coins: together they
-    lose what the memo loses. With a new cohort in each report there would be a memo for each, and the loss would add up.
+    All reports of one value are functions of one cohort, of the memo in this cohort, and of fresh coins: together they
+    lose what the memo loses. With a new cohort in each report there would be a memo for each, and losses would add up.
     """
 
     kind: ClassVar[str] = "cohorts"
@@ -37,12 +38,8 @@ class Cohorts(Public):
         Public.__post_init__(self)
 
     @property
-    def _pool(self) -> PoolMap:
-        return self.map  # type: ignore[return-value]
-
-    @property
-    def stages(self) -> tuple[Channel, Channel] | None:
-        return self.inner.stages
+    def stages(self) -> tuple[Channel, Channel]:
+        return need(self.inner, Memoised).stages
 
     @property
     def cohorts(self) -> int:
