@@ -86,7 +86,7 @@ class Memo:
             values = _values(database, mine)
         if most is not None and values > most:
             raise PrivacyError(
-                f"This device was asked about more than {most} different values. Each spends the epsilon for ever of this"
+                f"This device was asked about more than {most} different values. Each spends epsilon_forever of this"
                 " mechanism again, which exceeds its limit, so it no longer answers."
             )
         return Kept(int.from_bytes(found[0], "little"), cohort)

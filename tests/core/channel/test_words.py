@@ -393,7 +393,14 @@ def test_a_channel_without_public_words_does_not_see_the_id() -> None:
     channel = ReadsTheId([[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]])
     fresh = ReadsTheId([[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]])
     mechanism = Mechanism("reads-id", Frequency(sv.Integers(0, 1)), channel, Decimal("1.1"), CountOutputs())
-    chain = Mechanism("keeps-memo", Frequency(sv.Integers(0, 1)), Chain(channel, fresh), Decimal("1.1"), CountOutputs())
+    chain = Mechanism(
+        "keeps-memo",
+        Frequency(sv.Integers(0, 1)),
+        Chain(channel, fresh),
+        Decimal("1.1"),
+        CountOutputs(),
+        claimed_forever=Decimal("1.1"),
+    )
     for first in (0, 1, 65):
         other = TapeCoins([first, 7, (1 << 64) - 1])
         assert mechanism.randomize(0, other)[-1] == 1

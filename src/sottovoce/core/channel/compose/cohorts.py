@@ -13,7 +13,6 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import count_text
 
 MAX_COHORTS = 1 << 10  # as many ids are drawn for one report, in the mean: some milliseconds
-MAX_SMALL = 4  # codes of a small instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,10 @@ class Cohorts(Public, Memoised):
         return self._pool.value(cohort, code)
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Few codes and short words: each cohort has a memo of its own, and all of them are enumerated."""
+        """With few cohorts and words of two bits: every id is enumerated, and a chain has many outcomes for each."""
+        inners = self.inner.shortened(2) if isinstance(self.inner, Chain) else ()
         return tuple(
-            type(self)(PoolMap(min(small.k, MAX_SMALL), small.g, 2, small.bits), inner)
-            for inner in self.inner.miniatures()
-            for small in self._pool.miniatures(inner.inputs)
+            type(self)(PoolMap(min(self.inputs, inner.inputs**digits), inner.inputs, digits, 2), inner)
+            for inner in inners
+            if (digits := {2: 2, 3: 1, 4: 1}.get(inner.inputs))
         )

@@ -115,8 +115,8 @@ class PoolMap:
     bits: int = WORD
 
     def __post_init__(self) -> None:
-        if self.bits not in (4, 6, 8, WORD):
-            raise reject("bits", self.kind, "64 (4, 6 or 8 in proofs)", self.bits)
+        if self.bits not in (2, 4, 6, 8, WORD):
+            raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
         object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, MAX_ORDER))
         if not is_order(self.g):
             raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
