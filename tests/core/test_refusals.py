@@ -11,6 +11,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.core.channel import Bits, Each, HashMap, PoolMap, Public, Rounding, SampledCoordinates, Subset
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain import Categories, Integers, Interval
 from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import MAX_CODES, MAX_INTEGER
@@ -89,7 +90,7 @@ def test_one_cell_outside_its_bounds_is_enough_to_refuse_a_tally(cells: list[int
 def test_one_group_with_more_reports_than_there_are_is_enough_to_refuse_a_tally(key: str) -> None:
     """Two cells for each of six groups; each cell alone is small enough, and so is their sum."""
     m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(1, 6), sv.Interval(0, 1)), epsilon=1, key=key)
-    assert m.cells == 12 and m.channel.outputs is None
+    assert m.cells == 12 and outputs_of(m.channel) is None
     full = [5, 5, 4, 6, *[0] * 8]  # twice ten: each of ten reports supports both groups
     assert Tally(m, 10, np.array(full)).n == 10
     for cells in ([6, 5, 4, 5, *[0] * 8], [*[0] * 8, 4, 5, 6, 5]):

@@ -364,6 +364,10 @@ class Diary(Channel):
     redrawn: bool
 
     @property
+    def parts(self) -> tuple[Channel, ...]:
+        return (self.chain,)
+
+    @property
     def inputs(self) -> int:
         return self.chain.inputs
 

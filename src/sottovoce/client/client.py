@@ -11,7 +11,6 @@ from os import PathLike
 from typing import Any
 
 from sottovoce.client.tick import NoTick, Tick, public_tick
-from sottovoce.client.typed import typed
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.guarantee import Guarantee
@@ -121,6 +120,7 @@ class Client:
 
     def report_text(self, text: str) -> bytes:
         """The same of an answer that a person typed; to read it takes no time beyond the tick."""
+        typed = load("client.typed:typed")  # which most programs do not need
         return self._after(lambda: self._randomized(typed(self.mechanism.domain, text), None))
 
     def _randomized(self, value: object, coins: Coins | None) -> bytes:

@@ -28,7 +28,7 @@ from sottovoce.core.channel import (
     Window,
     channel_from_spec,
 )
-from sottovoce.core.channel.facets import readings, rounding_of
+from sottovoce.core.channel.facets import Numeric, facet, readings, rounding_of
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.rational import UNIT
@@ -148,7 +148,7 @@ def test_a_table_is_read_where_its_mean_is_exactly_linear() -> None:
     straight = Table([(2 * q, q, q), (q, 2 * q, q), (q, q, 2 * q)])
     assert [straight.moments(code)[0] for code in range(3)] == [0, 1, 2]
     bent = Table([(2 * q, q, q), (q, 2 * q, q), (q, q - 1, 2 * q + 1)])
-    assert bent.scales() is None
+    assert facet(bent, Numeric) is None
 
 
 def test_rounding_is_exactly_unbiased_on_its_own_positions_and_reads_others_to_the_nearest() -> None:

@@ -36,6 +36,7 @@ UNREGISTERED: list[Channel] = [
     HINTS,
     Signs.of_ratio(sv.Sparse(9, 4), 3, Fraction(3)),
     Chain(Bits(3, 3 * UNIT // 4, UNIT // 4), Bits(3, 3 * UNIT // 4, UNIT // 4, "mask", 0)),
+    Cohorts(PoolMap(9, 3, 2), Chain(Subset(3, 1, UNIT // 2), Subset(3, 1, UNIT // 2))),
     Bits(3, (UNIT // 2, UNIT // 3, UNIT // 4), (UNIT // 5, UNIT // 7, UNIT // 8)),
     Bits(70, UNIT // 2, UNIT // 5, "mask", 5),
     Each((FLIP, Then(FLIP, FLIP), Table([[UNIT // 4, 3 * UNIT // 4]] * 2))),

@@ -20,10 +20,10 @@ from sottovoce.core.channel.facets import (
     Numeric,
     Scale,
     facet,
-    need,
     outputs_of,
     rounding_of,
     stages_of,
+    trusted,
 )
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
@@ -130,11 +130,11 @@ class Mix(Channel, Numbered, Numeric, Extremal, Costed):
         return tuple(
             Scale(start + first, start + origin, slope)
             for start, channel in zip(self.starts(), self.channels, strict=False)
-            for first, origin, slope in need(channel, Numeric).scales()
+            for first, origin, slope in trusted(channel, Numeric).scales()
         )
 
     def moments(self, code: int) -> tuple[Fraction, Fraction]:
-        each = [need(channel, Numeric).moments(code) for channel in self.channels]
+        each = [trusted(channel, Numeric).moments(code) for channel in self.channels]
         pairs = list(zip(self.weights, each, strict=True))
         first, second = (sum((units(w) * m[p] for w, m in pairs), Fraction(0)) for p in (0, 1))
         return first, second

@@ -18,7 +18,7 @@ from sottovoce.core.channel.facets import (
     Supporting,
     check_memos,
     facet,
-    need,
+    trusted,
 )
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
@@ -250,7 +250,7 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
 
     @property
     def outputs(self) -> int:
-        return need(self.inner, Numbered).outputs
+        return trusted(self.inner, Numbered).outputs
 
     def contains(self, report: int) -> bool:
         return self.inner.contains(report)
@@ -291,7 +291,7 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         return self.inner.likelihood(report, self.mapped(code, public), public)
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
-        return need(self.inner, Supporting).supports(report, self.mapped(code, public), public)
+        return trusted(self.inner, Supporting).supports(report, self.mapped(code, public), public)
 
     def rates(self, code: int = 0) -> Rates | None:
         """None where the inner rates depend on the code, or where no report supports the last inner code."""

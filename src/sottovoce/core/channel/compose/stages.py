@@ -26,8 +26,8 @@ from sottovoce.core.channel.facets import (
     Vectors,
     check_memos,
     facet,
-    need,
     outputs_of,
+    trusted,
 )
 from sottovoce.core.channel.finite.bits import Bits, bits_ratio
 from sottovoce.core.channel.finite.table import Table
@@ -96,15 +96,15 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
 
     @property
     def rounding(self) -> Rounding:
-        return need(self.first, Rounded).rounding
+        return trusted(self.first, Rounded).rounding
 
     @property
     def dimensions(self) -> int:
-        return need(self.first, Vectors).dimensions
+        return trusted(self.first, Vectors).dimensions
 
     @property
     def slots(self) -> Slots:
-        return need(self.first, Slotted).slots
+        return trusted(self.first, Slotted).slots
 
     @property
     def words(self) -> int:
@@ -119,7 +119,7 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
 
     @property
     def outputs(self) -> int:
-        return need(self.second, Numbered).outputs
+        return trusted(self.second, Numbered).outputs
 
     @property
     def publics(self) -> int:
@@ -260,11 +260,11 @@ class Then(_Composed, Numeric, Extremal, Divergent):
     def scales(self) -> tuple[Scale, ...]:
         """In the numbers that were rounded instead of steps of their grid."""
         low, step = Fraction(self.rounding.low), self.rounding.step
-        scales = need(self.second, Numeric).scales()
+        scales = trusted(self.second, Numeric).scales()
         return tuple(Scale(first, origin - slope * low / step, slope / step) for first, origin, slope in scales)
 
     def moments(self, code: Any) -> tuple[Fraction, Fraction]:
-        grid, second = self.rounding, need(self.second, Numeric)
+        grid, second = self.rounding, trusted(self.second, Numeric)
         low, step = Fraction(grid.low), grid.step
         point = min(int((code - low) / step), grid.steps)
         weights = [(near, grid.likelihood(near, code)) for near in (point, point + 1)]
@@ -352,7 +352,7 @@ class Chain(_Composed, Memoised, Supporting):
         return known._replace(ratio=first.ratio + 8 * self.first.k * short_steps(512), ratio_bits=1024)
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
-        return need(self.first, Supporting).supports(report, code)
+        return trusted(self.first, Supporting).supports(report, code)
 
     def rates(self, code: int = 0) -> Rates | None:
         if code >= self.first.payload_bits:

@@ -18,9 +18,9 @@ from sottovoce.core.channel.facets import (
     Scale,
     dimensions_of,
     facet,
-    need,
     outputs_of,
     stages_of,
+    trusted,
 )
 from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.numeric.grids import check_grids, grid_codes, grids_from, grids_spec
@@ -180,7 +180,7 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         return None if numeric is None else numeric.scales()
 
     def part_moments(self, point: int) -> tuple[Fraction, Fraction]:
-        return need(self.inner, Numeric).moments(point)
+        return trusted(self.inner, Numeric).moments(point)
 
     def parts_of(self, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
         return zip(self._coordinates(public), self._parts(report), strict=True)
