@@ -338,7 +338,7 @@ def test_from_spec_calls_no_builder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "mechanism", explode)
     monkeypatch.setattr(late, "load", explode)
     for name, text in specs.items():
-        one = Client.from_spec(text).mechanism
+        one = Client.from_spec(text, memo="memo").mechanism
         assert one.fingerprint == MECHANISMS[name].fingerprint
         assert len(answer(one, VALUES[name][0])) == 16 + codec.payload_bytes(one.channel)
 

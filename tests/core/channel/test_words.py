@@ -14,7 +14,22 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.channel import NODES, Bits, Cap, Chain, Channel, Each, Hints, Public, Signs, Subset, Table, Then
+from sottovoce.core.channel import (
+    NODES,
+    Bits,
+    Cap,
+    Chain,
+    Channel,
+    Cohorts,
+    Each,
+    Hints,
+    PoolMap,
+    Public,
+    Signs,
+    Subset,
+    Table,
+    Then,
+)
 from sottovoce.core.channel.base import NO_WORDS, Words, nested
 from sottovoce.core.channel.compose.public import HashMap
 from sottovoce.core.channel.numeric.rounding import PLACES
