@@ -9,7 +9,7 @@ from sottovoce.core.channel import Bits, Chain, Channel, Cohorts, PoolMap
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.supports import CountSupports
 
-ONCE, FOREVER = Decimal("1.1"), Decimal("2.2")  # 2 ln(5/3) and 2 ln 3
+ONCE, FOREVER = Decimal("1.0216512476"), Decimal("2.1972245774")  # 2 ln(5/3) and 2 ln 3
 
 
 def two_stages(k: int) -> Chain:
