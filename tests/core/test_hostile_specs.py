@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from random import Random
 from typing import Any
 
@@ -13,9 +15,27 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client import Client
-from sottovoce.core.channel import Bits, Chain, Channel, Each, Keyed, Mix, Noise, PoolMap, Public, Subset, Table, Then
+from sottovoce.core.channel import (
+    Bits,
+    Chain,
+    Channel,
+    Each,
+    HalfSpace,
+    Hints,
+    Keyed,
+    Mix,
+    Noise,
+    PoolMap,
+    Public,
+    Rounding,
+    Signs,
+    Subset,
+    Table,
+    Then,
+)
+from sottovoce.core.channel.facets import slots_of
 from sottovoce.core.channel.numeric.noise import _magnitudes, _tails
-from sottovoce.core.domain import Categories
+from sottovoce.core.domain import Categories, Sparse
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
@@ -27,6 +47,7 @@ from sottovoce.protocols.history import load, save
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.tally.tally import Tally
 from sottovoce.testing import hostile
+from sottovoce.testing.codes import partly_filled
 from sottovoce.testing.fuzz import check_texts, hostile_text
 from sottovoce.testing.reading import Reading, readings
 
@@ -143,13 +164,10 @@ COUNTED = {
 }
 
 
-@pytest.mark.parametrize("name", COUNTED)
-def test_the_effort_of_a_ratio_is_at_least_the_operations_that_it_takes(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every sum, product and quotient of two fractions, counted while the ratio is computed."""
-    channel: Channel = COUNTED[name]
-    expected, counted = channel.ratio(), []
+@contextmanager
+def operations(patch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Every sum, product, quotient and power of fractions, counted."""
+    counted: list[int] = []
 
     def noting(plain: Any) -> Any:
         def noted(one: Fraction, other: Any) -> Any:
@@ -158,12 +176,70 @@ def test_the_effort_of_a_ratio_is_at_least_the_operations_that_it_takes(
 
         return noted
 
-    with monkeypatch.context() as patch:
-        for operation in ("add", "sub", "mul", "truediv"):
+    with patch.context() as patched:
+        for operation in ("add", "sub", "mul", "truediv", "pow"):
             for method in (f"__{operation}__", f"__r{operation}__"):
-                patch.setattr(Fraction, method, noting(getattr(Fraction, method)))
+                patched.setattr(Fraction, method, noting(getattr(Fraction, method)))
+        yield counted
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_effort_of_a_ratio_is_at_least_the_operations_that_it_takes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel: Channel = COUNTED[name]
+    expected = channel.ratio()
+    with operations(monkeypatch) as counted:
         assert channel.ratio() == expected
     assert 50 < len(counted) <= effort(channel).ratio
+
+
+def rates(k: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Different rates of each of so many bits."""
+    chance = Random(k)
+    high = tuple(chance.randrange(UNIT // 2, UNIT) for _ in range(k))
+    return high, tuple(chance.randrange(UNIT // 8, UNIT // 3) for _ in range(k))
+
+
+ALONE = {
+    "bits": Bits(9, UNIT // 2, UNIT // 4),
+    "optional bits": Bits(9, UNIT // 2, UNIT // 4, "optional"),
+    "masks": Bits(9, UNIT // 2, UNIT // 4, "mask", 4),
+    "any masks": Bits(9, UNIT // 2, UNIT // 4, "mask", 0),
+    "uneven bits": Bits(40, *rates(40)),
+    "uneven optional bits": Bits(40, *rates(40), "optional"),
+    "uneven masks": Bits(12, *rates(12), "mask", 6),
+    "any uneven masks": Bits(12, *rates(12), "mask", 0),
+    "half-space of one": HalfSpace((Rounding(0, 1, 1),), UNIT // 2),
+    "half-space": HalfSpace((Rounding(0, 1, 1),) * 40, UNIT // 2),
+    "signs of one": Signs(Sparse(2, 1), 1, UNIT - 5),
+    "signs": Signs(Sparse(50, 12), 6, UNIT - 5),
+    "hints of one": Hints.of_ratio(Sparse(2, 1), UNIT // 8, Fraction(3)),
+    "hints": Hints.of_ratio(Sparse(50, 12), UNIT // 8, Fraction(3)),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_the_effort_of_a_node_is_at_least_the_operations_that_it_takes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel: Channel = ALONE[name]
+    slots = slots_of(channel)
+    codes = [*islice(channel.codes(), 3), *(partly_filled(slots) if slots else ())]
+    channel.ratio()  # what is kept for later is counted as well, but not here
+    with operations(monkeypatch) as counted:
+        channel.ratio()
+    assert 0 < len(counted) <= effort(channel).ratio
+    for code in codes:
+        with operations(monkeypatch) as counted:
+            channel.likelihood(1, code)
+        assert 0 < len(counted) <= effort(channel).likelihood
+
+
+def test_the_bits_of_a_likelihood_are_counted() -> None:
+    for channel in ALONE.values():
+        found = channel.likelihood(1, next(iter(channel.codes())))
+        assert found.numerator.bit_length() + found.denominator.bit_length() <= effort(channel).bits
 
 
 def test_a_budget_is_for_all_specifications_of_a_text() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.core.channel import Block, Channel, Hints, Place, SignedSets, Signs, Subset, Then
-from sottovoce.core.channel.facets import slots_of
+from sottovoce.core.channel.facets import dimensions_of, rounding_of, slots_of
 from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.channel.vector.signs import pattern, patterns, score
 from sottovoce.core.coins import TapeCoins
@@ -715,8 +715,5 @@ def test_a_specification_is_all_of_it() -> None:
         mechanism = sv.mechanism("sparse", sv.Sparse(12, 3, "0.1"), epsilon=1, oracle=oracle)
         again = Mechanism.from_spec(mechanism.spec())
         assert again == mechanism and again.fingerprint == mechanism.fingerprint
-        assert (
-            again.question == sv.VectorMean(again.domain)
-            and again.channel.dimensions == 12
-            and again.channel.rounding is None
-        )
+        assert again.question == sv.VectorMean(again.domain)
+        assert dimensions_of(again.channel) == 12 and rounding_of(again.channel) is None

@@ -267,7 +267,7 @@ def law_of(draw: Callable[[Coins], H], max_paths: int = MAX_PATHS) -> dict[H, Fr
     return law
 
 
-def law(channel: Channel, code: int, public: Words | None = None) -> dict[tuple[Words, int], Fraction]:
+def law(channel: Channel, code: Any, public: Words | None = None) -> dict[tuple[Words, int], Fraction]:
     """The law of (public words, report) given a code.
 
     Without given public words all of them are walked through, which takes words shorter than 64 bits.

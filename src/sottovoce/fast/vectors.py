@@ -68,7 +68,7 @@ def _rows(domain: Box, grid: Rounding, array: NDArray[Any], encode: Encode) -> P
             inside = (wide >= float(domain.low)) & (wide <= float(domain.high))
         if inside.all():  # an end that no float holds
             return _one_by_one(domain, [grid] * domain.dimensions, array.tolist())
-        refuse(domain, array, ~inside.all(axis=1))
+        refuse(domain, array, np.asarray(~inside.all(axis=1)))
         raise
 
 

@@ -35,7 +35,7 @@ from sottovoce.core.params import check_epsilon
 from sottovoce.core.rational import float_up, loss, odds, within
 from sottovoce.core.specs import canonical
 from sottovoce.privacy.certificate import IDEALISED, Certificate
-from sottovoce.privacy.declared import code_problems, instance_problems
+from sottovoce.privacy.declared import code_problems, instance_problems, part_problems
 from sottovoce.privacy.drawn import (
     NOT_REPEATABLE,
     SOME_ID,
@@ -95,6 +95,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     try:
         device = _device(subject, channel, claimed)
         problems += code_problems(channel)
+        problems += part_problems(channel)
         if promised.delta is not None:
             delta, how = _delta(device, problems)
         elif promised.sensitive is not None:

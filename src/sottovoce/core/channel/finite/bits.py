@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import nlargest
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
@@ -166,12 +167,14 @@ class Bits(Channel, Supporting, Costed):
         return own * other, other * other
 
     def effort(self) -> Effort:
-        bits = 128 * (self.k if self.encoding == "mask" else 2)
-        ratio = short_steps(bits)
-        if self.rates_vary:
-            exchanged = min(self.ones, self.k - self.ones) if self.encoding == "mask" else 0
-            ratio = 2 * self.k * (exchanged + 1) ** 2 * short_steps(bits)
-        return summed(self, Effort(bits=64 * self.k, likelihood=2 * self.k, ratio=ratio, ratio_bits=bits))
+        masks = self.encoding == "mask"
+        bits = 128 * (self.k if masks else 2)
+        if self.rates_vary:  # at each position ten quotients, differences and comparisons
+            exchanged = min(self.ones, self.k - self.ones)
+            ratio = 10 * self.k + (2 * self.k * (exchanged + 1) ** 2 * short_steps(bits) if masks else 0)
+        else:  # a power is multiplied up without reducing anything
+            ratio = bits >> 6 if masks else 0
+        return summed(self, Effort(bits=128 * self.k, likelihood=2 * self.k, ratio=20 + ratio, ratio_bits=bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         small = min(self.k, 4)
@@ -216,8 +219,8 @@ def bits_ratio(p: Sequence[Fraction], q: Sequence[Fraction], encoding: str, ones
 
 def _distinct_products(risen: list[Fraction], fallen: list[Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
     """The best partners at two different positions: the two best of each kind suffice."""
-    best_risen = sorted(range(len(risen)), key=risen.__getitem__, reverse=True)[:2]
-    best_fallen = sorted(range(len(fallen)), key=fallen.__getitem__, reverse=True)[:2]
+    best_risen = nlargest(2, range(len(risen)), key=risen.__getitem__)
+    best_fallen = nlargest(2, range(len(fallen)), key=fallen.__getitem__)
     for i in best_risen:
         for j in best_fallen:
             if i != j:

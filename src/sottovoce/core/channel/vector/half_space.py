@@ -178,8 +178,9 @@ class HalfSpace(Channel, Coordinates, Costed):
 
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
-        bits = 64 * self.dimensions
-        known = Effort(bits=bits, likelihood=2 * self.dimensions, ratio=steps(self.dimensions), ratio_bits=bits)
+        """Of vectors whose numbers are at an end; two quotients of long numbers are in the ratio."""
+        bits, places = 64 * self.dimensions, self.dimensions
+        known = Effort(bits=bits, likelihood=2 * places + 8, ratio=4 + 2 * steps(places), ratio_bits=bits)
         return summed(self, known)
 
     def miniatures(self) -> tuple[Channel, ...]:

@@ -79,7 +79,7 @@ class Hints(Slots, Summed, Costed):
         return flips_span(self.dimensions, 2 * self.speak) + flips_span(self.dimensions, UNIT // 2)
 
     def sample(self, code: Code, coins: Coins, public: Words = NO_WORDS) -> int:
-        start, slots = coins.position, self.padded(code)
+        slots = self.padded(code)
         turn = coins.below(self.most)
         first = coins.pick((*accumulate(self.firsts), UNIT))
         held, said = 0, [0, 0]
@@ -89,7 +89,6 @@ class Hints(Slots, Summed, Costed):
             plus = coins.when(entry < len(code), partial(self.rises, number))
             held |= 1 << place
             said[plus == (state == DISAGREES)] |= (state != SILENT) << place
-        coins.seek(start + self.words - self._background)
         speaking = coins.flips(self.dimensions, 2 * self.speak) & ~held
         signs = coins.flips(self.dimensions, UNIT // 2)
         everywhere = (1 << self.dimensions) - 1  # beyond stands what empty slots say
@@ -200,8 +199,9 @@ class Hints(Slots, Summed, Costed):
 
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
-        slots, bits = self.most * self.most, 128 * self.most
-        known = Effort(bits=bits + 64 * self.dimensions, likelihood=slots * self.most, ratio=4 * slots, ratio_bits=bits)
+        slots, bits = (self.most + 1) ** 2, 128 * self.most
+        each = 2 * slots * (self.most + 1) + 32
+        known = Effort(bits=bits + 64 * self.dimensions, likelihood=each, ratio=4 * slots, ratio_bits=bits)
         return summed(self, known)
 
     def miniatures(self) -> tuple[Channel, ...]:

@@ -128,7 +128,9 @@ class Signs(Slots, Summed, Costed):
 
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
-        return summed(self, Effort(bits=64 * self.most + self.dimensions, likelihood=self.most * self.most))
+        """A likelihood goes through pairs of entries, and through pairs of full and empty slots."""
+        bits, pairs = 64 * self.most + self.dimensions, (self.most + 2) ** 2
+        return summed(self, Effort(bits=bits, likelihood=4 * pairs, ratio=4 + self.most))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Few dimensions with the same ratio, and with the least agreement that is next to a majority or beyond it."""
