@@ -203,9 +203,10 @@ def cohorts(maker: Maker, depth: int) -> Channel:
     made = chain(maker, depth)
     if made.inputs not in (2, 3, 4):
         raise ValueError("Few values are mapped to.")
-    digits = maker.rng.choice((1, 2))
-    k = maker.rng.randrange(2, min(4, made.inputs**digits) + 1)
-    return Cohorts(PoolMap(k, made.inputs, digits, maker.word), made)
+    digits = maker.rng.choice((1, 2)) if made.inputs == 2 else 1
+    k = maker.rng.randrange(2, made.inputs**digits + 1)
+    short = 2 if maker.word == SHORT_WORD else LONG_WORD  # a chain has many outcomes for each id
+    return Cohorts(PoolMap(k, made.inputs, digits, short), made)
 
 
 def public(maker: Maker, depth: int) -> Channel:
