@@ -40,7 +40,7 @@ _NAMES = {
     "Reports": "fast.batch:Reports",
     "Tally": "tally.tally:Tally",
     "Estimate": "estimate.estimate:Estimate",
-    "Certificate": "privacy.audit:Certificate",
+    "Certificate": "privacy.certificate:Certificate",
     "audit": "privacy.audit:audit",
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "Ask": "protocols.ask:Ask",
