@@ -12,7 +12,7 @@ from pathlib import Path
 import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.core.registry import ALIASES, builder, fits
-from sottovoce.estimate.shares.shares import rare_variance
+from sottovoce.estimate.shares.evidence import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
 from sottovoce.study.planners.vector import mean_coordinate_variance
 

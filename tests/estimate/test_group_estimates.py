@@ -14,11 +14,12 @@ from sottovoce.core.channel import Keyed
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
-from sottovoce.estimate.group import contrasts, group
+from sottovoce.estimate.group import contrasts
+from sottovoce.estimate.group import evidence as group
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.law import Totals, group_law
-from sottovoce.estimate.group.spread import group_frequencies
 from sottovoce.estimate.group.truth import Crowd, square_line, tells_squares
+from sottovoce.estimate.group.within import group_frequencies
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.ratio import Ratios
 from sottovoce.experiments.coverage.group import CASES, LEAST, MOST, RUNS, case_rows, cohorts, draw_cells

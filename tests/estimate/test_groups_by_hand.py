@@ -19,15 +19,15 @@ from sottovoce.core.question import GroupMean
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.estimate.evidence import Supports
-from sottovoce.estimate.group import group
+from sottovoce.estimate.group import evidence as group
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.law import key_law
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd, square_line
-from sottovoce.estimate.group.views import Shares
+from sottovoce.estimate.group.views import GroupSharesEvidence
 from sottovoce.estimate.ratio import Ratios, Shown
+from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.mean import nprr
 
 PAIR = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(10, 60))
@@ -103,8 +103,8 @@ def test_intervals_of_means_warn_where_rare_reports_are_too_few_and_only_there()
 
 @pytest.mark.parametrize("target", ["population", "sample"])
 def test_the_lower_end_of_a_shown_share_leaves_half_of_the_error_below(target: str) -> None:
-    supports = Supports(np.array([60, 40]), 100, 0.7, 0.3)
-    view = Shares(
+    supports = SupportsEvidence(np.array([60, 40]), 100, 0.7, 0.3)
+    view = GroupSharesEvidence(
         ["f", "m"], supports.values(), (0.0, 1.0), None, supports, np.array([50, 50]), np.array([True, False])
     )
     found, usual = view.ci(0.9, method="shown", target=target), supports.exact(0.9, target)

@@ -13,7 +13,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import Then
-from sottovoce.estimate.mean.sequential import AdaptiveEstimate, Sequential, two_rounds
+from sottovoce.estimate.mean.sequential import AdaptiveEstimate, SequentialMeanEvidence, two_rounds
 from sottovoce.experiments.coverage.adaptive import (
     KINDS,
     RANGE,
@@ -103,7 +103,7 @@ def test_rounds_are_weighted_by_participants_over_predicted_variance(seed: int) 
     result = QUICK.advance([(first,), (second,)])
     precision = np.array([tally.n / spread(tally.mechanism, found.belief) for tally in (first, second)])
     evidence = result["mean"].evidence
-    assert isinstance(evidence, Sequential)
+    assert isinstance(evidence, SequentialMeanEvidence)
     assert evidence.weights == pytest.approx(precision / precision.sum())
     values = [result["first"].value, result["second"].value]
     assert result["mean"].value == pytest.approx(np.dot(evidence.weights, values))

@@ -254,7 +254,7 @@ class Mechanism:
 
     def estimate(self, tally: Any) -> Any:
         """What the crowd said: unbiased, with intervals."""
-        found = late.load(f"estimate.{self.question.room}.{self.question.room}:estimate")(self, tally)
+        found = late.load(f"estimate.{self.question.room}.evidence:estimate")(self, tally)
         return marked(found, tally.simulated)
 
     def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
@@ -269,9 +269,7 @@ class Mechanism:
         For frequencies the truth are the shares of all codes, and each share has a variance. For a mean it is a number
         that all participants hold, or an array of such numbers.
         """
-        return late.load(f"estimate.{self.question.room}.{self.question.room}:predicted_variance")(
-            self, truth, n, target=target
-        )
+        return late.load(f"estimate.{self.question.room}.evidence:predicted_variance")(self, truth, n, target=target)
 
     def worst_case_variance(self) -> float:
         """The largest variance of one report read as a number, over every answer of the domain."""

@@ -131,7 +131,7 @@ class Estimate:
             raise NoCovarianceError(
                 "A tally of vectors counts each coordinate by itself, so their covariance is unknown."
             )
-        second_moments = late.load("estimate.shares.shares:second_moments")
+        second_moments = late.load("estimate.shares.evidence:second_moments")
         moments: Floats = second_moments(self.mechanism, self.n, self.cells)
         shares = self.evidence.values()
         first = np.outer(shares, shares) if target == "population" else np.diag(shares)

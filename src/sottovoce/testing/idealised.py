@@ -18,7 +18,7 @@ from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.vector.sphere import evidence, predicted_variance
+from sottovoce.estimate.vector.ball import evidence, predicted_variance
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import require

@@ -18,7 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.estimate.shares.shares import evidence
+from sottovoce.estimate.shares.evidence import evidence
 from sottovoce.experiments.coverage.shares import coverage
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream

@@ -9,7 +9,7 @@ import numpy as np
 from sottovoce.core.channel import Channel, Each
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
-from sottovoce.estimate.variance.variance import from_both, parts
+from sottovoce.estimate.variance.evidence import from_both, parts
 from sottovoce.fast.batch import draw
 from sottovoce.fast.kernels.compose.each import unpacked
 from sottovoce.fast.words import WordStream

@@ -16,7 +16,7 @@ from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import VectorMean
-from sottovoce.estimate.vector.vector import evidence
+from sottovoce.estimate.vector.evidence import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import codes_of, require

@@ -17,8 +17,9 @@ from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, Supports, deviate
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
+from sottovoce.estimate.shares.supports import SupportsEvidence
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ class GaussianEstimate(Estimate):
         )
 
 
-class _OfPopulation(Evidence):
+class GaussianEvidence(Evidence):
     """What is known of one number that describes the population; the sample has no model."""
 
     __slots__ = ()
@@ -62,7 +63,7 @@ class _OfPopulation(Evidence):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side(_OfPopulation):
+class GaussianSideEvidence(GaussianEvidence):
     """How many reports say that the answer is above a threshold: that share is Phi((mean - threshold) / deviation).
 
     Limits of the share are limits of the mean whatever threshold was chosen; where the share may be one, or none, the
@@ -71,7 +72,7 @@ class Side(_OfPopulation):
 
     methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
     default: ClassVar[str] = "exact"
-    share: Supports
+    share: SupportsEvidence
     threshold: float
     deviation: float
     ends: tuple[float, float]
@@ -112,7 +113,7 @@ class Side(_OfPopulation):
         return np.asarray(far | (self.n < POOR_BELOW))
 
     def doubt(self, method: str, level: float) -> str | None:
-        return self.share.doubt(method, level) if method == "wilson" else _OfPopulation.doubt(self, method, level)
+        return self.share.doubt(method, level) if method == "wilson" else GaussianEvidence.doubt(self, method, level)
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -121,7 +122,7 @@ class Side(_OfPopulation):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted(_OfPopulation):
+class GaussianFitEvidence(GaussianEvidence):
     """Mean and deviation of the largest likelihood; it is about one of the two."""
 
     methods: ClassVar[tuple[str, ...]] = ("likelihood", "normal")
@@ -199,8 +200,8 @@ def from_side(mechanism: Mechanism, tally: Any, deviation: float, domain: Interv
     view, rates = mechanism.domain, mechanism.channel.rates(1)
     if not isinstance(view, Above) or not isinstance(rates, Rates):
         raise ParameterError("The mean is read from the side of a threshold on which answers lie.")
-    share = Supports(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
-    found = Side(share, float(view.threshold), deviation, (float(domain.low), float(domain.high)))
+    share = SupportsEvidence(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
+    found = GaussianSideEvidence(share, float(view.threshold), deviation, (float(domain.low), float(domain.high)))
     return _estimate(mechanism, found, tally.cells)
 
 
@@ -214,12 +215,12 @@ def fitted(
     """Estimates at the top of a likelihood: the mean, and the deviation where it was between two limits."""
     cells = np.concatenate([part.cells for part in likelihood.parts])
     mean, deviation = min(max(top[0], float(domain.low)), float(domain.high)), top[1]
-    found = {"mean": Fitted(likelihood, mean, deviation, (float(domain.low), float(domain.high)))}
+    found = {"mean": GaussianFitEvidence(likelihood, mean, deviation, (float(domain.low), float(domain.high)))}
     if deviations is not None:
-        found["deviation"] = Fitted(likelihood, mean, deviation, deviations, "deviation")
+        found["deviation"] = GaussianFitEvidence(likelihood, mean, deviation, deviations, "deviation")
     return {name: _estimate(mechanism, one, cells) for name, one in found.items()}
 
 
-def _estimate(mechanism: Mechanism, found: Side | Fitted, cells: Any) -> GaussianEstimate:
+def _estimate(mechanism: Mechanism, found: GaussianSideEvidence | GaussianFitEvidence, cells: Any) -> GaussianEstimate:
     errors = np.sqrt(found.variances("population"))
     return GaussianEstimate(mechanism, found.n, found.values(), errors, found, np.asarray(cells, np.int64))

@@ -23,7 +23,7 @@ from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sottovoce.estimate.group.views import Means
+    from sottovoce.estimate.group.views import GroupMeansEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +43,7 @@ class Compared(Protocol):
     @property
     def totals(self) -> Totals: ...
     @property
-    def means(self) -> Means: ...
+    def means(self) -> GroupMeansEvidence: ...
     @property
     def estimable(self) -> NDArray[np.bool_]: ...
     @property

@@ -15,19 +15,20 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import reject
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.estimate import PoorIntervalWarning, check_level, check_target
-from sottovoce.estimate.evidence import Bounds, Supports, deviate
+from sottovoce.estimate.evidence import Bounds, deviate
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.estimate.shares.supports import SupportsEvidence
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-V = TypeVar("V", bound="View")
+V = TypeVar("V", bound="GroupEvidence")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View(ABC):
+class GroupEvidence(ABC):
     """One number for each group. NaN stands for a number that is not estimable from these reports."""
 
     methods: ClassVar[tuple[str, ...]]
@@ -128,7 +129,7 @@ class View(ABC):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shares(View):
+class GroupSharesEvidence(GroupEvidence):
     """Shares of the groups, or their sizes: support counts mapped through the rates of the key.
 
     Groups whose means are shown were chosen for their large estimates. The "shown" intervals of these hold given that
@@ -136,9 +137,9 @@ class Shares(View):
     and all methods other than "shown", have the usual intervals.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("shown", *Supports.methods)
+    methods: ClassVar[tuple[str, ...]] = ("shown", *SupportsEvidence.methods)
     what: ClassVar[str] = "share"
-    supports: Supports
+    supports: SupportsEvidence
     least: NDArray[np.int64]  # supports from which on the mean of a group may be shown
     shown: NDArray[np.bool_]
     scale: float = 1.0  # 1 for shares, n for sizes
@@ -163,11 +164,11 @@ class Shares(View):
             low, high = np.clip(np.minimum(low, values), 0, 1), np.maximum(high, values)
         return Bounds(low * self.scale, high * self.scale)
 
-    def project(self, name: str) -> Shares:
+    def project(self, name: str) -> GroupSharesEvidence:
         return replace(self, values=self.supports.project(name) * self.scale, projection=name)
 
 
-class Sizes(Shares):
+class GroupSizesEvidence(GroupSharesEvidence):
     """Numbers of participants in each group."""
 
     what: ClassVar[str] = "size"
@@ -175,7 +176,7 @@ class Sizes(Shares):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums(View):
+class GroupSumsEvidence(GroupEvidence):
     """Sums of the values of each group."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal",)
@@ -189,12 +190,12 @@ class Sums(View):
         half = deviate(level) * np.sqrt(self.each[target])
         return Bounds(self.values - half, self.values + half)
 
-    def project(self, name: str) -> Sums:
+    def project(self, name: str) -> GroupSumsEvidence:
         raise ParameterError("A sum has no projection; ask for the means.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Means(View):
+class GroupMeansEvidence(GroupEvidence):
     """Means of the values of each group: a ratio, which is not estimable where the size may be zero."""
 
     methods: ClassVar[tuple[str, ...]] = ("fieller", "delta")
@@ -220,7 +221,7 @@ class Means(View):
             np.where(self.estimable, low + self.centre, -np.inf), np.where(self.estimable, high + self.centre, np.inf)
         )
 
-    def project(self, name: str) -> Means:
+    def project(self, name: str) -> GroupMeansEvidence:
         if name != "range":
             raise ParameterError("There is no such projection of group means. Known: range.")
         return replace(self, values=np.clip(self.values, *self.limits), projection=name)

@@ -15,13 +15,13 @@ from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence
-from sottovoce.estimate.mean.mean import MeanEvidence
+from sottovoce.estimate.mean.evidence import MeanEvidence
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Combined(Evidence):
+class CombinedMeanEvidence(Evidence):
     """Independent means and their weights, which sum to one and do not depend on what was reported."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
@@ -89,7 +89,7 @@ def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate
     scaled = np.asarray(weights, float)
     if not means or len(means) != len(parts) or scaled.shape != (len(parts),) or not (scaled > 0).all():
         raise ParameterError("Means are combined with one positive weight each, and there is at least one.")
-    found = Combined(means, scaled / scaled.sum())
+    found = CombinedMeanEvidence(means, scaled / scaled.sum())
     spender = max((estimate.mechanism for estimate in estimates), key=lambda mechanism: mechanism.epsilon)
     cells = np.concatenate([estimate.cells for estimate in estimates])
     errors, simulated = np.sqrt(found.variances("population")), any(estimate.simulated for estimate in estimates)

@@ -13,9 +13,9 @@ from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
-from sottovoce.estimate.mean.mean import bernstein, hoeffding
+from sottovoce.estimate.mean.evidence import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile, numbers_of, profile
-from sottovoce.estimate.mean.readings import Sums, scale_of, sums_of_powers
+from sottovoce.estimate.mean.readings import ReadSums, scale_of, sums_of_powers
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ class SummedMeanEvidence(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding", "bernstein")
     default: ClassVar[str] = "normal"
-    sums: Sums
+    sums: ReadSums
     ends: tuple[float, float]  # of the domain
     reached: tuple[float, float]  # the least and the largest possible reading
     origin: float

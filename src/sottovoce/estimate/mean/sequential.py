@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.estimate.mean.combine import Combined
-from sottovoce.estimate.mean.mean import MeanEvidence, hoeffding
+from sottovoce.estimate.mean.combine import CombinedMeanEvidence
+from sottovoce.estimate.mean.evidence import MeanEvidence, hoeffding
 
 Floats = NDArray[np.float64]
 MUCH = 0.25  # of the variance of a mean: one round's part, which must then be well known
 
 
-class Sequential(Combined):
+class SequentialMeanEvidence(CombinedMeanEvidence):
     """Two means and their weights, which are known once the first round is over.
 
     Given the first round the second mean is unbiased and its weight a constant, so all bias there is comes from the
@@ -35,7 +35,7 @@ class Sequential(Combined):
 
     def variances(self, target: str) -> Floats:
         """For the sample also by chance who was asked first, since the rounds do not weigh what their people do."""
-        noise = Combined.variances(self, target)
+        noise = CombinedMeanEvidence.variances(self, target)
         if target == "population":
             return noise
         spread = min(part.spread - float(part.grid.variances.min()) for part in self.parts)
@@ -114,7 +114,7 @@ def weights_of(participants: tuple[int, int], variances: tuple[float, float]) ->
 def two_rounds(first: Estimate, second: Estimate, variances: tuple[float, float]) -> Estimate:
     """Both rounds, weighted by participants over the variance of one report that was predicted for each."""
     parts = tuple(one.evidence for one in (first, second) if isinstance(one.evidence, MeanEvidence))
-    found = Sequential(parts, np.array(weights_of((first.n, second.n), variances)))
+    found = SequentialMeanEvidence(parts, np.array(weights_of((first.n, second.n), variances)))
     errors = np.array([math.sqrt(float(found.variances("population")[0]))])
     cells = np.concatenate([first.cells, second.cells])
     simulated = first.simulated or second.simulated

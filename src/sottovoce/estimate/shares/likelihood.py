@@ -24,9 +24,10 @@ from sottovoce.core.rational import FINE
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.shares.evidence import estimate
+from sottovoce.estimate.shares.matrix import output_law
 from sottovoce.estimate.shares.maximise import maximise
 from sottovoce.estimate.shares.mixture import Bytes, Dense, Diagonal, Floats, Hadamard, Masks, Mixture, Pool
-from sottovoce.estimate.shares.shares import estimate, output_law
 from sottovoce.fast.batch import Reports, from_messages
 from sottovoce.fast.kernels.compose.public import mapped_words, mapper
 from sottovoce.fast.threads import run

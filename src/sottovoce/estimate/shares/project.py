@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.estimate.evidence import Contrasts, Evidence, Matrix, Supports
+from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.matrix import MatrixEvidence
+from sottovoce.estimate.shares.supports import SupportsEvidence
 
 Floats = NDArray[np.float64]
 CUT = 0.05  # probability that base-cut keeps any of the codes nobody holds (Bonferroni, normal approximation)
@@ -58,12 +61,12 @@ def null_errors(evidence: Evidence) -> Floats:
     It follows from the rates alone where reports support codes; elsewhere the other codes matter, and they enter
     through the observed counts.
     """
-    if isinstance(evidence, Supports):
+    if isinstance(evidence, SupportsEvidence):
         own, other = np.asarray(evidence.own), np.asarray(evidence.other)
         each = np.broadcast_to(other * (1 - other) / (own - other) ** 2, evidence.counts.shape)
-    elif isinstance(evidence, Contrasts):
+    elif isinstance(evidence, ContrastsEvidence):
         each = evidence.hits / evidence.n / evidence.slope**2
-    elif isinstance(evidence, Matrix):
+    elif isinstance(evidence, MatrixEvidence):
         each = evidence.inverse**2 @ (evidence.cells / evidence.n)
     else:
         raise ParameterError("The base-cut projection needs a standard error at share zero; this estimate has none.")

@@ -16,8 +16,8 @@ from sottovoce.core.channel import Channel, Rounding, Subset, Then
 from sottovoce.core.domain.plain import Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.mean.mean import MeanEvidence, evidence
-from sottovoce.estimate.variance.variance import Noise, Part, Spread
+from sottovoce.estimate.mean.evidence import MeanEvidence, evidence
+from sottovoce.estimate.variance.evidence import MeanPart, ReadingNoise, VarianceEvidence
 from sottovoce.tally.tally import Tally
 
 MOST = 64  # whole numbers of a domain
@@ -67,7 +67,7 @@ def _solve(matrix: list[list[Fraction]], right: Sequence[Fraction]) -> list[Frac
     return [row[-1] for row in rows]
 
 
-class Readings(NamedTuple):
+class SquareReadings(NamedTuple):
     """What each output is read as: the number itself, its squared distance from the centre, and what their noise is."""
 
     centre: Fraction
@@ -79,7 +79,7 @@ class Readings(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def readings(mechanism: Mechanism) -> Readings:
+def readings(mechanism: Mechanism) -> SquareReadings:
     """The two readings of every report, about the middle of the domain; another centre gives the same estimate."""
     domain, channel = mechanism.domain, mechanism.channel
     if not isinstance(domain, Integers) or domain.size > MOST:
@@ -105,7 +105,7 @@ def readings(mechanism: Mechanism) -> Readings:
         given = [sum(map(_times, row, products), Fraction(0)) - expected(code) for code, row in enumerate(laws)]
         return unbiased(law, given)
 
-    return Readings(
+    return SquareReadings(
         centre,
         number,
         square,
@@ -115,7 +115,7 @@ def readings(mechanism: Mechanism) -> Readings:
     )
 
 
-def from_outputs(tally: Tally) -> tuple[MeanEvidence, Spread]:
+def from_outputs(tally: Tally) -> tuple[MeanEvidence, VarianceEvidence]:
     """What one tally of outputs says of the mean, and of the variance."""
     mechanism = tally.mechanism
     read, mean = readings(mechanism), evidence(mechanism, tally.cells)
@@ -124,25 +124,25 @@ def from_outputs(tally: Tally) -> tuple[MeanEvidence, Spread]:
     product = _mean(tuple(map(_times, read.number, read.square)), tally)
     covariance = (product - number.mean * square.mean) * tally.n / (tally.n - 1)
 
-    def noise() -> Noise:
+    def noise() -> ReadingNoise:
         rows = (read.number_noise, read.square_noise, read.covariance_noise)
-        return Noise(*(float(_mean(row, tally)) for row in rows))
+        return ReadingNoise(*(float(_mean(row, tally)) for row in rows))
 
-    return mean, Spread(number, square, read.centre, mean.ends, covariance=covariance, noise=noise)
+    return mean, VarianceEvidence(number, square, read.centre, mean.ends, covariance=covariance, noise=noise)
 
 
 def _mean(row: Row, tally: Tally) -> Fraction:
     return sum(map(_times, row, map(Fraction, tally.cells.tolist())), Fraction(0)) / tally.n
 
 
-def _part(row: Row, tally: Tally, ends: tuple[float, float], poor: bool) -> Part:
+def _part(row: Row, tally: Tally, ends: tuple[float, float], poor: bool) -> MeanPart:
     if tally.n < 2:
         raise ParameterError("A variance takes at least two reports.")
     mean = _mean(row, tally)
     variance = (_mean(tuple(value**2 for value in row), tally) - mean**2) * tally.n / (tally.n - 1)
-    return Part(tally.n, mean, variance, float(max(row) - min(row)), ends, poor)
+    return MeanPart(tally.n, mean, variance, float(max(row) - min(row)), ends, poor)
 
 
-def _ends(mean: MeanEvidence, read: Readings) -> tuple[float, float]:
+def _ends(mean: MeanEvidence, read: SquareReadings) -> tuple[float, float]:
     """Of the squares: about the middle, so up to half the range, squared."""
     return 0.0, max((end - float(read.centre)) ** 2 for end in mean.ends)

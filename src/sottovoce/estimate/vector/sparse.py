@@ -18,15 +18,15 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
-from sottovoce.estimate.mean.mean import bernstein, hoeffding
-from sottovoce.estimate.shares.shares import hadamard_counts
+from sottovoce.estimate.mean.evidence import bernstein, hoeffding
+from sottovoce.estimate.shares.evidence import hadamard_counts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places(Evidence):
+class SparseEvidence(Evidence):
     """Of n reports, plus[j] speak for +j and minus[j] for -j; the others say nothing of place j.
 
     Each speaks for +-`scale`, so that the mean of all is unbiased. Its variance is known from the tally: the square of
@@ -96,7 +96,7 @@ class Places(Evidence):
         )
 
 
-def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Places:
+def evidence(mechanism: Mechanism, n: int, cells: Ints) -> SparseEvidence:
     """What the cells say."""
     channel, domain = mechanism.channel, _vectors(mechanism)
     known = score(channel)
@@ -107,7 +107,7 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Places:
     else:
         plus, hits = hadamard_counts(_plain_rows(channel), cells)
         minus = hits - plus
-    return Places(plus, minus, n, float(known.scale), float(domain.bound))
+    return SparseEvidence(plus, minus, n, float(known.scale), float(domain.bound))
 
 
 def _plain_rows(channel: Any) -> Block:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.group.group import GroupEstimate, from_cells
+from sottovoce.estimate.group.evidence import GroupEstimate, from_cells
 from sottovoce.estimate.group.truth import keyed_channel
 from sottovoce.experiments.coverage.group import Cohort, draw_cells, law_at_value
 

@@ -24,7 +24,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.estimate.group.contrasts import difference
 from sottovoce.estimate.group.equal_means import PairTests
-from sottovoce.estimate.group.group import GroupEstimate, from_cells
+from sottovoce.estimate.group.evidence import GroupEstimate, from_cells
 from sottovoce.estimate.group.truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise

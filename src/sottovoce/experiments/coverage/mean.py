@@ -26,7 +26,7 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Sides
-from sottovoce.estimate.mean.mean import MeanEvidence, bernstein, evidence, hoeffding
+from sottovoce.estimate.mean.evidence import MeanEvidence, bernstein, evidence, hoeffding
 from sottovoce.estimate.mean.moments import numbers_of, profile
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
 from sottovoce.experiments.coverage.draws import add_sums

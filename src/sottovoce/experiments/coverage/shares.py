@@ -25,7 +25,9 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import fits, names
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.evidence import Contrasts, Evidence, Supports
+from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.experiments.coverage import group as coverage_group
 from sottovoce.experiments.coverage import mean as coverage_mean
 from sottovoce.experiments.coverage import shown as coverage_shown
@@ -118,7 +120,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         rows = np.zeros_like(counts)
 
         def evidence(counts: Ints, rows: Ints) -> Evidence:
-            return Supports(counts, n, own, other)
+            return SupportsEvidence(counts, n, own, other)
 
     elif isinstance(rates, Contrast) and isinstance(mechanism.channel, Block):
         sets = mechanism.channel.sets
@@ -129,7 +131,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         hit_own, plus_own = float(rates.hit_own), float(rates.plus_own)
 
         def evidence(counts: Ints, rows: Ints) -> Evidence:
-            return Contrasts(counts, rows, n, hit_own, plus_own)
+            return ContrastsEvidence(counts, rows, n, hit_own, plus_own)
 
     else:
         raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.group.equal_means import PairTests
-from sottovoce.estimate.group.group import GroupEstimate
+from sottovoce.estimate.group.evidence import GroupEstimate
 from sottovoce.experiments.coverage.crowds import CELLS, DATA_VARIABLE, Cell, Crowded, crowd_of, folder
 from sottovoce.experiments.coverage.group import replace_section
 

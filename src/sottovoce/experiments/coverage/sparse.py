@@ -16,7 +16,7 @@ from sottovoce.core.domain import Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.vector.sparse import Places
+from sottovoce.estimate.vector.sparse import SparseEvidence
 from sottovoce.experiments.coverage.mean import MeanCoverage
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ def rows(epsilon: float = 1.0, sizes: tuple[int, ...] = SIZES, runs: int = RUNS)
             for crowd, (share, number) in CROWDS.items():
                 for target in ("population", "sample"):
                     plus, minus = _counts(mechanism, n, share, number, target, runs, rng)
-                    places = Places(plus, minus, n, float(score(mechanism.channel).scale), 1.0)
+                    places = SparseEvidence(plus, minus, n, float(score(mechanism.channel).scale), 1.0)
                     truth = round(share * n) * number / n if target == "sample" else share * number
                     for method in METHODS:
                         low, high = places.interval(0.95, method, target)

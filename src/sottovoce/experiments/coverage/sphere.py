@@ -13,7 +13,7 @@ from sottovoce.core import late
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.estimate import TARGETS
-from sottovoce.estimate.vector.sphere import evidence
+from sottovoce.estimate.vector.ball import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 

@@ -15,8 +15,9 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.estimate import Estimate, check_target
-from sottovoce.estimate.evidence import Bounds, Evidence, Supports, clopper_pearson
-from sottovoce.estimate.mean.mean import MeanEvidence
+from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -26,7 +27,7 @@ _MEAN = "The mean, taken to be that of the clamped numbers; its interval also ho
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum(Evidence):
+class SignedSumEvidence(Evidence):
     """A constant plus independent means, each with a sign."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal",)
@@ -78,7 +79,7 @@ class Sum(Evidence):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cautious(Sum):
+class CautiousMeanEvidence(SignedSumEvidence):
     """The mean of clamped numbers as an estimate of the mean itself.
 
     Its interval adds to the one of the clamped mean what may lie beyond either end of the range. Half of the error
@@ -127,12 +128,12 @@ class Unclamped(Estimate):
 
     def _explained(self, level: float) -> str:
         (low,), (high,) = self.ci(level)
-        about = self.evidence.about if isinstance(self.evidence, Sum) else ""
+        about = self.evidence.about if isinstance(self.evidence, SignedSumEvidence) else ""
         return f"{about}: {self.value:.6g} ({level:.0%} interval from {low:.6g} to {high:.6g}, {self.n} participants)."
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond(Supports):
+class RangeEvidence(SupportsEvidence):
     """The shares beyond the ends of a range, each from answers of its own; `n` holds how many answered about each."""
 
     names: tuple[str, ...] = ()
@@ -185,11 +186,11 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
     least, most = float(domain.low), float(domain.high)
     parts, apart = tuple(means.values()), most - least
     constant = sum(shift[name] for name in means)
-    clipping = Sum(parts, (-1,) * len(parts), constant, (-apart, apart), "clamped minus mean", _CLIPPING)
+    clipping = SignedSumEvidence(parts, (-1,) * len(parts), constant, (-apart, apart), "clamped minus mean", _CLIPPING)
     whole = (clamped.evidence, *parts)
-    corrected = Sum(whole, (1,) * len(whole), -constant, (least, most), "mean", _CORRECTED)
+    corrected = SignedSumEvidence(whole, (1,) * len(whole), -constant, (least, most), "mean", _CORRECTED)
     ends = {"below": means.get("below"), "above": means.get("above")}
-    cautious = Cautious((clamped.evidence,), (1,), 0.0, (least, most), "mean", _MEAN, **ends)
+    cautious = CautiousMeanEvidence((clamped.evidence,), (1,), 0.0, (least, most), "mean", _MEAN, **ends)
     return {
         "mean": _estimate(clamped, cautious),
         "clamped": clamped,
@@ -199,7 +200,7 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
     }
 
 
-def _estimate(clamped: Estimate, evidence: Sum) -> Estimate:
+def _estimate(clamped: Estimate, evidence: SignedSumEvidence) -> Estimate:
     errors = np.sqrt(evidence.variances("population"))
     return Unclamped(clamped.mechanism, evidence.n, evidence.values(), errors, evidence, clamped.cells)
 
@@ -217,7 +218,7 @@ def _range(range_: Clamp, clamped: Estimate, tallies: Sequence[Tally], searchers
             rates = tally.mechanism.channel.rates()
     n = np.array(asked, np.int64)
     yes, no = (float(rates.own), float(rates.other)) if rates else (1.0, 0.0)
-    evidence = Beyond(np.array(counts, np.int64), n, yes, no, tuple(names))  # type: ignore[arg-type]
+    evidence = RangeEvidence(np.array(counts, np.int64), n, yes, no, tuple(names))  # type: ignore[arg-type]
     errors = np.sqrt(evidence.variances("population"))
     ends = (range_.low, range_.high, searchers)
     return FoundRange(

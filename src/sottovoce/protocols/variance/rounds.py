@@ -20,10 +20,10 @@ from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.core.statistic.joint import MAX_JOINT, CountJoint
 from sottovoce.core.statistic.moments import Moments
-from sottovoce.estimate.mean.mean import evidence
+from sottovoce.estimate.mean.evidence import evidence
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.variance.evidence import from_arms, from_both, moments, parts
 from sottovoce.estimate.variance.same_reports import MOST, from_outputs
-from sottovoce.estimate.variance.variance import from_arms, from_both, moments, parts
 from sottovoce.protocols.variance.shares import (
     Expected,
     belief,

@@ -15,7 +15,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.simulation import in_words, marked
 from sottovoce.estimate.estimate import TARGETS, check_level, check_tally, check_target
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Supports
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds
 from sottovoce.estimate.group.contrasts import (
     Difference,
     Equality,
@@ -27,10 +27,16 @@ from sottovoce.estimate.group.contrasts import (
     power_at,
 )
 from sottovoce.estimate.group.law import Blocks, Totals, group_law, group_powers, power_sums
-from sottovoce.estimate.group.spread import Spreads, group_spreads
 from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
-from sottovoce.estimate.group.views import Means, Shares, Sizes, Sums
+from sottovoce.estimate.group.views import (
+    GroupMeansEvidence,
+    GroupSharesEvidence,
+    GroupSizesEvidence,
+    GroupSumsEvidence,
+)
+from sottovoce.estimate.group.within import GroupVariancesEvidence, group_spreads
 from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
+from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -67,22 +73,26 @@ class GroupEstimate:
         return self.mechanism.domain.group.labels()  # type: ignore[attr-defined, no-any-return]
 
     @cached_property
-    def shares(self) -> Shares:
+    def shares(self) -> GroupSharesEvidence:
         """The share of each group."""
         supports = self._supports
-        found = Shares(self.groups, supports.values(), (0.0, 1.0), None, supports, self._least, self._shown.flags)
+        found = GroupSharesEvidence(
+            self.groups, supports.values(), (0.0, 1.0), None, supports, self._least, self._shown.flags
+        )
         return self._marked(found)
 
     @cached_property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> GroupSizesEvidence:
         """How many participants each group has."""
         supports = self._supports
         limits, values = (0.0, float(self.n)), supports.values() * self.n
-        found = Sizes(self.groups, values, limits, None, supports, self._least, self._shown.flags, float(self.n))
+        found = GroupSizesEvidence(
+            self.groups, values, limits, None, supports, self._least, self._shown.flags, float(self.n)
+        )
         return self._marked(found)
 
     @cached_property
-    def sums(self) -> Sums:
+    def sums(self) -> GroupSumsEvidence:
         """The sum of the values of each group, in the numbers of the answers."""
         centre, each = self.centre, {}
         for target in TARGETS:
@@ -90,17 +100,19 @@ class GroupEstimate:
             each[target] = np.maximum(total + 2 * centre * mixed + centre**2 * size, 0.0)
         ends = self._ends
         limits = self.n * min(ends[0], 0.0), self.n * max(ends[1], 0.0)
-        return self._marked(Sums(self.groups, self.totals.sums + centre * self.totals.sizes, limits, None, each))
+        return self._marked(
+            GroupSumsEvidence(self.groups, self.totals.sums + centre * self.totals.sizes, limits, None, each)
+        )
 
     @cached_property
-    def means(self) -> Means:
+    def means(self) -> GroupMeansEvidence:
         """The mean value of each group."""
         ratios = {target: self.ratios(target) for target in TARGETS}
         values = ratios["population"].values() + self.centre
         shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
         means = np.where(np.isnan(values), self.centre, values)
         steady = self.n * steadiness(self.mechanism, shares, means) >= POOR_BELOW
-        return self._marked(Means(self.groups, values, self._ends, None, ratios, self.centre, steady))
+        return self._marked(GroupMeansEvidence(self.groups, values, self._ends, None, ratios, self.centre, steady))
 
     def _marked(self, part: T) -> T:
         """A part of this estimate, which is a simulation where the whole is."""
@@ -144,9 +156,9 @@ class GroupEstimate:
         return float(low + origin), float(high + origin)
 
     @property
-    def _supports(self) -> Supports:
+    def _supports(self) -> SupportsEvidence:
         key = self.totals.law.key
-        return Supports(self.cells.reshape(key.groups, -1).sum(axis=1), self.n, key.own, key.other)
+        return SupportsEvidence(self.cells.reshape(key.groups, -1).sum(axis=1), self.n, key.own, key.other)
 
     def blocks(self, target: str) -> Blocks:
         """The covariance of sizes and centred sums, entry by entry."""
@@ -235,7 +247,7 @@ class GroupEstimate:
         return power_at(gap / error, level)
 
     @cached_property
-    def variances(self) -> Spreads:
+    def variances(self) -> GroupVariancesEvidence:
         """The variance of the values within each group whose mean is shown, where the reports say enough."""
         return self._marked(group_spreads(self, self.cells))
 

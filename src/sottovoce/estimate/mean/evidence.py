@@ -27,7 +27,7 @@ from sottovoce.estimate.mean.moments import (
     variance_at,
     variances_at,
 )
-from sottovoce.estimate.mean.readings import Readings, Sums, read
+from sottovoce.estimate.mean.readings import Readings, ReadSums, read
 from sottovoce.estimate.prior import Prior
 from sottovoce.tally.tally import Tally
 
@@ -55,7 +55,7 @@ class MeanEvidence(Evidence):
         return self.readings.sums.n
 
     @property
-    def sums(self) -> Sums:
+    def sums(self) -> ReadSums:
         """Number, mean and sample variance of the readings."""
         return self.readings.sums
 

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BallMean(Evidence):
+class BallEvidence(Evidence):
     """Reports read as vectors, whose mean is that of the answers.
 
     Noise is of much the same size whatever the answers are, and their own spread is not told apart from it: for the
@@ -72,7 +72,7 @@ class BallMean(Evidence):
         return f"The normal interval is poor for these {self.n} reports: they are too few to know their own variance."
 
 
-def evidence(mechanism: Mechanism, n: int, cells: Ints) -> BallMean:
+def evidence(mechanism: Mechanism, n: int, cells: Ints) -> BallEvidence:
     """What the cells say."""
     reading, radius = _reading(mechanism), _radius(mechanism)
     first, second = cells.reshape(2, -1)
@@ -86,7 +86,7 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> BallMean:
         spreads = np.array(inner, float) / (n * (n - 1)) * unit**2
     else:
         spreads = np.full(len(first), max(reading.along, reading.across) * radius**2)
-    return BallMean(n, means, spreads, radius, n * _rarer_side(mechanism.channel))
+    return BallEvidence(n, means, spreads, radius, n * _rarer_side(mechanism.channel))
 
 
 def _rarer_side(channel: Channel) -> float:

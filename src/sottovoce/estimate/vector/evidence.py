@@ -34,7 +34,7 @@ _TRIED = 257  # slopes of the lines under which noise is bounded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coordinates(Evidence):
+class CoordinatesEvidence(Evidence):
     """Reports of each coordinate read as numbers, whose mean is that of the answers.
 
     A coordinate may have fewer reports than there are participants: chance chooses who speaks of it. For the
@@ -144,7 +144,7 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
     between = not all(holds_every_code(part, grid) for part, grid in set(zip(parts, grids, strict=True)))
     noises = np.fmin(_noise(channel, second, between=between), spreads)
     lows, steps = _ranges(grids, parts)
-    return Coordinates(
+    return CoordinatesEvidence(
         n,
         counts,
         lows + steps * (middle + first),
@@ -162,7 +162,7 @@ def _home(mechanism: Mechanism) -> str | None:
     """Where the reports of other vectors are read: of the ball, and of vectors with few entries."""
     if isinstance(mechanism.domain, Sparse):
         return "estimate.vector.sparse"
-    return "estimate.vector.sphere" if isinstance(mechanism.statistic, Sums) else None
+    return "estimate.vector.ball" if isinstance(mechanism.statistic, Sums) else None
 
 
 def _ranges(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats, Floats]:

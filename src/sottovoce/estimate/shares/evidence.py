@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates, Table
+from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates
 from sottovoce.core.errors import NoCovarianceError, ParameterError, TooLargeError
 from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism
@@ -16,8 +16,11 @@ from sottovoce.core.params import check_integer
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.estimate.estimate import Estimate, check_tally, check_target
-from sottovoce.estimate.evidence import Contrasts, Evidence, Matrix, Supports
+from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
 from sottovoce.estimate.shares.pool import pool_supports
+from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -39,9 +42,9 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
     rates = channel.rates()
     if isinstance(rates, Contrast):
         plus, hits = hadamard_counts(channel, cells)
-        return Contrasts(plus, hits, n, float(rates.hit_own), float(rates.plus_own))
+        return ContrastsEvidence(plus, hits, n, float(rates.hit_own), float(rates.plus_own))
     if rates is None:
-        return Matrix(cells, n, left_inverse(channel), output_law(channel))
+        return MatrixEvidence(cells, n, left_inverse(channel), output_law(channel))
     if isinstance(mechanism.statistic, CountSeeds) and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
         counts = pool_supports(channel.map, cells)
     elif isinstance(channel, Block):
@@ -49,7 +52,7 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
     else:
         counts = cells
     own, other = _rate_arrays(channel, rates)
-    return Supports(counts, n, own, other)
+    return SupportsEvidence(counts, n, own, other)
 
 
 def _rate_arrays(channel: Channel, rates: Rates) -> tuple[Any, Any]:
@@ -76,29 +79,6 @@ def hadamard_counts(channel: Channel, cells: Ints) -> tuple[Ints, Ints]:
     groups, rows = codes % sets.groups, codes // sets.groups + 1
     hits = table[groups, 0]
     return (hits + table[groups, rows]) // 2, hits
-
-
-def output_law(channel: Channel) -> Floats:
-    """The law of a channel with numbered outputs, one row per code."""
-    if channel.outputs is None or channel.publics:
-        raise TypeError(f"The reports of a {channel.kind} channel are not numbered.")
-    if isinstance(channel, Table):
-        return np.array(channel.rows, float) / float(sum(channel.rows[0]))
-    return np.array([[float(channel.likelihood(y, c)) for y in range(channel.outputs)] for c in channel.codes()])
-
-
-def left_inverse(channel: Channel) -> Floats:
-    """The unbiased linear estimator of least variance when all codes are equally common."""
-    law = output_law(channel)
-    weight = law.mean(axis=0)
-    used = weight > 0
-    scaled = law[:, used] / weight[used]
-    gram = scaled @ law[:, used].T
-    if np.linalg.cond(gram) > 1e12:
-        raise ParameterError("The rows of this table do not tell the codes apart, so there is no unbiased estimate.")
-    inverse = np.zeros_like(law)
-    inverse[:, used] = np.linalg.solve(gram, scaled)
-    return inverse
 
 
 def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:

@@ -35,8 +35,8 @@ from sottovoce.core.statistic.moments import POWERS, Moments
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import Estimate, check_tally
 from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.mean.evidence import MeanEvidence, evidence, hoeffding
 from sottovoce.estimate.mean.from_sums import SummedMeanEvidence, from_sums
-from sottovoce.estimate.mean.mean import MeanEvidence, evidence, hoeffding
 from sottovoce.estimate.mean.readings import scale_of
 from sottovoce.tally.tally import Tally
 
@@ -45,7 +45,7 @@ Ints = NDArray[np.int64]
 CURVED = 0.25  # share of the variance of an estimate that comes from the square of the mean's error and is not normal
 
 
-class Part(NamedTuple):
+class MeanPart(NamedTuple):
     """Reports read as numbers whose mean is wanted: their number, mean and sample variance, exactly."""
 
     n: int
@@ -56,7 +56,7 @@ class Part(NamedTuple):
     poor: bool  # whether the sample variance is itself hardly known
 
     @classmethod
-    def of(cls, mean: MeanEvidence | SummedMeanEvidence) -> Part:
+    def of(cls, mean: MeanEvidence | SummedMeanEvidence) -> MeanPart:
         """What evidence of a mean says."""
         sums = mean.sums
         if sums.variance is None:
@@ -69,7 +69,7 @@ class Part(NamedTuple):
         return self.variance / self.n
 
 
-class Noise(NamedTuple):
+class ReadingNoise(NamedTuple):
     """The part of the variances of readings, and of their covariance, that is noise rather than spread of answers."""
 
     number: float
@@ -112,7 +112,7 @@ def variance_error(mean_error: float, square_error: float, farthest: float, n: i
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread(Evidence):
+class VarianceEvidence(Evidence):
     """What is known of a variance.
 
     "normal" takes the exact variance of the estimate with everything estimated; "hoeffding" holds at every n: both
@@ -121,13 +121,13 @@ class Spread(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     default: ClassVar[str] = "normal"
-    number: Part
-    square: Part
+    number: MeanPart
+    square: MeanPart
     centre: Fraction
     ends: tuple[float, float]  # of the domain
     learned: bool = False  # the centre is the estimated mean
     covariance: Fraction | None = None  # of the two readings of one participant; None: different participants
-    noise: Callable[[], Noise] | None = None  # asked for intervals about the sample only
+    noise: Callable[[], ReadingNoise] | None = None  # asked for intervals about the sample only
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -164,7 +164,7 @@ class Spread(Evidence):
         return curved(float(self.number.variance), self.number.n)
 
     def variances(self, target: str) -> Floats:
-        known = Noise(float(self.number.variance), float(self.square.variance), float(self.covariance or 0))
+        known = ReadingNoise(float(self.number.variance), float(self.square.variance), float(self.covariance or 0))
         crowd = self.distance, (self.number.n, self.square.n)
         found = straight(*known, *crowd)
         # Of a sample, all that is saved is the variance of (x - mean)**2 over n. Two separate parts of the
@@ -221,7 +221,7 @@ class Spread(Evidence):
         return np.clip(self.values(), *self.limits)
 
 
-def _around(part: Part, level: float, centre: float) -> tuple[float, float]:
+def _around(part: MeanPart, level: float, centre: float) -> tuple[float, float]:
     """Hoeffding's limits for a mean, within the range it can have, from the centre on."""
     half, mean = hoeffding(part.reach, part.n, level), float(part.mean)
     low, high = (min(max(end, part.ends[0]), part.ends[1]) for end in (mean - half, mean + half))
@@ -229,12 +229,12 @@ def _around(part: Part, level: float, centre: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Deviation(Evidence):
+class DeviationEvidence(Evidence):
     """The standard deviation: the square root of a variance, and 0 of a negative one. It is not unbiased."""
 
-    methods: ClassVar[tuple[str, ...]] = Spread.methods
-    default: ClassVar[str] = Spread.default
-    spread: Spread
+    methods: ClassVar[tuple[str, ...]] = VarianceEvidence.methods
+    default: ClassVar[str] = VarianceEvidence.default
+    spread: VarianceEvidence
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -276,7 +276,7 @@ class MomentEstimate(Estimate):
     def _explained(self, level: float) -> str:
         (what,), (low, high) = self.evidence.labels(self.mechanism.domain), self.ci(level)
         kind = "unbiased" if self.projection is None else f"projected ({self.projection})"
-        if isinstance(self.evidence, Deviation):
+        if isinstance(self.evidence, DeviationEvidence):
             kind = "the square root of the unbiased variance"
         epsilon = self.mechanism.epsilon
         return (
@@ -288,7 +288,7 @@ class MomentEstimate(Estimate):
 
 
 # --- from tallies ----------------------------------------------------------------------------------
-def from_arms(number: Tally, square: Tally, *, learned: bool = False) -> Spread:
+def from_arms(number: Tally, square: Tally, *, learned: bool = False) -> VarianceEvidence:
     """Two tallies of different participants: of the number, and of its squared distance from a centre."""
     view = square.mechanism.domain
     if not isinstance(view, Square):
@@ -296,7 +296,7 @@ def from_arms(number: Tally, square: Tally, *, learned: bool = False) -> Spread:
     if not number.n or not square.n:
         raise ParameterError("A variance takes at least two reports of the number and two of its square.")
     first, second = (evidence(tally.mechanism, tally.cells) for tally in (number, square))
-    return Spread(Part.of(first), Part.of(second), Fraction(view.centre), first.ends, learned)
+    return VarianceEvidence(MeanPart.of(first), MeanPart.of(second), Fraction(view.centre), first.ends, learned)
 
 
 def parts(mechanism: Mechanism) -> tuple[Mechanism, Mechanism]:
@@ -311,7 +311,7 @@ def parts(mechanism: Mechanism) -> tuple[Mechanism, Mechanism]:
     return first, second
 
 
-def from_both(tally: Tally) -> tuple[MeanEvidence | SummedMeanEvidence, Spread]:
+def from_both(tally: Tally) -> tuple[MeanEvidence | SummedMeanEvidence, VarianceEvidence]:
     """One tally of both reports of every participant: what it says of the mean, and of the variance."""
     both, view = parts(tally.mechanism), tally.mechanism.domain
     first: MeanEvidence | SummedMeanEvidence
@@ -325,14 +325,14 @@ def from_both(tally: Tally) -> tuple[MeanEvidence | SummedMeanEvidence, Spread]:
         joint = tally.cells.reshape([mechanism.cells for mechanism in both])
         first, second = evidence(both[0], joint.sum(axis=1)), evidence(both[1], joint.sum(axis=0))
         products = _products(both, _moments_of(both, joint))
-    number, square = Part.of(first), Part.of(second)
+    number, square = MeanPart.of(first), MeanPart.of(second)
     centre = Fraction(view.centre) if isinstance(view, Powers) else Fraction(0)
     covariance = (products - number.n * number.mean * square.mean) / (number.n - 1)
 
-    def noise() -> Noise:
-        return Noise(first.noise, second.noise)
+    def noise() -> ReadingNoise:
+        return ReadingNoise(first.noise, second.noise)
 
-    return first, Spread(number, square, centre, first.ends, covariance=covariance, noise=noise)
+    return first, VarianceEvidence(number, square, centre, first.ends, covariance=covariance, noise=noise)
 
 
 def _moment_table(both: tuple[Mechanism, Mechanism], cells: Ints) -> NDArray[np.object_]:
@@ -371,9 +371,9 @@ def _stretches(mechanism: Mechanism) -> list[tuple[Any, slice]]:
     return [(scale, slice(scale.first, end)) for scale, end in zip(scales, ends, strict=True)]
 
 
-def moments(mechanism: Mechanism, spread: Spread, mean: Evidence, cells: Ints) -> dict[str, Estimate]:
+def moments(mechanism: Mechanism, spread: VarianceEvidence, mean: Evidence, cells: Ints) -> dict[str, Estimate]:
     """Mean, variance and standard deviation as estimates, which answer for the budget of a mechanism."""
-    found: dict[str, Evidence] = {"mean": mean, "variance": spread, "sd": Deviation(spread)}
+    found: dict[str, Evidence] = {"mean": mean, "variance": spread, "sd": DeviationEvidence(spread)}
     return {
         name: MomentEstimate(mechanism, one.n, one.values(), np.sqrt(one.variances("population")), one, cells)
         for name, one in found.items()

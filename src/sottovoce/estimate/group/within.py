@@ -18,7 +18,7 @@ from sottovoce.estimate.evidence import Bounds, deviate
 from sottovoce.estimate.group.contrasts import Compared
 from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, power_sums
 from sottovoce.estimate.group.truth import keyed_channel, square_line, tells_squares
-from sottovoce.estimate.group.views import View
+from sottovoce.estimate.group.views import GroupEvidence
 from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spreads(View):
+class GroupVariancesEvidence(GroupEvidence):
     """The variance of the values within each group, for the population.
 
     It may be negative by chance. Rounding to a grid makes it uncertain by up to `bias`, whatever the number of reports.
@@ -50,11 +50,11 @@ class Spreads(View):
         low, high = self.values - half, self.values + half
         return Bounds(np.where(self.estimable, low, -np.inf), np.where(self.estimable, high, np.inf))
 
-    def project(self, name: str) -> Spreads:
+    def project(self, name: str) -> GroupVariancesEvidence:
         raise ParameterError("A variance within a group has no projection.")
 
 
-def group_spreads(estimate: Compared, cells: Ints) -> Spreads:
+def group_spreads(estimate: Compared, cells: Ints) -> GroupVariancesEvidence:
     """E[x**2] - (E x)**2 of each group, from the mean squares of what is read.
 
     The square of an estimated mean is too large by the variance of that mean, so this is added (METHODS, erratum 13).
@@ -82,7 +82,7 @@ def group_spreads(estimate: Compared, cells: Ints) -> Spreads:
     spread = _third_block(totals.law, int(totals.n), cells, totals)
     each = sum(slopes[i] * slopes[j] * spread[min(i, j), max(i, j)] for i in range(3) for j in range(3))
     low, high = (float(end) for end in (channel.inner.rounding.low, channel.inner.rounding.high))  # type: ignore[union-attr]
-    return Spreads(
+    return GroupVariancesEvidence(
         estimate.groups,
         np.where(shown, variance, np.nan),
         (0.0, (high - low) ** 2 / 4),
