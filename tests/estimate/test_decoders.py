@@ -26,7 +26,7 @@ from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.shares import mixture as shapes
 from sottovoce.estimate.shares.likelihood import _of_reports, levels, mixture
-from sottovoce.estimate.shares.maximise import NotConvergedWarning, certificate, em_step, maximise
+from sottovoce.estimate.shares.maximise import (NotConvergedWarning, certificate, em_step, maximise)
 from sottovoce.estimate.shares.mixture import Dense, Floats
 from sottovoce.estimate.shares.project import simplex
 from sottovoce.fast.batch import Reports

@@ -21,7 +21,7 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
-from sottovoce.estimate.mean.evidence import bernstein
+from sottovoce.estimate.mean.bounds import bernstein
 from sottovoce.estimate.shares import evidence as frequency
 from sottovoce.estimate.shares.binomials import exact_held
 from sottovoce.estimate.shares.matrix import MatrixEvidence

@@ -18,8 +18,9 @@ from scipy import stats
 
 import sottovoce as sv
 from sottovoce.estimate.evidence import deviate
-from sottovoce.estimate.mean.betting import Bets, Sides, bets_for, bets_for_ever, log_capital
-from sottovoce.estimate.mean.evidence import MeanEvidence, bernstein, evidence, hoeffding
+from sottovoce.estimate.mean.betting import (Bets, Sides, bets_for, bets_for_ever, log_capital)
+from sottovoce.estimate.mean.evidence import MeanEvidence, evidence
+from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.prior import Prior
 from sottovoce.experiments.coverage import mean as coverage_mean
 from sottovoce.experiments.coverage.draws import add_sums

@@ -18,7 +18,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.shares.project import PROJECTIONS, base_cut, norm_mul, normalise, null_errors, simplex
+from sottovoce.estimate.shares.project import (PROJECTIONS, base_cut, norm_mul, normalise, null_errors, simplex)
 
 Floats = NDArray[np.float64]
 SHARES = ["simplex", "norm-sub", "norm-mul"]  # the projections that give shares

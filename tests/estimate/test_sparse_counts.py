@@ -16,7 +16,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.misses import SHARES, normal_excess, score_excess, wilson_excess
+from sottovoce.estimate.shares.misses import (SHARES, normal_excess, score_excess, wilson_excess)
 from sottovoce.estimate.shares.score_sums import _ZEROS, _largest_tail, upper_tail
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.experiments.coverage.shares import coverage, support_law

@@ -22,15 +22,8 @@ from sottovoce.core.channel import Each, Rounding, Table, Then
 from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.mean.evidence import hoeffding
-from sottovoce.estimate.variance.evidence import (
-    MeanPart,
-    VarianceEvidence,
-    error_variance,
-    from_arms,
-    from_both,
-    variance_error,
-)
+from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.variance.evidence import (MeanPart, VarianceEvidence, error_variance, from_arms, from_both, variance_error)
 from sottovoce.estimate.variance.same_reports import readings, unbiased
 from sottovoce.experiments.coverage.variance import (
     CROWDS,

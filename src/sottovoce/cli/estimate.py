@@ -29,11 +29,9 @@ class Interval:
     simultaneous: bool = False
 
 
-def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int | None, form: str) -> None:
+def estimate(tally: Tally, interval: Interval, *, decoder: str | None, top: int | None, form: str) -> None:
     """Print the estimate as a table, as JSON or as CSV."""
-    found: Estimate = tally.mechanism.estimate(tally)
-    if project is not None:
-        found = found.project(project)
+    found: Estimate = tally.mechanism.estimate(tally, decoder=decoder)
     bounds = _bounds(found, interval)
     rows, remark = _rows(found, interval, bounds, top), found.remark(bounds, target=interval.target)
     if form == "json":
@@ -80,7 +78,7 @@ def _finite(value: Any) -> Any:
 
 def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
     return {
-        "question": found.mechanism.question.kind,
+        "question": found.question.kind,
         "mechanism": found.mechanism.name,
         "epsilon": found.mechanism.epsilon,
         "fingerprint": found.mechanism.fingerprint,
@@ -89,7 +87,7 @@ def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
         "method": _method(found, interval),
         "target": interval.target,
         "simultaneous": interval.simultaneous,
-        "projection": found.projection,
+        "decoder": found.decoder.name,
         "simulation": found.simulated,
     }
 
@@ -105,7 +103,7 @@ def _table(found: Estimate, interval: Interval, rows: list[dict[str, Any]]) -> N
     lines = [[printable(row["value"]), *(f"{row[name]:.{digits}f}" for name in COLUMNS[1:])] for row in rows]
     table(("value", "estimate", "std error", "low", "high"), lines, numbers=4)
     together = ", all of them at once" if interval.simultaneous else ""
-    kind = f", projected ({found.projection})" if found.projection else ""
+    kind = f", {found.quality}" if found.decoder.moves else ""
     intervals = "interval" if len(found.values) == 1 else "intervals"
     what = "simulated reports" if found.simulated else "reports"
     print(

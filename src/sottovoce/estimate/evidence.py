@@ -1,41 +1,101 @@
-"""What a tally says about each code, by the shape of the channel's law.
+"""What one or several tallies say, by the shape of the law: the contract between counting and estimating.
 
-Three shapes for shares: *supports* (a count per code with two rates), *contrasts* (support minus the rest of the
-code's group), and a general *matrix* of a finite channel; a fourth, for a mean, is in `estimate.mean`. Each gives
-unbiased values, variances for both targets, and says which intervals it has.
+One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally)`,
+which finds the shape, and `answer(evidence, question)`, which says what evidence of another room says of its question.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sottovoce.core.domain.base import Domain
+from sottovoce.core import late
+from sottovoce.core.errors import NoCovarianceError, ParameterError, SottovoceError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sottovoce.estimate.decoder import Decoded, Decoder
+    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.group.evidence import GroupMeansEvidence
+    from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
 MOST_EXCESS = 4 / 3  # how many times as often as promised an interval may miss before it is called poor
 
 
 class Bounds(NamedTuple):
-    """Lower and upper ends, one pair per code."""
+    """Lower and upper ends, one pair per value."""
 
     low: Floats
     high: Floats
 
 
-class Evidence(ABC):
-    """The interface between tallies and estimates."""
+class Offer(Enum):
+    """What evidence may have, and a decoder may need."""
 
-    methods: ClassVar[tuple[str, ...]]  # of intervals
-    default: ClassVar[str]
+    COVARIANCE = "the covariance of all values"
+    LIKELIHOOD = "a likelihood"
+    ALL_SHARES = "the shares of all values, which sum to one"
+    NULL_ERRORS = "the standard error of a share of zero"
+    CANDIDATES = "shares of single values, which can be read for any list of candidates"
+    RANGE = "a range for each value by itself"
+    BALL = "a ball that holds the answers"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """The tally that evidence was read from.
+
+    Attributes:
+        reports: given where they were kept for their likelihood.
+        codes: those of the candidates that the evidence is about; None for all. `names` are what they stand for.
+    """
+
+    mechanism: Mechanism
     n: int
+    cells: Ints
+    reports: Any = None
+    codes: Ints | None = None
+    names: Sequence[object] = ()
 
+
+class Evidence(ABC):
+    """Linear unbiased readings with their variances, the intervals there are, and words for them.
+
+    Attributes:
+        methods: of intervals; `default` is the one that is given where none is named.
+        noun: what one value is called.
+        quality: what the linear estimate is, in a word.
+        column: the heading of the labels in a table.
+        n: how many reports there are.
+        labels: what each value is about.
+        question: what the values answer, where that is known.
+        also: evidence about other questions that was read from the same reports.
+    """
+
+    methods: ClassVar[tuple[str, ...]]
+    default: ClassVar[str]
+    noun: ClassVar[str]
+    quality: ClassVar[str] = "unbiased"
+    column: ClassVar[str] = "value"
+    n: int
+    labels: Sequence[object]
+    question: Question | None = None
+    also: tuple[Evidence, ...] = ()
+
+    # --- readings ----------------------------------------------------------------------------------
     @abstractmethod
     def values(self) -> Floats:
         """Unbiased estimates."""
@@ -44,22 +104,47 @@ class Evidence(ABC):
     def variances(self, target: str) -> Floats:
         """Estimated variances of the values: privacy noise only ("sample"), or with sampling ("population")."""
 
-    @abstractmethod
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        """The intervals of one of the methods."""
+    def covariance(self, target: str) -> Floats:
+        """The estimated covariance matrix of the values, where it is known."""
+        each = self.variances(target)
+        if len(each) > 1:
+            raise NoCovarianceError(f"The covariance of these {len(each)} values is not known.")
+        return each.reshape(1, 1)
 
-    @abstractmethod
-    def labels(self, domain: Domain) -> Sequence[object]:
-        """What the values are about."""
+    def likelihood(self) -> Mixture:
+        """The likelihood of shares as an operator, where there is one."""
+        raise ParameterError(f"The reports about this {self.noun} have no likelihood that could be decoded.")
+
+    def null_errors(self) -> Floats:
+        """The standard error of each value, were the true one zero; of shares only."""
+        raise ParameterError(f"A {self.noun} has no standard error for a value that nobody holds.")
 
     @property
     @abstractmethod
-    def limits(self) -> tuple[float, float]:
+    def limits(self) -> tuple[Any, Any]:
         """Between which numbers the truth lies."""
 
+    @property
+    def offers(self) -> frozenset[Offer]:
+        """What decoders may ask for."""
+        return frozenset({Offer.RANGE})
+
+    def decoded(self, decoder: Decoder) -> Decoded:
+        """What a decoder makes of this evidence."""
+        return decoder.decode(self)
+
+    def with_reports(self, reports: Any) -> Evidence:
+        """The same, with the reports themselves where their likelihood needs them."""
+        return self
+
+    def restricted(self, codes: Ints, labels: Sequence[object]) -> Evidence:
+        """The same about some codes only."""
+        raise ParameterError(f"Candidates are chosen among shares; this {self.noun} has none.")
+
+    # --- intervals ---------------------------------------------------------------------------------
     @abstractmethod
-    def project(self, name: str) -> Floats:
-        """The projection of this name of the values."""
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        """The intervals of one of the methods."""
 
     @abstractmethod
     def normal_is_poor(self) -> NDArray[np.bool_]:
@@ -74,7 +159,7 @@ class Evidence(ABC):
         return self.warning() if method == "normal" else None
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
-        """Intervals where the truth can be, for a projected estimate."""
+        """Intervals where the truth can be, for values that a decoder moved there."""
         return Bounds(*(np.clip(end, *self.limits) for end in self.interval(level, method, target)))
 
     def normal(self, level: float, target: str) -> Bounds:
@@ -82,6 +167,49 @@ class Evidence(ABC):
         half = deviate(level) * np.sqrt(self.variances(target))
         values = self.values()
         return Bounds(values - half, values + half)
+
+    # --- questions ---------------------------------------------------------------------------------
+    @property
+    def by_group(self) -> GroupMeansEvidence | None:
+        """What is known of groups, where this evidence is about groups."""
+        return None
+
+    def answer(self, question: Question) -> Evidence:
+        """What the same reports say of a question."""
+        known = next((one for one in (self, *self.also) if one.question == question), None)
+        if known is not None:
+            return known
+        if not isinstance(question, Question):
+            raise ParameterError("A question is an object such as Mean(Interval(0, 10)).")
+        found: Evidence | None = late.load(f"estimate.{question.room}.evidence:answer")(self, question)
+        if found is None:
+            raise ParameterError(
+                f"Reports that were counted for a {self.noun} do not answer this question of kind {question.kind}."
+            )
+        return found
+
+    def answers(self, question: Question) -> bool:
+        """Whether the same reports answer a question."""
+        try:
+            self.answer(question)
+        except SottovoceError:
+            return False
+        return True
+
+    # --- showing -----------------------------------------------------------------------------------
+    def sentence(self, found: Estimate, level: float) -> str:
+        """An estimate from this evidence in words; here of a single number."""
+        (low,), (high,) = found.ci(level)
+        bottom, ceiling = self.limits
+        return (
+            f"The estimate of their {self.noun} is {found.quality}: {found.value:.6g} on a scale from {bottom:g} to"
+            f" {ceiling:g}, with a standard error of {found.std_errors[0]:.2g} ({level:.0%} {found.default_method}"
+            f" interval from {low:.6g} to {high:.6g} for the population)."
+        )
+
+    def framed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table of an estimate, with the columns that only this shape has."""
+        return table
 
 
 def deviate(level: float) -> float:

@@ -93,7 +93,7 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     rows = min(needed, MOST_WORDS // (channel.words + 2))
     codes = np.full((rows, dimensions), place, np.uint64)
     tally = mechanism.tally(draw(mechanism, codes, WordStream.seeded(mechanism.words, seed)))
-    found = evidence(mechanism, tally.n, tally.cells)
+    found = evidence(mechanism, tally)
     counts = tally.cells.reshape(dimensions, -1).sum(axis=1)
     for coordinate in dict.fromkeys((0, dimensions // 2, dimensions - 1)):
         count = int(counts[coordinate])

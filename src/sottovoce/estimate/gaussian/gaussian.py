@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,14 @@ from scipy.special import ndtri
 
 from sottovoce.core.channel import Rates
 from sottovoce.core.domain import Above, Interval
-from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.estimate import Estimate
+from sottovoce.core.question import Mean, Variance
+from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -28,38 +29,25 @@ _STEPS = 33
 _ACROSS = np.linspace(-3, 3, 13)  # deviations of the log deviation, among which it is chosen for a given mean
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class GaussianEstimate(Estimate):
-    """A mean or a deviation of answers that were taken to be normally distributed."""
-
-    def _explained(self, level: float) -> str:
-        low, high = self.ci(level)
-        (name,) = self.labels
-        bottom, ceiling = self.evidence.limits
-        return (
-            f"{self.n} participants answered, each once; nobody's answer can be told from one report with odds better"
-            f" than e^{self.mechanism.claimed} to 1 against any other answer"
-            f"{'' if self.mechanism.guarantee == 'pure' else ' (' + self.mechanism.guarantee + ')'}. Taking answers for"
-            f" normally distributed, the {name} of the population is {self.values[0]:.6g} on a scale from {bottom:g} to"
-            f" {ceiling:g}, with a standard error of {self.std_errors[0]:.2g} ({level:.0%} {self.evidence.default}"
-            f" interval from {low[0]:.6g} to {high[0]:.6g})."
-        )
-
-
 class GaussianEvidence(Evidence):
     """What is known of one number that describes the population; the sample has no model."""
 
+    noun: ClassVar[str] = "mean"
     __slots__ = ()
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        (low,), (high,) = found.ci(level)
+        (name,), (bottom, ceiling) = self.labels, self.limits
+        return (
+            f"Taking answers for normally distributed, the {name} of the population is {found.value:.6g} on a scale"
+            f" from {bottom:g} to {ceiling:g}, with a standard error of {found.std_errors[0]:.2g} ({level:.0%}"
+            f" {found.default_method} interval from {low:.6g} to {high:.6g})."
+        )
 
     def check(self, target: str) -> None:
         """A model of the population says nothing of those who happened to answer."""
         if target != "population":
             raise ParameterError("Gaussian estimates are about the population, not about those who happened to answer.")
-
-    def project(self, name: str) -> Floats:
-        if name != "range":
-            raise ParameterError("There is no such projection of a mean. Known: range.")
-        return np.clip(self.values(), *self.limits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +60,7 @@ class GaussianSideEvidence(GaussianEvidence):
 
     methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
     default: ClassVar[str] = "exact"
+    labels: ClassVar[tuple[str, ...]] = ("mean",)
     share: SupportsEvidence
     threshold: float
     deviation: float
@@ -104,9 +93,6 @@ class GaussianSideEvidence(GaussianEvidence):
             return self.normal(level, target)
         low, high = self.share.interval(level, method, target)
         return Bounds(self._mean(low), self._mean(high))
-
-    def labels(self, domain: Domain) -> Sequence[object]:
-        return ("mean",)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         far = np.abs(self.values() - self.threshold) > 2 * self.deviation
@@ -182,7 +168,8 @@ class GaussianFitEvidence(GaussianEvidence):
         part = (deviate(level) / math.sqrt(2) - before) / (after - before)
         return float(np.clip(self.mean + away[first - 1] + part * (away[first] - away[first - 1]), *self.ends))
 
-    def labels(self, domain: Domain) -> Sequence[object]:
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
         return (self.about,)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
@@ -195,32 +182,28 @@ class GaussianFitEvidence(GaussianEvidence):
         return "The normal interval is poor: reports are too few to tell the mean to within one deviation."
 
 
-def from_side(mechanism: Mechanism, tally: Any, deviation: float, domain: Interval) -> GaussianEstimate:
+def from_side(mechanism: Mechanism, tally: Tally, deviation: float, domain: Interval) -> Estimate:
     """The mean from reports about one threshold, with a known deviation."""
     view, rates = mechanism.domain, mechanism.channel.rates(1)
     if not isinstance(view, Above) or not isinstance(rates, Rates):
         raise ParameterError("The mean is read from the side of a threshold on which answers lie.")
     share = SupportsEvidence(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
     found = GaussianSideEvidence(share, float(view.threshold), deviation, (float(domain.low), float(domain.high)))
-    return _estimate(mechanism, found, tally.cells)
+    return Estimate.of(Mean(domain), found, sources_of([tally]))
 
 
 def fitted(
-    mechanism: Mechanism,
     likelihood: Likelihood,
     top: tuple[float, float],
     domain: Interval,
     deviations: tuple[float, float] | None = None,
-) -> dict[str, GaussianEstimate]:
+) -> dict[str, Estimate]:
     """Estimates at the top of a likelihood: the mean, and the deviation where it was between two limits."""
-    cells = np.concatenate([part.cells for part in likelihood.parts])
     mean, deviation = min(max(top[0], float(domain.low)), float(domain.high)), top[1]
-    found = {"mean": GaussianFitEvidence(likelihood, mean, deviation, (float(domain.low), float(domain.high)))}
+    sources = [EstimateSource(part.mechanism, int(part.cells.sum())) for part in likelihood.parts]
+    ends = float(domain.low), float(domain.high)
+    found = {"mean": Estimate.of(Mean(domain), GaussianFitEvidence(likelihood, mean, deviation, ends), sources)}
     if deviations is not None:
-        found["deviation"] = GaussianFitEvidence(likelihood, mean, deviation, deviations, "deviation")
-    return {name: _estimate(mechanism, one, cells) for name, one in found.items()}
-
-
-def _estimate(mechanism: Mechanism, found: GaussianSideEvidence | GaussianFitEvidence, cells: Any) -> GaussianEstimate:
-    errors = np.sqrt(found.variances("population"))
-    return GaussianEstimate(mechanism, found.n, found.values(), errors, found, np.asarray(cells, np.int64))
+        spread = GaussianFitEvidence(likelihood, mean, deviation, deviations, "deviation")
+        found["deviation"] = Estimate.of(Variance(domain), spread, sources)
+    return found

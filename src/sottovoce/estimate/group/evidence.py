@@ -1,11 +1,11 @@
-"""Sizes, sums and means by private group from a tally, with their joint covariance."""
+"""Means by private group from a tally, with the joint covariance of sizes and sums."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.simulation import in_words, marked
-from sottovoce.estimate.estimate import TARGETS, check_level, check_tally, check_target
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds
+from sottovoce.core.question import Frequency, Question
+from sottovoce.estimate.estimate import check_level, check_target
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, Offer
 from sottovoce.estimate.group.contrasts import (
     Difference,
     Equality,
@@ -28,13 +28,8 @@ from sottovoce.estimate.group.contrasts import (
 )
 from sottovoce.estimate.group.law import Blocks, Totals, group_law, group_powers, power_sums
 from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
-from sottovoce.estimate.group.views import (
-    GroupMeansEvidence,
-    GroupSharesEvidence,
-    GroupSizesEvidence,
-    GroupSumsEvidence,
-)
-from sottovoce.estimate.group.within import GroupVariancesEvidence, group_spreads
+from sottovoce.estimate.group.views import GroupEvidence, GroupSharesEvidence, GroupSizesEvidence, GroupSumsEvidence
+from sottovoce.estimate.group.within import GroupVariancesEvidence, group_variances
 from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
@@ -44,14 +39,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-T = TypeVar("T")
-KINDS = ("sizes", "shares", "sums", "means")
-MAX_GROUPS = 1 << 11  # of a covariance matrix that is written down
 
 
 @dataclass(frozen=True, eq=False)
-class GroupEstimate:
-    """What a tally says of each group. `values`, `std_errors` and `ci` are those of the means.
+class GroupMeansEvidence(GroupEvidence):
+    """What a tally says of the mean of each group, and of its size and sum.
 
     Sizes and sums are unbiased; a mean is their ratio, so it is not. It is estimable, and shown, where the group's
     estimated size exceeds a threshold: there, Fieller's interval is shorter than 0.7 of the range whatever the mean is,
@@ -60,100 +52,114 @@ class GroupEstimate:
     too few to be seen, a warning says that intervals are poor.
     """
 
+    methods: ClassVar[tuple[str, ...]] = ("fieller", "delta")
+    default: ClassVar[str] = "fieller"
+    noun: ClassVar[str] = "mean"
+    quality: ClassVar[str] = "ratios of unbiased sums and sizes"
     mechanism: Mechanism
     n: int
     cells: Ints
     totals: Totals
-    simulated: bool = False
 
-    # --- four views --------------------------------------------------------------------------------
     @property
-    def groups(self) -> Sequence[object]:
-        """The names of the groups."""
+    def question(self) -> Question | None:  # type: ignore[override]
+        return self.mechanism.question
+
+    @property
+    def by_group(self) -> GroupMeansEvidence:
+        return self
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
         return self.mechanism.domain.group.labels()  # type: ignore[attr-defined, no-any-return]
 
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.RANGE, Offer.COVARIANCE})
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        low, high, origin = value_numbers(self.mechanism.domain)  # type: ignore[arg-type]
+        return float(low + origin), float(high + origin)
+
+    # --- other numbers of the same groups ----------------------------------------------------------
     @cached_property
     def shares(self) -> GroupSharesEvidence:
         """The share of each group."""
-        supports = self._supports
-        found = GroupSharesEvidence(
-            self.groups, supports.values(), (0.0, 1.0), None, supports, self._least, self._shown.flags
-        )
-        return self._marked(found)
+        return self._counted(GroupSharesEvidence)
 
     @cached_property
     def sizes(self) -> GroupSizesEvidence:
         """How many participants each group has."""
-        supports = self._supports
-        limits, values = (0.0, float(self.n)), supports.values() * self.n
-        found = GroupSizesEvidence(
-            self.groups, values, limits, None, supports, self._least, self._shown.flags, float(self.n)
-        )
-        return self._marked(found)
+        found: Any = self._counted(GroupSizesEvidence)
+        return found  # type: ignore[no-any-return]
 
-    @cached_property
+    def _counted(self, kind: type[GroupSharesEvidence]) -> GroupSharesEvidence:
+        asked = Frequency(self.mechanism.domain.group)  # type: ignore[attr-defined]
+        return kind(self.labels, self._supports, self._least, self._shown.flags, self, asked)
+
+    @property
     def sums(self) -> GroupSumsEvidence:
-        """The sum of the values of each group, in the numbers of the answers."""
-        centre, each = self.centre, {}
-        for target in TARGETS:
-            size, mixed, total = self.blocks(target).diagonals()
-            each[target] = np.maximum(total + 2 * centre * mixed + centre**2 * size, 0.0)
-        ends = self._ends
-        limits = self.n * min(ends[0], 0.0), self.n * max(ends[1], 0.0)
-        return self._marked(
-            GroupSumsEvidence(self.groups, self.totals.sums + centre * self.totals.sizes, limits, None, each)
-        )
+        """The sum of the values of each group."""
+        return GroupSumsEvidence(self)
 
     @cached_property
-    def means(self) -> GroupMeansEvidence:
-        """The mean value of each group."""
-        ratios = {target: self.ratios(target) for target in TARGETS}
-        values = ratios["population"].values() + self.centre
-        shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
-        means = np.where(np.isnan(values), self.centre, values)
-        steady = self.n * steadiness(self.mechanism, shares, means) >= POOR_BELOW
-        return self._marked(GroupMeansEvidence(self.groups, values, self._ends, None, ratios, self.centre, steady))
+    def within(self) -> GroupVariancesEvidence:
+        """The variance of the values within each group whose mean is shown, where the reports say enough."""
+        return group_variances(self)
 
-    def _marked(self, part: T) -> T:
-        """A part of this estimate, which is a simulation where the whole is."""
-        return cast(T, marked(part, self.simulated))
-
-    @property
+    # --- readings ----------------------------------------------------------------------------------
     def values(self) -> Floats:
-        """The means; NaN where they are not estimable."""
-        return self.means.values
+        return self.ratios("population").values() + self.centre
 
-    @property
-    def std_errors(self) -> Floats:
-        """Standard errors of the means for the population, by the delta method."""
-        return self.means.std_errors
+    def variances(self, target: str) -> Floats:
+        return self.ratios(target).variances()
+
+    def _covariance(self, target: str) -> Floats:
+        """By the delta method: of the linear part of each ratio."""
+        whole = np.where(self.estimable, self.totals.sizes, np.nan)
+        return self.combined(self.centre - self.values(), target) / np.outer(whole, whole)
 
     @property
     def estimable(self) -> NDArray[np.bool_]:
         """Which groups are large enough for their mean to be shown."""
         return self._shown.flags
 
-    def ci(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
-    ) -> Bounds:
-        """Intervals of the means, by "fieller" (the default) or "delta"."""
-        return self.means.ci(level, method=method, target=target, simultaneous=simultaneous)
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        ratios = self.ratios(target)
+        low, high = ratios.fieller(level) if method == "fieller" else ratios.delta(level)
+        shown = self.estimable & np.isfinite(low)  # what is not estimable lies anywhere in its range
+        least, most = self.limits
+        return Bounds(np.where(shown, low + self.centre, least), np.where(shown, high + self.centre, most))
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        """Where the reports are too few to know their own variance."""
+        values = self.values()
+        shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
+        means = np.where(np.isnan(values), self.centre, values)
+        return np.asarray(self.estimable & (self.n * steadiness(self.mechanism, shares, means) < POOR_BELOW))
+
+    def doubt(self, method: str, level: float) -> str | None:
+        poor = self.normal_is_poor()
+        if not poor.any():
+            return None
+        return (
+            f"The intervals of {int(poor.sum())} of {len(poor)} groups are poor: the rare reports that make most of the"
+            " noise are too few to be seen."
+        )
+
+    def framed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """With sizes and shares beside the means."""
+        table = GroupEvidence.framed(self, table).rename(columns={"estimate": "mean"})
+        table.insert(1, "size", self.sizes.values())
+        table.insert(2, "share", self.shares.values())
+        return table
 
     # --- the joint law -----------------------------------------------------------------------------
-    @property
+    @cached_property
     def centre(self) -> float:
         """The mean of a neutral report, from which sums are counted inside."""
         return centre_of(self.mechanism)
-
-    @property
-    def _ends(self) -> tuple[float, float]:
-        low, high, origin = value_numbers(self.mechanism.domain)  # type: ignore[arg-type]
-        return float(low + origin), float(high + origin)
 
     @property
     def _supports(self) -> SupportsEvidence:
@@ -165,10 +171,21 @@ class GroupEstimate:
         check_target(target)
         return self.totals.covariance(target)
 
+    def joint(self, target: str) -> tuple[Floats, Floats, Floats, Floats]:
+        """The same as matrices: size with size, size with sum, sum with size, sum with sum."""
+        rows, columns = np.indices((len(self.labels), len(self.labels)))
+        return self.blocks(target).at(rows, columns)
+
+    def combined(self, factor: Floats, target: str) -> Floats:
+        """The covariance of all sums plus these factors times sizes."""
+        sizes, right, left, sums = self.joint(target)
+        found = sums + factor[:, None] * right + factor[None, :] * left + np.outer(factor, factor) * sizes
+        return np.asarray(found)
+
     @cached_property
     def _shown(self) -> Shown:
         """Which means are shown. Nearly all of the rule is about sizes, whose effect on intervals is known."""
-        low, high = self._ends
+        low, high = self.limits
         limits = low - self.centre, high - self.centre
         return shown_by_size(
             self._plain("population"), limits, self.totals.law.key.sizes(np.array(POOR_BELOW - 0.5), self.n)
@@ -193,105 +210,49 @@ class GroupEstimate:
         """Groups that enough reports support for a normal approximation, shown or not."""
         return np.flatnonzero(self._supports.counts >= POOR_BELOW)
 
-    def covariance(self, kind: str = "means", *, target: str = "population") -> Floats:
-        """The estimated covariance matrix of all "sizes", "shares", "sums" or "means" (by the delta method)."""
-        if kind not in KINDS:
-            raise reject("kind", "covariance", f"one of {', '.join(KINDS)}", kind)
-        groups = len(self.groups)
-        if groups > MAX_GROUPS:
-            raise ParameterError(f"A covariance matrix is written down for up to {MAX_GROUPS} groups. Got {groups}.")
-        rows, columns = np.indices((groups, groups))
-        sizes, right, left, sums = self.blocks(target).at(rows, columns)
-        if kind in ("sizes", "shares"):
-            return sizes if kind == "sizes" else sizes / self.n**2
-        # Sums in the numbers of the answers, or the linear part of each ratio: sum + factor * size.
-        factor = np.full(groups, self.centre) if kind == "sums" else self.centre - self.means.values
-        found = sums + factor[:, None] * right + factor[None, :] * left + np.outer(factor, factor) * sizes
-        whole = np.where(self.estimable, self.totals.sizes, np.nan)
-        return found if kind == "sums" else found / np.outer(whole, whole)
-
     # --- comparisons -------------------------------------------------------------------------------
     def place(self, group: object) -> int:
         """The number of a group."""
-        labels = list(self.groups)
+        labels = list(self.labels)
         if group not in labels:
             raise ParameterError(f"There is no group {group!r}. Known: {', '.join(map(repr, labels[:20]))}.")
         return labels.index(group)
 
-    def difference(self, group: object, other: object, *, target: str = "population") -> Difference:
+    def difference(self, group: object, other: object, target: str) -> Difference:
         """The mean of one group less that of another."""
-        return self._marked(difference(self, self.place(group), self.place(other), target))
+        return difference(self, self.place(group), self.place(other), target)
 
-    def all_pairs(self, level: float = 0.95, *, correction: str = "holm", target: str = "population") -> Pairs:
-        """Every two groups compared, with p-values and intervals that hold all at once."""
-        return self._marked(all_pairs(self, level, correction, target))
+    def all_pairs(self, level: float, correction: str, target: str) -> Pairs:
+        """Every two groups compared."""
+        return all_pairs(self, level, correction, target)
 
-    def test_equality(self, *, target: str = "population") -> Equality:
-        """A test of whether all groups have the same mean; small groups count for little, but they count."""
-        return self._marked(equality(self, target))
+    def test_equality(self, target: str) -> Equality:
+        """A test of whether all groups have the same mean."""
+        return equality(self, target)
 
-    def power(
-        self,
-        difference: Any,
-        group: object,
-        other: object,
-        *,
-        participants: int | None = None,
-        level: float = 0.95,
-    ) -> float:
-        """How likely so many participants like these, by default as many, show a difference of two groups' means."""
+    def power(self, gap: Any, groups: tuple[object, object], participants: int | None, level: float) -> float:
+        """How likely so many participants like these show a difference of this size."""
         count = self.n if participants is None else check_integer("participants", "power", participants, 1, 1 << 53)
-        gap = check_difference(difference, "power")
+        wanted = check_difference(gap, "power")
         check_level(level)
-        error = self.difference(group, other).std_error * (self.n / count) ** 0.5
-        return power_at(gap / error, level)
-
-    @cached_property
-    def variances(self) -> GroupVariancesEvidence:
-        """The variance of the values within each group whose mean is shown, where the reports say enough."""
-        return self._marked(group_spreads(self, self.cells))
-
-    # --- showing -----------------------------------------------------------------------------------
-    def to_frame(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
-    ) -> pd.DataFrame:
-        """A table of groups: size, share, mean and its interval; a note says which are not estimable."""
-        table = self.means.to_frame(level, method=method, target=target, simultaneous=simultaneous)
-        table = table.rename(columns={"estimate": "mean"})
-        table.insert(1, "size", self.sizes.values)
-        table.insert(2, "share", self.shares.values)
-        return table
-
-    def explain(self, level: float = 0.95) -> str:
-        """What these numbers are, in words."""
-        shown = int(self.estimable.sum())
-        start = (
-            f"{self.n} participants answered through {self.mechanism.name}; neither group nor value of anyone can be"
-            f" told from one report with odds better than e^{self.mechanism.epsilon:.4g} ="
-            f" {np.exp(self.mechanism.epsilon):.3g} to 1 against any other answer. The means of {shown} of"
-            f" {len(self.groups)} groups are estimable."
-        )
-        return in_words(start + "\n" + self.means.sentences(level), self.simulated)
-
-    def __repr__(self) -> str:
-        kind = ", simulation" if self.simulated else ""
-        return f"GroupEstimate({self.mechanism.name}, n={self.n}, {len(self.groups)} groups{kind})"
+        error = self.difference(*groups, "population").std_error * (self.n / count) ** 0.5
+        return power_at(wanted / error, level)
 
 
-def estimate(mechanism: Mechanism, tally: Tally) -> GroupEstimate:
-    """Unbiased sizes and sums of the groups, and their means."""
-    check_tally(mechanism, tally)
+def evidence(mechanism: Mechanism, tally: Tally) -> GroupMeansEvidence:
+    """What a tally says: unbiased sizes and sums of the groups, and their means."""
     return from_cells(mechanism, tally.n, tally.cells)
 
 
-def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> GroupEstimate:
-    """The estimate from cells[group, inner report]."""
-    return GroupEstimate(mechanism, n, cells, solve(mechanism, n, cells))
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> GroupMeansEvidence:
+    """What cells[group, inner report] say."""
+    return GroupMeansEvidence(mechanism, n, cells, solve(mechanism, n, cells))
+
+
+def answer(found: Evidence, question: Question) -> Evidence | None:
+    """Means by group are read from their own reports, whichever of their numbers was asked for."""
+    groups = found.by_group
+    return groups if groups is not None and groups.question == question else None
 
 
 def solve(mechanism: Mechanism, n: int, cells: Ints) -> Totals:
@@ -315,12 +276,6 @@ def predicted_variance(mechanism: Mechanism, truth: Any = None, n: int = 1, *, t
     check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     return as_crowd(mechanism, truth).ratios(mechanism, n, target).variances_at_truth()
-
-
-def predicted_covariance(mechanism: Mechanism, truth: Any = None, n: int = 1, *, target: str = "population") -> Floats:
-    """The exact covariance of all sizes, then all sums (less the centre), from n reports."""
-    check_target(target)
-    return as_crowd(mechanism, truth).totals(mechanism, n).covariance(target).full()
 
 
 def as_crowd(mechanism: Mechanism, truth: Any) -> Crowd:

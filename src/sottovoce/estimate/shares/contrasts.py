@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, deviate
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints
 from sottovoce.estimate.shares.misses import score_excess
@@ -25,6 +26,7 @@ class ContrastsEvidence(SharesEvidence):
     n: int
     hit_own: float
     plus_own: float
+    counted: Counted | None = None
 
     @property
     def slope(self) -> float:
@@ -68,6 +70,16 @@ class ContrastsEvidence(SharesEvidence):
         centre = total / (self.n + z**2)
         half = z * np.sqrt(np.maximum(hits * (self.n + z**2) - total**2 / self.n, 0)) / (self.n + z**2)
         return Bounds((centre - half) / self.slope, (centre + half) / self.slope)
+
+    def reach_of(self, weights: Floats) -> float:
+        return float(2 * np.abs(weights).sum() / self.slope)
+
+    def restricted(self, codes: Ints, labels: Sequence[object]) -> ContrastsEvidence:
+        return replace(self, plus=self.plus[codes], hits=self.hits[codes], counted=self._among(codes, labels))
+
+    def null_errors(self) -> Floats:
+        """Other codes of the group matter, and enter through the observed hits."""
+        return np.asarray(np.sqrt(self.hits / self.n / self.slope**2 / self.n))
 
     def moved(self) -> tuple[ContrastsEvidence, ContrastsEvidence]:
         least = (self.hits + 1) // 2

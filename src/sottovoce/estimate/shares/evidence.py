@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates
-from sottovoce.core.errors import NoCovarianceError, ParameterError, TooLargeError
-from sottovoce.core.field import dot
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.question import Question
 from sottovoce.core.statistic.seeds import CountSeeds
-from sottovoce.estimate.estimate import Estimate, check_tally, check_target
-from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.estimate import check_target
+from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
 from sottovoce.estimate.shares.pool import pool_supports
@@ -25,34 +25,35 @@ from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-MAX_COVARIANCE = 4096
-MAX_SCORES = 1 << 25
 
 
-def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
-    """The unbiased estimate of the share of each code."""
-    check_tally(mechanism, tally)
-    found = evidence(mechanism, tally.n, tally.cells)
-    return Estimate(mechanism, tally.n, found.values(), np.sqrt(found.variances("population")), found, tally.cells)
+def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
+    """What a tally says, in the shape of the channel's law."""
+    return from_cells(mechanism, tally.n, tally.cells)
 
 
-def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
-    """What the cells say, in the shape of the channel's law."""
-    channel = mechanism.channel
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
+    """What cells say."""
+    channel, counted = mechanism.channel, Counted(mechanism, n, cells)
     rates = channel.rates()
     if isinstance(rates, Contrast):
         plus, hits = hadamard_counts(channel, cells)
-        return ContrastsEvidence(plus, hits, n, float(rates.hit_own), float(rates.plus_own))
+        return ContrastsEvidence(plus, hits, n, float(rates.hit_own), float(rates.plus_own), counted)
     if rates is None:
-        return MatrixEvidence(cells, n, left_inverse(channel), output_law(channel))
+        return MatrixEvidence(cells, n, left_inverse(channel), output_law(channel), counted)
     if isinstance(mechanism.statistic, CountSeeds) and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
         counts = pool_supports(channel.map, cells)
     elif isinstance(channel, Block):
         counts, _ = hadamard_counts(channel, cells)
     else:
         counts = cells
-    own, other = _rate_arrays(channel, rates)
-    return SupportsEvidence(counts, n, own, other)
+    return SupportsEvidence(counts, n, *_rate_arrays(channel, rates), counted)
+
+
+def answer(found: Evidence, question: Question) -> Evidence | None:
+    """The shares of groups, from evidence of their means."""
+    groups = found.by_group
+    return groups.shares if groups is not None and groups.shares.question == question else None
 
 
 def _rate_arrays(channel: Channel, rates: Rates) -> tuple[Any, Any]:
@@ -79,63 +80,6 @@ def hadamard_counts(channel: Channel, cells: Ints) -> tuple[Ints, Ints]:
     groups, rows = codes % sets.groups, codes // sets.groups + 1
     hits = table[groups, 0]
     return (hits + table[groups, rows]) // 2, hits
-
-
-def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
-    """E[score_u score_v] of one report, where a score is unbiased for "holds the code"."""
-    channel = mechanism.channel
-    size = channel.inputs
-    if size > MAX_COVARIANCE:
-        raise TooLargeError(f"The covariance of {size} shares is too large; it is given up to {MAX_COVARIANCE}.")
-    if isinstance(mechanism.statistic, CountSeeds):
-        return _pool_moments(channel, n, cells)
-    if channel.publics:
-        raise NoCovarianceError(
-            "Hashed reports are only pairwise independent, which fixes the variance of each share but not the"
-            " covariance of two."
-        )
-    rates, pair = channel.rates(), channel.pair()
-    if isinstance(mechanism.statistic, CountOutputs):
-        scores = _scores(channel, rates)
-        return np.asarray((scores * (cells / n)) @ scores.T)
-    if pair is None or not isinstance(rates, Rates):
-        raise NoCovarianceError(f"The joint law of two supports of a {channel.kind} channel has no closed form.")
-    own, other, both_own, both_other = (float(x) for x in (*rates, *pair))
-    support = cells / n
-    shares = (support - other) / (own - other)
-    sums = shares[:, None] + shares[None, :]
-    both = sums * both_own + (1 - sums) * both_other
-    both[np.diag_indices(size)] = support
-    return np.asarray((both - other * (support[:, None] + support[None, :]) + other**2) / (own - other) ** 2)
-
-
-def _pool_moments(channel: Channel, n: int, cells: Ints) -> Floats:
-    """A pool's functions are counted apart, so the joint support of two codes is a sum over cells."""
-    rates = channel.rates()
-    if not isinstance(channel, Public) or not isinstance(channel.map, PoolMap) or not isinstance(rates, Rates):
-        raise TypeError("Only a balanced pool is counted by its functions.")
-    chosen = channel.map
-    if chosen.k * len(cells) > MAX_SCORES:
-        raise TooLargeError(f"The covariance of {chosen.k} shares from {len(cells)} cells is too large.")
-    support = np.zeros((chosen.k, chosen.seeds, chosen.g))
-    for code in range(chosen.k):
-        values = [dot(seed, code, chosen.g, chosen.digits) for seed in range(chosen.seeds)]
-        support[code, np.arange(chosen.seeds), values] = 1
-    scores = (support.reshape(chosen.k, -1) - float(rates.other)) / float(rates.own - rates.other)
-    return np.asarray((scores * (cells / n)) @ scores.T)
-
-
-def _scores(channel: Channel, rates: Rates | Contrast | None) -> Floats:
-    """The unbiased score of each output for each code."""
-    if rates is None:
-        return left_inverse(channel)
-    outputs = range(channel.outputs or 0)
-    support = np.array([[channel.supports(y, code) for y in outputs] for code in channel.codes()], float)
-    if isinstance(rates, Rates):
-        return np.asarray((support - float(rates.other)) / float(rates.own - rates.other))
-    sets = channel.sets  # type: ignore[attr-defined]
-    groups = np.arange(sets.codes)[:, None] % sets.groups == np.arange(sets.outputs)[None, :] // sets.order
-    return np.asarray((2 * support - groups) / float(rates.slope))
 
 
 def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str = "population") -> Floats:

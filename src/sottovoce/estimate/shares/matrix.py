@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Table
 from sottovoce.core.errors import NoIntervalError, ParameterError
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds
+from sottovoce.estimate.decoders.simplex import simplex
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints
 
@@ -24,6 +26,8 @@ class MatrixEvidence(SharesEvidence):
     n: int
     inverse: Floats
     law: Floats  # one row for each code
+    counted: Counted | None = None
+    picks: ClassVar[bool] = False
 
     def values(self) -> Floats:
         return np.asarray(self.inverse @ (self.cells / self.n))
@@ -33,9 +37,16 @@ class MatrixEvidence(SharesEvidence):
         first = values**2 if target == "population" else np.clip(values, 0, 1)
         each = self.inverse**2 @ (self.cells / self.n) - first
         # The outputs that speak for a code may all be missing. Then those of the nearest shares stand in for them.
-        nearest = np.clip(self.project("simplex"), 0, 1)
+        nearest = np.clip(simplex(values), 0, 1)
         stand_in = self.inverse**2 @ (nearest @ self.law) - (nearest**2 if target == "population" else nearest)
         return np.asarray(np.where(each > 1e-12 * stand_in, each, stand_in) / self.n)
+
+    def reach_of(self, weights: Floats) -> float:
+        return float(np.ptp(weights @ self.inverse))
+
+    def null_errors(self) -> Floats:
+        """Other codes matter, and enter through the observed outputs."""
+        return np.asarray(np.sqrt(self.inverse**2 @ (self.cells / self.n) / self.n))
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
         """The estimate moved into [0, 1], plus and minus as much as without moving it."""

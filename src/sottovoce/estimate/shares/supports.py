@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, deviate
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints, exact_held
 from sottovoce.estimate.shares.misses import normal_excess, wilson_excess
@@ -25,6 +26,7 @@ class SupportsEvidence(SharesEvidence):
     n: int
     own: Any  # a float, or one per code
     other: Any
+    counted: Counted | None = None
 
     def _map(self, support: Floats) -> Floats:
         return np.asarray((support - self.other) / (self.own - self.other))
@@ -59,6 +61,19 @@ class SupportsEvidence(SharesEvidence):
     def wilson(self, level: float) -> Bounds:
         low, high = wilson_score(self.counts, self.n, level)
         return Bounds(self._map(low), self._map(high))
+
+    def reach_of(self, weights: Floats) -> float:
+        return float((np.abs(weights) / np.abs(np.asarray(self.own) - self.other)).sum())
+
+    def restricted(self, codes: Ints, labels: Sequence[object]) -> SupportsEvidence:
+        own, other = (rate if np.ndim(rate) == 0 else rate[codes] for rate in (self.own, self.other))
+        return replace(self, counts=self.counts[codes], own=own, other=other, counted=self._among(codes, labels))
+
+    def null_errors(self) -> Floats:
+        """From the rates alone."""
+        own, other = np.asarray(self.own), np.asarray(self.other)
+        each = np.broadcast_to(other * (1 - other) / (own - other) ** 2, self.counts.shape)
+        return np.asarray(np.sqrt(each / self.n))
 
     def moved(self) -> tuple[SupportsEvidence, SupportsEvidence]:
         least = np.ceil(self.n * np.asarray(self.other)).astype(np.int64)

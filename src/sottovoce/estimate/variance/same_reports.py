@@ -16,9 +16,11 @@ from sottovoce.core.channel import Channel, Rounding, Subset, Then
 from sottovoce.core.domain.plain import Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.mean.evidence import MeanEvidence, evidence
-from sottovoce.estimate.variance.evidence import MeanPart, ReadingNoise, VarianceEvidence
-from sottovoce.tally.tally import Tally
+from sottovoce.core.question import Variance
+from sottovoce.estimate.evidence import Counted
+from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
+from sottovoce.estimate.variance.spread import VarianceEvidence
 
 MOST = 64  # whole numbers of a domain
 Row = tuple[Fraction, ...]
@@ -115,27 +117,32 @@ def readings(mechanism: Mechanism) -> SquareReadings:
     )
 
 
-def from_outputs(tally: Tally) -> tuple[MeanEvidence, VarianceEvidence]:
-    """What one tally of outputs says of the mean, and of the variance."""
-    mechanism = tally.mechanism
-    read, mean = readings(mechanism), evidence(mechanism, tally.cells)
+def from_outputs(mean: MeanEvidence) -> VarianceEvidence:
+    """What a tally of outputs, from which a mean was read, says of the variance."""
+    counted = mean.counted
+    if counted is None:
+        raise ParameterError("A variance is read from the tally of a mean.")
+    read, n = readings(counted.mechanism), counted.n
     poor = bool(mean.normal_is_poor()[0])
-    number, square = _part(read.number, tally, mean.ends, poor), _part(read.square, tally, _ends(mean, read), poor)
-    product = _mean(tuple(map(_times, read.number, read.square)), tally)
-    covariance = (product - number.mean * square.mean) * tally.n / (tally.n - 1)
+    number, square = _part(read.number, counted, mean.ends, poor), _part(read.square, counted, _ends(mean, read), poor)
+    product = _mean(tuple(map(_times, read.number, read.square)), counted)
+    covariance = (product - number.mean * square.mean) * n / (n - 1)
 
     def noise() -> ReadingNoise:
         rows = (read.number_noise, read.square_noise, read.covariance_noise)
-        return ReadingNoise(*(float(_mean(row, tally)) for row in rows))
+        return ReadingNoise(*(float(_mean(row, counted)) for row in rows))
 
-    return mean, VarianceEvidence(number, square, read.centre, mean.ends, covariance=covariance, noise=noise)
+    asked = Variance(counted.mechanism.question.domain)
+    return VarianceEvidence(
+        number, square, read.centre, mean.ends, joint=covariance, noise=noise, question=asked, also=(mean,)
+    )
 
 
-def _mean(row: Row, tally: Tally) -> Fraction:
+def _mean(row: Row, tally: Counted) -> Fraction:
     return sum(map(_times, row, map(Fraction, tally.cells.tolist())), Fraction(0)) / tally.n
 
 
-def _part(row: Row, tally: Tally, ends: tuple[float, float], poor: bool) -> MeanPart:
+def _part(row: Row, tally: Counted, ends: tuple[float, float], poor: bool) -> MeanPart:
     if tally.n < 2:
         raise ParameterError("A variance takes at least two reports.")
     mean = _mean(row, tally)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import deviate
-from sottovoce.estimate.mean.evidence import hoeffding
+from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.mean.moments import profile
 from sottovoce.estimate.mean.sequential import weights_of
 from sottovoce.estimate.prior import Prior

@@ -13,7 +13,7 @@ from sottovoce.core import late
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.estimate import TARGETS
-from sottovoce.estimate.vector.ball import evidence
+from sottovoce.estimate.vector.ball import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 
@@ -67,7 +67,7 @@ def coverage(mechanism: Mechanism, n: int, target: str, runs: int, seed: int = S
         who = rng.integers(0, HELD, n) if target == "population" else np.arange(n) % HELD
         batch = draw(mechanism, vectors[who], stream)
         stream = stream.after(n)
-        found = evidence(mechanism, n, mechanism.tally(batch).cells)
+        found = from_cells(mechanism, n, mechanism.tally(batch).cells)
         held = truth if target == "population" else vectors[who].mean(axis=0)
         for each in (LEVEL, 1 - (1 - LEVEL) / dimensions):
             low, high = found.normal(each, target)
