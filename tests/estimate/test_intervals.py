@@ -134,7 +134,7 @@ def test_projection_is_by_name_and_keeps_the_honest_interval() -> None:
     estimate = _estimate("olh", n=300)
     projected = estimate.project("simplex")
     assert projected.values.sum() == pytest.approx(1) and projected.values.min() >= 0
-    assert (estimate.values != projected.values).any() and estimate.projection is None
+    assert (estimate.values != projected.values).any() and estimate.decoder.name == "linear"
     np.testing.assert_array_equal(projected.ci().low, np.clip(estimate.ci().low, 0, 1))
     with pytest.raises(sv.ParameterError, match="simplex"):
         estimate.project("round")
@@ -142,7 +142,7 @@ def test_projection_is_by_name_and_keeps_the_honest_interval() -> None:
 
 @given(st.lists(st.floats(-2, 2), min_size=1, max_size=8))
 def test_simplex_projection_is_the_nearest_point(values: list[float]) -> None:
-    from sottovoce.estimate.shares.project import simplex
+    from sottovoce.estimate.decoders.simplex import simplex
 
     start = np.array(values)
     nearest = simplex(start)

@@ -22,11 +22,12 @@ from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.mean.bounds import bernstein
-from sottovoce.estimate.shares import evidence as frequency
+from sottovoce.estimate.shares import moments as frequency
 from sottovoce.estimate.shares.binomials import exact_held
 from sottovoce.estimate.shares.matrix import MatrixEvidence
 from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson, wilson_score
-from sottovoce.estimate.vector.evidence import CoordinatesEvidence, evidence
+from sottovoce.estimate.vector.coordinates import CoordinatesEvidence
+from sottovoce.estimate.vector.evidence import from_cells
 from sottovoce.tally.tally import Tally
 
 NEAR = {"rtol": 1e-9, "atol": 1e-12}
@@ -71,7 +72,7 @@ def test_a_sampled_coordinate_is_as_uncertain_as_its_own_reports() -> None:
     p = m.channel.inner.keep / UNIT
     slope, n = 2 * p - 1, 40
     zeros, ones = np.array([6, 1, 9, 2]), np.array([4, 7, 9, 2])
-    found = evidence(m, n, np.column_stack([zeros, ones]).ravel())
+    found = from_cells(m, n, np.column_stack([zeros, ones]).ravel())
     counts = zeros + ones
     share = ones / counts
     assert np.allclose(found.values(), -5 + 10 * (share - (1 - p)) / slope, **NEAR)

@@ -200,12 +200,12 @@ def test_shown_means_and_sizes_cover_count_by_count() -> None:
     shown = means = sizes = usual = 0
     for estimate in crowd.estimates(900, np.random.default_rng(3)):
         if estimate.estimable[1]:
-            low, high = estimate.ci()
+            low, high = estimate.interval(0.95, "fieller", "population")
             shown += 1
             means += low[1] <= crowd.mean <= high[1]
-            low, high = estimate.sizes.ci()
+            low, high = estimate.sizes.interval(0.95, "shown", "population")
             sizes += low[1] <= crowd.counts[1] <= high[1]
-            low, high = estimate.sizes.ci(method="normal")
+            low, high = estimate.sizes.interval(0.95, "normal", "population")
             usual += low[1] <= crowd.counts[1] <= high[1]
     assert 40 < shown < 600
     for held in (means, sizes):

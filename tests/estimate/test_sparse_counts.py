@@ -16,7 +16,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.misses import (SHARES, normal_excess, score_excess, wilson_excess)
+from sottovoce.estimate.shares.misses import SHARES, normal_excess, score_excess, wilson_excess
 from sottovoce.estimate.shares.score_sums import _ZEROS, _largest_tail, upper_tail
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.experiments.coverage.shares import coverage, support_law
@@ -317,16 +317,16 @@ def test_the_demo_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_command_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
-    from sottovoce.cli.estimate import Interval, estimate
+    from sottovoce.cli.estimate import IntervalChoice, estimate
 
     found = noisy()
-    tally = sv.Tally(found.mechanism, found.n, found.cells)
-    estimate(tally, Interval(), project=None, top=None, form="table")
+    tally = sv.Tally(found.mechanism, found.n, found.evidence.counted.cells)
+    estimate(tally, IntervalChoice(), decoder=None, top=None, form="table")
     assert "5 of 5 estimates lie outside [0, 1]" in capsys.readouterr().out
-    estimate(tally, Interval(), project=None, top=None, form="csv")
+    estimate(tally, IntervalChoice(), decoder=None, top=None, form="csv")
     shown = capsys.readouterr()
     assert "5 of 5 estimates lie outside [0, 1]" in shown.err and "outside" not in shown.out
-    estimate(tally, Interval(), project="simplex", top=None, form="json")
+    estimate(tally, IntervalChoice(), decoder="simplex", top=None, form="json")
     shown = json.loads(capsys.readouterr().out)
     assert shown["remark"] is None and shown["method"] == "bounded"
 

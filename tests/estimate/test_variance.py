@@ -23,8 +23,10 @@ from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.mean.bounds import hoeffding
-from sottovoce.estimate.variance.evidence import (MeanPart, VarianceEvidence, error_variance, from_arms, from_both, variance_error)
+from sottovoce.estimate.variance.errors import MeanPart, error_variance, variance_error
+from sottovoce.estimate.variance.evidence import from_arms, from_both
 from sottovoce.estimate.variance.same_reports import readings, unbiased
+from sottovoce.estimate.variance.spread import VarianceEvidence
 from sottovoce.experiments.coverage.variance import (
     CROWDS,
     coverages,
@@ -187,7 +189,7 @@ def test_the_sample_variance_has_the_divisor_n_minus_one() -> None:
         VarianceRounds(UNIT_RANGE, 2, method="split-eps", mechanism="bernoulli", share="0.5").start().arms[0].mechanism
     )
     pair = answers[1:3]
-    assert sum(p * from_both(one)[1].exact for one, p in tallies_of(both, pair)) == Fraction(1, 32)
+    assert sum(p * from_both(one).exact for one, p in tallies_of(both, pair)) == Fraction(1, 32)
 
 
 def test_sequential_is_unbiased_for_the_sample_variance_too() -> None:
@@ -382,7 +384,7 @@ def test_a_variance_near_zero_warns_and_the_deviation_is_cut() -> None:
         with pytest.warns(sv.PoorIntervalWarning):
             assert cut.ci().low[0] == 0 and cut.ci().high[0] <= 0.25
         assert found["variance"].ci(method="hoeffding").low[0] == 0
-        with pytest.raises(sv.ParameterError, match="no such projection of a variance"):
+        with pytest.raises(sv.ParameterError, match="this estimate of a variance"):
             found["variance"].project("simplex")
 
 

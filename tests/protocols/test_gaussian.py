@@ -23,7 +23,7 @@ from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT, odds
 from sottovoce.core.round import Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.gaussian.law import (ArmCells, Likelihood, informed, law)
+from sottovoce.estimate.gaussian.law import ArmCells, Likelihood, informed, law
 from sottovoce.experiments.coverage.gaussian import best_error, drawn, markdown, measured
 from sottovoce.fast.encode import encode
 from sottovoce.mechanisms.mean.common import scale

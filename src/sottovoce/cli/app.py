@@ -191,7 +191,7 @@ def estimate(
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
     found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_)
-    interval = load("cli.estimate:Interval")(level, method, target, simultaneous)
+    interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
     load("cli.estimate:estimate")(found, interval, decoder=decoder, top=top, form=form)
 

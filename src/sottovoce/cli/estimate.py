@@ -20,7 +20,7 @@ COLUMNS = ("value", "estimate", "std_error", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class IntervalChoice:
     """Which intervals are asked for."""
 
     level: float = 0.95
@@ -29,7 +29,7 @@ class Interval:
     simultaneous: bool = False
 
 
-def estimate(tally: Tally, interval: Interval, *, decoder: str | None, top: int | None, form: str) -> None:
+def estimate(tally: Tally, interval: IntervalChoice, *, decoder: str | None, top: int | None, form: str) -> None:
     """Print the estimate as a table, as JSON or as CSV."""
     found: Estimate = tally.mechanism.estimate(tally, decoder=decoder)
     bounds = _bounds(found, interval)
@@ -49,7 +49,7 @@ def estimate(tally: Tally, interval: Interval, *, decoder: str | None, top: int 
         say(remark)
 
 
-def _bounds(found: Estimate, interval: Interval) -> Bounds:
+def _bounds(found: Estimate, interval: IntervalChoice) -> Bounds:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bounds = found.ci(
@@ -60,7 +60,7 @@ def _bounds(found: Estimate, interval: Interval) -> Bounds:
     return bounds
 
 
-def _rows(found: Estimate, interval: Interval, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:
+def _rows(found: Estimate, interval: IntervalChoice, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:
     order = np.arange(len(found.values))
     if top is not None:
         order = np.argsort(-found.values, kind="stable")[:top]
@@ -76,7 +76,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
+def _about(found: Estimate, interval: IntervalChoice) -> dict[str, Any]:
     return {
         "question": found.question.kind,
         "mechanism": found.mechanism.name,
@@ -92,11 +92,11 @@ def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
     }
 
 
-def _method(found: Estimate, interval: Interval) -> str:
+def _method(found: Estimate, interval: IntervalChoice) -> str:
     return interval.method or found.default_method
 
 
-def _table(found: Estimate, interval: Interval, rows: list[dict[str, Any]]) -> None:
+def _table(found: Estimate, interval: IntervalChoice, rows: list[dict[str, Any]]) -> None:
     # Two digits of the smallest standard error: more would be noise, fewer would hide it.
     smallest = min((row["std_error"] for row in rows if row["std_error"] > 0), default=1e-4)
     digits = min(12, max(2, 1 - floor(log10(smallest))))

@@ -66,8 +66,8 @@ class Decoder(ABC):
         return f"projected ({self.name})"
 
     def default_method(self, evidence: Evidence) -> str:
-        """Which intervals are given where none are named: those of a moved share lie in [0, 1]."""
-        return "bounded" if self.moves and "bounded" in evidence.methods else evidence.default
+        """Which intervals are given where none are named."""
+        return (evidence.default_inside or evidence.default) if self.moves else evidence.default
 
     def interval(self, evidence: Evidence, values: Floats, level: float, method: str, target: str) -> Bounds:
         """Intervals that these values may carry."""

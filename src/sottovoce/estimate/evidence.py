@@ -75,7 +75,8 @@ class Evidence(ABC):
     """Linear unbiased readings with their variances, the intervals there are, and words for them.
 
     Attributes:
-        methods: of intervals; `default` is the one that is given where none is named.
+        methods: of intervals; `default` is the one that is given where none is named, `default_inside` where a decoder
+            moved the values.
         noun: what one value is called.
         quality: what the linear estimate is, in a word.
         column: the heading of the labels in a table.
@@ -87,6 +88,7 @@ class Evidence(ABC):
 
     methods: ClassVar[tuple[str, ...]]
     default: ClassVar[str]
+    default_inside: ClassVar[str | None] = None
     noun: ClassVar[str]
     quality: ClassVar[str] = "unbiased"
     column: ClassVar[str] = "value"

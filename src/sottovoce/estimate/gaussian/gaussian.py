@@ -113,7 +113,7 @@ class GaussianFitEvidence(GaussianEvidence):
 
     methods: ClassVar[tuple[str, ...]] = ("likelihood", "normal")
     default: ClassVar[str] = "likelihood"
-    likelihood: Likelihood
+    model: Likelihood
     mean: float
     deviation: float
     ends: tuple[float, float]
@@ -121,7 +121,7 @@ class GaussianFitEvidence(GaussianEvidence):
 
     @property
     def n(self) -> int:  # type: ignore[override]
-        return self.likelihood.n
+        return self.model.n
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -132,13 +132,13 @@ class GaussianFitEvidence(GaussianEvidence):
 
     def variances(self, target: str) -> Floats:
         self.check(target)
-        both = self.likelihood.variance(self.mean, self.deviation)
+        both = self.model.variance(self.mean, self.deviation)
         return np.array([both[0, 0] if self.about == "mean" else both[1, 1] * self.deviation**2])
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         self.check(target)
         if self.about == "deviation":  # on the scale of its logarithm, whichever method
-            wide = math.sqrt(self.likelihood.variance(self.mean, self.deviation)[1, 1]) * deviate(level)
+            wide = math.sqrt(self.model.variance(self.mean, self.deviation)[1, 1]) * deviate(level)
             ends = np.array([self.deviation * math.exp(-wide), self.deviation * math.exp(min(wide, 700))])
             return Bounds(*(np.array([end]) for end in np.clip(ends, *self.ends)))
         if method == "normal":
@@ -147,17 +147,17 @@ class GaussianFitEvidence(GaussianEvidence):
 
     def _end(self, level: float, side: int) -> float:
         """Where the likelihood, at the best deviation for each mean, has fallen to what a level allows."""
-        both = self.likelihood.variance(self.mean, self.deviation)
+        both = self.model.variance(self.mean, self.deviation)
         if not math.isfinite(both[0, 0]):
             return self.ends[0 if side < 0 else 1]
         half = deviate(level) * math.sqrt(both[0, 0])
         away = side * half * np.linspace(0, _FARTHEST, _STEPS)
         ways = np.zeros((1, 1))
-        if self.likelihood.known is None:
+        if self.model.known is None:
             # Along the ridge, the log deviation is expected where the normal approximation has it.
             spread = math.sqrt(both[1, 1] - both[0, 1] ** 2 / both[0, 0])
             ways = (away * both[0, 1] / both[0, 0])[:, None] + spread * _ACROSS
-        heights = self.likelihood.log(self.mean + away[:, None], self.deviation * np.exp(ways)).max(axis=1)
+        heights = self.model.log(self.mean + away[:, None], self.deviation * np.exp(ways)).max(axis=1)
         fallen = heights.max() - heights
         beyond = np.flatnonzero(fallen > deviate(level) ** 2 / 2)
         if not len(beyond):
@@ -173,7 +173,7 @@ class GaussianFitEvidence(GaussianEvidence):
         return (self.about,)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        both = self.likelihood.variance(self.mean, self.deviation)
+        both = self.model.variance(self.mean, self.deviation)
         return np.array([not math.sqrt(both[0, 0]) < self.deviation])
 
     def warning(self) -> str | None:

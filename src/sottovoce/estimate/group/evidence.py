@@ -218,7 +218,7 @@ class GroupMeansEvidence(GroupEvidence):
             raise ParameterError(f"There is no group {group!r}. Known: {', '.join(map(repr, labels[:20]))}.")
         return labels.index(group)
 
-    def difference(self, group: object, other: object, target: str) -> Difference:
+    def difference(self, group: object, other: object, target: str = "population") -> Difference:
         """The mean of one group less that of another."""
         return difference(self, self.place(group), self.place(other), target)
 
@@ -226,7 +226,7 @@ class GroupMeansEvidence(GroupEvidence):
         """Every two groups compared."""
         return all_pairs(self, level, correction, target)
 
-    def test_equality(self, target: str) -> Equality:
+    def test_equality(self, target: str = "population") -> Equality:
         """A test of whether all groups have the same mean."""
         return equality(self, target)
 

@@ -31,6 +31,7 @@ class SharesEvidence(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal", "bounded")
     default: ClassVar[str] = "exact"
+    default_inside: ClassVar[str | None] = "bounded"
     noun: ClassVar[str] = "share"
     picks: ClassVar[bool] = True  # whether shares can be read for a list of candidates
     counted: Counted | None

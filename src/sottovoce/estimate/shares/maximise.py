@@ -13,6 +13,7 @@ Journal on Optimization 2000.
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
@@ -75,9 +76,17 @@ def maximise(
             f"The likelihood decoder ended after {iterations} iterations; its log-likelihood per report may be"
             f" {fit.gap:.2g} below the largest. Allow more iterations, or a larger tolerance.",
             NotConvergedWarning,
-            stacklevel=4,
+            stacklevel=_outside(),
         )
     return shares, fit
+
+
+def _outside() -> int:
+    """The stack level of whoever called this package: a decoder may be called from several places in it."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__name__.partition('.')[0]}."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _gradient_step(mixture: Mixture, shares: Floats, slope: Slope, length: float) -> tuple[Floats, Slope]:
