@@ -55,7 +55,8 @@ def mixture(mechanism: Mechanism, data: Any) -> shapes.Mixture:
     """The likelihood operator of a tally or of reports."""
     if isinstance(data, Reports) and isinstance(mechanism.statistic, CountSupports):
         return likelihood.mixture(Counted(mechanism, len(data), np.empty(0, np.int64), data))
-    found: shapes.Mixture = mechanism.estimate(data).evidence.likelihood()
+    tally = mechanism.tally(data) if isinstance(data, Reports) else data
+    found: shapes.Mixture = mechanism.estimate(tally).evidence.likelihood()
     return found
 
 

@@ -11,7 +11,7 @@ from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.question import Question
-from sottovoce.estimate.decoder import Decoder
+from sottovoce.estimate.decoder import Decoder, as_decoder
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Evidence, Offer
 from sottovoce.fast.batch import Reports, from_messages
@@ -25,8 +25,9 @@ def estimate(
     decoder: str | Decoder | None = None,
     candidates: Iterable[object] | None = None,
 ) -> Estimate:
-    """What the crowd said. Reports instead of their tally are counted first, and kept for a likelihood."""
-    reports = _reports(mechanism, data)
+    """What the crowd said. Decoders that need a likelihood take reports too: not every tally determines it."""
+    chosen = None if decoder is None else as_decoder(decoder)
+    reports = _reports(mechanism, data) if chosen is not None and Offer.LIKELIHOOD in chosen.needs else None
     tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
     found: Evidence = late.load(f"estimate.{mechanism.question.room}.evidence:evidence")(mechanism, tally)
     if reports is not None:
@@ -37,7 +38,7 @@ def estimate(
     if asked != mechanism.question:
         found = found.answer(asked)
     unbiased = Estimate.of(asked, found, sources_of([tally]), simulated=tally.simulated)
-    return unbiased if decoder is None else unbiased.decoded(decoder)
+    return unbiased if chosen is None else unbiased.decoded(chosen)
 
 
 def check_tally(mechanism: Mechanism, tally: object) -> Tally:
