@@ -137,6 +137,6 @@ def test_unknown_projections_are_refused(seed: int) -> None:
     with pytest.raises(sv.ParameterError, match="no projection"):
         estimated(seed).project("em")
     with pytest.raises(
-        sv.ParameterError, match="needs a range for each value by itself; .* Known here: base-cut, em, linear"
+        sv.ParameterError, match=r"needs a range for each value by itself; .* Known here: base-cut, em, linear"
     ):
         estimated(seed).project("range")

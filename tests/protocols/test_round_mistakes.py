@@ -87,9 +87,9 @@ def test_a_range_that_cuts_nothing_has_empty_intervals() -> None:
 
 
 # --- plans -----------------------------------------------------------------------------------------
-def test_a_plan_leaves_out_a_method_with_too_many_joint_cells() -> None:
+def test_a_plan_knows_both_reports_where_joint_cells_would_be_too_many() -> None:
     plan = sv.plan_variance(sv.Interval(-1, 1), epsilon=4, participants=1000, mechanism="piecewise")
-    assert {option.method for option in plan.options} == {"sequential", "split-n"}
+    assert {option.method for option in plan.options} == {"sequential", "split-n", "split-eps"}
 
 
 @pytest.mark.slow

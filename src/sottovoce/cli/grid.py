@@ -7,6 +7,7 @@ from typing import Any
 
 from sottovoce.cli.files import input_name, naming, reading
 from sottovoce.cli.show import table
+from sottovoce.core.channel.facets import Coordinates, dimensions_of, facet
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
@@ -18,9 +19,6 @@ EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 SIZES = (2, 3, 4, 16, 1024)
 WASTE = 1e-6
 VECTORS = (Box(-1, 1, 3), Sparse(3, 1), Sparse(1000, 3), Ball(1, 128))
-
-# Mechanisms that do not spend their whole budget, and why. Empty: none of the registered ones wastes any.
-EXCEPTIONS: dict[str, str] = {}
 
 
 def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
@@ -36,11 +34,12 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
                 certificate = audit(subject)
                 wasted = float(certificate.claimed) - certificate.epsilon
                 row = _row(subject, certificate)
-                most = WASTE * max(1, subject.channel.chosen)  # of each coordinate a report speaks of
+                coordinates = facet(subject.channel, Coordinates)
+                most = WASTE * (coordinates.chosen if coordinates else 1)  # of each coordinate a report speaks of
                 yield {
                     **row,
-                    "ok": row["ok"] and (wasted <= most or name in EXCEPTIONS),
-                    "exception": EXCEPTIONS.get(name) if wasted > most else None,
+                    "ok": row["ok"] and (wasted > most) == (subject.unused is not None),
+                    "unused": subject.unused,
                 }
 
 
@@ -60,14 +59,14 @@ def audit_file(path: str, place: int = 0, total: int = 1) -> dict[str, Any]:
     name = input_name(path, place, total)
     with reading(path, name) as file, naming(name):
         subject = Mechanism.from_spec(file.read())
-    return {**_row(subject, audit(subject)), "exception": None}
+    return {**_row(subject, audit(subject)), "unused": subject.unused}
 
 
 def _row(subject: Mechanism, certificate: Certificate) -> dict[str, Any]:
     claimed = decimal_text(certificate.claimed)
     return {
         "name": subject.name,
-        "parameters": {"epsilon": claimed, "size": subject.domain.size, "dimensions": subject.channel.dimensions},
+        "parameters": {"epsilon": claimed, "size": subject.domain.size, "dimensions": dimensions_of(subject.channel)},
         "claimed": claimed,
         "exact": certificate.epsilon,
         "how": certificate.how,

@@ -118,6 +118,6 @@ def check_needs(chosen: Decoder, evidence: Evidence) -> None:
     if missing:
         known = [name for name in names() if decoder(name).needs <= evidence.offers]
         raise ParameterError(
-            f"The decoder {chosen.name} needs {' and '.join(sorted(need.value for need in missing))}; this estimate of a"
-            f" {evidence.noun} does not have that. Known here: {', '.join(known)}."
+            f"The decoder {chosen.name} needs {' and '.join(sorted(need.value for need in missing))}; this estimate of"
+            f" a {evidence.noun} does not have that. Known here: {', '.join(known)}."
         )

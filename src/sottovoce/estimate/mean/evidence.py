@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
@@ -168,7 +169,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> MeanEvidence:
     check_numbers(mechanism, "estimate")
     low, high, origin = numbers_of(mechanism)
     readings = read(mechanism.channel, cells, origin)
-    grid, known = mechanism.channel.rounding, profile(mechanism.channel)
+    grid, known = rounding_of(mechanism.channel), profile(mechanism.channel)
     if grid is not None and holds_every_code(mechanism.domain, grid):
         known = replace(known, between=False)
     ends = float(low + origin), float(high + origin)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates
+from sottovoce.core.channel.facets import Supporting, need, rates_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
@@ -35,7 +36,7 @@ def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
     """What cells say."""
     channel, counted = mechanism.channel, Counted(mechanism, n, cells)
-    rates = channel.rates()
+    rates = rates_of(channel)
     if isinstance(rates, Contrast):
         plus, hits = hadamard_counts(channel, cells)
         return ContrastsEvidence(plus, hits, n, float(rates.hit_own), float(rates.plus_own), counted)
@@ -57,9 +58,9 @@ def answer(found: Evidence, question: Question) -> Evidence | None:
 
 
 def _rate_arrays(channel: Channel, rates: Rates) -> tuple[Any, Any]:
-    if not channel.rates_vary:
+    if not need(channel, Supporting).rates_vary:
         return float(rates.own), float(rates.other)
-    each = [channel.rates(code) for code in channel.codes()]
+    each = [rates_of(channel, code) for code in channel.codes()]
     own, other = zip(*[(float(r[0]), float(r[1])) for r in each if r is not None], strict=True)
     return np.array(own), np.array(other)
 
@@ -93,7 +94,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
         truth = np.empty(0)
     if truth.shape != (channel.inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError(f"The 'shares' parameter of variance must be {channel.inputs} shares that sum to 1.")
-    rates = channel.rates()
+    rates = rates_of(channel)
     if rates is None:
         law, inverse = output_law(channel), left_inverse(channel)
         second = inverse**2 @ (truth @ law)
@@ -117,7 +118,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
 
 def rare_variance(mechanism: Mechanism) -> Fraction:
     """n times the exact variance for a value nobody holds, all others being equally common (sample target)."""
-    rates = mechanism.channel.rates()
+    rates = rates_of(mechanism.channel)
     if isinstance(rates, Rates):
         return rates.other * (1 - rates.other) / (rates.own - rates.other) ** 2
     if isinstance(rates, Contrast):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Table
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted
@@ -72,11 +73,12 @@ class MatrixEvidence(SharesEvidence):
 
 def output_law(channel: Channel) -> Floats:
     """The law of a channel with numbered outputs, one row per code."""
-    if channel.outputs is None or channel.publics:
+    outputs = outputs_of(channel)
+    if outputs is None or channel.publics:
         raise TypeError(f"The reports of a {channel.kind} channel are not numbered.")
     if isinstance(channel, Table):
         return np.array(channel.rows, float) / float(sum(channel.rows[0]))
-    return np.array([[float(channel.likelihood(y, c)) for y in range(channel.outputs)] for c in channel.codes()])
+    return np.array([[float(channel.likelihood(y, c)) for y in range(outputs)] for c in channel.codes()])
 
 
 def left_inverse(channel: Channel) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Contrast, PoolMap, Public, Rates
+from sottovoce.core.channel.facets import Supporting, need, outputs_of, rates_of
 from sottovoce.core.errors import NoCovarianceError, TooLargeError
 from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism
@@ -32,10 +33,11 @@ def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
             "Hashed reports are only pairwise independent, which fixes the variance of each share but not the"
             " covariance of two."
         )
-    rates, pair = channel.rates(), channel.pair()
+    rates = rates_of(channel)
     if isinstance(mechanism.statistic, CountOutputs):
         scores = _scores(channel, rates)
         return np.asarray((scores * (cells / n)) @ scores.T)
+    pair = need(channel, Supporting).pair()
     if pair is None or not isinstance(rates, Rates):
         raise NoCovarianceError(f"The joint law of two supports of a {channel.kind} channel has no closed form.")
     own, other, both_own, both_other = (float(x) for x in (*rates, *pair))
@@ -49,7 +51,7 @@ def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
 
 def _pool_moments(channel: Channel, n: int, cells: Ints) -> Floats:
     """A pool's functions are counted apart, so the joint support of two codes is a sum over cells."""
-    rates = channel.rates()
+    rates = rates_of(channel)
     if not isinstance(channel, Public) or not isinstance(channel.map, PoolMap) or not isinstance(rates, Rates):
         raise TypeError("Only a balanced pool is counted by its functions.")
     chosen = channel.map
@@ -67,8 +69,9 @@ def _scores(channel: Channel, rates: Rates | Contrast | None) -> Floats:
     """The unbiased score of each output for each code."""
     if rates is None:
         return left_inverse(channel)
-    outputs = range(channel.outputs or 0)
-    support = np.array([[channel.supports(y, code) for y in outputs] for code in channel.codes()], float)
+    outputs = range(outputs_of(channel) or 0)
+    supports = need(channel, Supporting).supports
+    support = np.array([[supports(y, code) for y in outputs] for code in channel.codes()], float)
     if isinstance(rates, Rates):
         return np.asarray((support - float(rates.other)) / float(rates.own - rates.other))
     sets = channel.sets  # type: ignore[attr-defined]
