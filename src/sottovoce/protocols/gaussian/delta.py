@@ -110,7 +110,7 @@ class KnownVar(Protocol):
         if len(history) == 1:
             return Round((Arm("number", number),))
         likelihood = Likelihood.of(zip((number,), history[1], strict=True), known=deviation)
-        return fitted(number, likelihood, likelihood.climb(place, deviation, (deviation, deviation)), self.domain)
+        return fitted(likelihood, likelihood.climb(place, deviation, (deviation, deviation)), self.domain)
 
 
 def _shape(places: Floats) -> Floats:
@@ -237,4 +237,4 @@ class UnkVar(Protocol):
             return Round((Arm("number", number),))
         (last,) = history[-1]
         likelihood = Likelihood.of([*searched, (number, last)])
-        return fitted(number, likelihood, likelihood.climb(*rough, limits), self.domain, limits)
+        return fitted(likelihood, likelihood.climb(*rough, limits), self.domain, limits)

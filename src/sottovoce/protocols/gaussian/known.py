@@ -170,7 +170,7 @@ class OneRoundKVGausstimate(Protocol):
         scales, shifted = self.arms()
         likelihood = Likelihood.of(zip((*scales, *shifted), history[0], strict=True), known=float(self.sigma))
         top = locate(likelihood, scales, self.domain, [float(self.sigma)])
-        return fitted(shifted[0], likelihood, top, self.domain)
+        return fitted(likelihood, top, self.domain)
 
 
 def grids(domain: Interval, deviation: Decimal, epsilon: Decimal) -> tuple[Mechanism, ...]:

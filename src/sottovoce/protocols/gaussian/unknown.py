@@ -107,7 +107,7 @@ class UVGausstimate(Protocol):
         if len(history) == 1:
             return Round((Arm("number", number),))
         likelihood = Likelihood.of(zip((*scales, number), (*history[0], *history[1]), strict=True))
-        return fitted(number, likelihood, likelihood.climb(*rough, limits), self.domain, limits)
+        return fitted(likelihood, likelihood.climb(*rough, limits), self.domain, limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,4 +161,4 @@ class OneRoundUVGausstimate(Protocol):
         scales, shifted = self.arms()
         likelihood = Likelihood.of(zip((*scales, *shifted), history[0], strict=True))
         top = locate(likelihood, scales, self.domain, guesses(self.sigma_min, self.sigma_max))
-        return fitted(shifted[0], likelihood, top, self.domain, (float(self.sigma_min), float(self.sigma_max)))
+        return fitted(likelihood, top, self.domain, (float(self.sigma_min), float(self.sigma_max)))

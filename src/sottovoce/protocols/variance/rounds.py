@@ -20,10 +20,10 @@ from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.core.statistic.joint import MAX_JOINT, CountJoint
 from sottovoce.core.statistic.moments import Moments
-from sottovoce.estimate.mean.mean import evidence
+from sottovoce.estimate.mean.evidence import evidence
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.variance.evidence import from_arms, from_both, moments, parts
 from sottovoce.estimate.variance.same_reports import MOST, from_outputs
-from sottovoce.estimate.variance.variance import from_arms, from_both, moments, parts
 from sottovoce.protocols.variance.shares import (
     Expected,
     belief,
@@ -120,12 +120,11 @@ class VarianceRounds(Protocol):
     def advance(self, history: History) -> Round | Estimates:
         if self.method == "same-reports":
             ((tally,),) = history
-            mean, spread = from_outputs(_enough(tally))
-            return moments(tally.mechanism, spread, mean, tally.cells)
+            spread = from_outputs(evidence(tally.mechanism, _enough(tally)))
+            return moments(self.domain, spread, [tally])
         if self.method == "split-eps":
             ((tally,),) = history
-            mean, spread = from_both(_enough(tally))
-            return moments(tally.mechanism, spread, mean, tally.cells)
+            return moments(self.domain, from_both(_enough(tally)), [tally])
         if self.method == "split-n":
             ((number, square),) = history
             return self._estimates(number, square)
@@ -137,9 +136,7 @@ class VarianceRounds(Protocol):
 
     def _estimates(self, number: Tally, square: Tally) -> Estimates:
         spread = from_arms(_enough(number), _enough(square), learned=self.method == "sequential")
-        mean = evidence(number.mechanism, number.cells)
-        spender = max((number.mechanism, square.mechanism), key=lambda mechanism: mechanism.ratio)
-        return moments(spender, spread, mean, square.cells)
+        return moments(self.domain, spread, [number, square])
 
     # --- the centre --------------------------------------------------------------------------------
     @property
@@ -156,7 +153,7 @@ class VarianceRounds(Protocol):
         is removed. It may lie outside the range, where noise carried it: clamping it to the range would bias the
         variance. Beyond one more length of the range the first round says next to nothing, and there it is clamped.
         """
-        found = evidence(_enough(tally).mechanism, tally.cells)
+        found = evidence(_enough(tally).mechanism, tally)
         (mean,), (low, high) = found.values(), found.ends
         reach = high - low
         return short(min(max(mean, low - reach), high + reach), math.sqrt(found.spread / found.n) / 100, reach)
