@@ -22,7 +22,7 @@ from sottovoce.core.rational import UNIT
 from sottovoce.core.round import Arm
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.work import MAX_STEPS, MAX_TRIES, Budget, check_nodes, check_work
-from sottovoce.protocols.ask import AskEach
+from sottovoce.protocols.ask import AskOneOfSeveral
 from sottovoce.protocols.history import load, save
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.tally.tally import Tally
@@ -191,7 +191,7 @@ def test_files_of_many_specifications_share_a_budget() -> None:
     assert load(few)[0][0] == tally
     with pytest.raises(SpecError, match="steps of exact arithmetic"):
         load(many)
-    asked, often = (AskEach(tuple(Arm(f"{place}", one) for place in range(count))) for count in (2, 12))
+    asked, often = (AskOneOfSeveral(tuple(Arm(f"{place}", one) for place in range(count))) for count in (2, 12))
     assert protocol_from_spec(protocol_spec(asked)) == asked
     with pytest.raises(SpecError, match="steps of exact arithmetic"):
         protocol_from_spec(protocol_spec(often))

@@ -27,24 +27,26 @@ CASES: dict[str, tuple[Protocol, Any]] = {
     "AdaptiveMean": (sv.AdaptiveMeanRounds(RANGE, 4, N, inputs=9), NEAR),
     "AdaptiveMean, grr": (sv.AdaptiveMeanRounds(RANGE, 4, N, first="grr", inputs=9), NEAR),
     "AdaptiveMean, one round": (sv.AdaptiveMeanRounds(RANGE, "0.5", N, inputs=9), NEAR),
-    "Ask": (sv.Ask(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1)), WHOLE),
+    "Ask": (sv.AskEveryone(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1)), WHOLE),
     "AskEach": (
-        sv.AskEach(tuple(sv.Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue"))),
+        sv.AskOneOfSeveral(
+            tuple(sv.Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue"))
+        ),
         WHOLE,
     ),
-    "PersonalMean": (sv.PersonalMean(RANGE, [1, 2], method="hybrid"), NEAR),
-    "Refine": (sv.Refine(sv.Integers(0, 7), 1, first=2_000), WHOLE),
+    "PersonalMean": (sv.PersonalBudgetMean(RANGE, [1, 2], method="hybrid"), NEAR),
+    "Refine": (sv.FullestStretch(sv.Integers(0, 7), 1, first=2_000), WHOLE),
     "Variance, split-n": (sv.VarianceRounds(RANGE, 2, method="split-n", mechanism="hybrid"), NEAR),
     "Variance": (sv.VarianceRounds(RANGE, 2, method="sequential", mechanism="hybrid", first=1_500), NEAR),
     "Variance, split-eps": (sv.VarianceRounds(RANGE, 2, method="split-eps", mechanism="n-output"), NEAR),
     "Variance, same-reports": (sv.VarianceRounds(sv.Integers(0, 7), 2, method="same-reports"), WHOLE),
-    "RangeSearch": (sv.RangeSearch(WIDE, 2, N, method="hybrid"), NORMAL),
-    "KVGausstimate": (sv.KVGausstimate(WIDE, "1.5", 1, N), NORMAL),
-    "OneRoundKVGausstimate": (sv.OneRoundKVGausstimate(WIDE, "1.5", 1, N), NORMAL),
-    "UVGausstimate": (sv.UVGausstimate(WIDE, 1, 4, 1, N), NORMAL),
-    "OneRoundUVGausstimate": (sv.OneRoundUVGausstimate(WIDE, 1, 4, 1, N), NORMAL),
-    "KnownVar": (sv.KnownVar(sv.Interval(0, 200), "1.5", 1, "0.000001", N), NORMAL),
-    "UnkVar": (sv.UnkVar(sv.Interval(0, 200), 1, 4, 1, "0.000001", N), NORMAL),
+    "RangeSearch": (sv.RangeSearchMean(WIDE, 2, N, method="hybrid"), NORMAL),
+    "KVGausstimate": (sv.GaussianMeanKnownSigma(WIDE, "1.5", 1, N), NORMAL),
+    "OneRoundKVGausstimate": (sv.GaussianMeanKnownSigmaOneRound(WIDE, "1.5", 1, N), NORMAL),
+    "UVGausstimate": (sv.GaussianMeanUnknownSigma(WIDE, 1, 4, 1, N), NORMAL),
+    "OneRoundUVGausstimate": (sv.GaussianMeanUnknownSigmaOneRound(WIDE, 1, 4, 1, N), NORMAL),
+    "KnownVar": (sv.GaussianMeanKnownSigmaDelta(sv.Interval(0, 200), "1.5", 1, "0.000001", N), NORMAL),
+    "UnkVar": (sv.GaussianMeanUnknownSigmaDelta(sv.Interval(0, 200), 1, 4, 1, "0.000001", N), NORMAL),
 }
 LONG = {"RangeSearch"}
 EACH = [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CASES]

@@ -19,10 +19,10 @@ from sottovoce.core.coins import TapeCoins
 from sottovoce.core.rational import FINE, UNIT
 from sottovoce.core.specs import canonical
 from sottovoce.protocols import simulate as room
-from sottovoce.protocols.ask import Ask, AskEach
+from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral
 from sottovoce.protocols.history import checkpoint, current, load, resume, save
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
-from sottovoce.protocols.ranges.refine import Refine
+from sottovoce.protocols.ranges.refine import FullestStretch
 from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.testing.statistics import ALPHA, check_rate
 
@@ -52,7 +52,7 @@ def shares(values: Any, size: int) -> Any:
 # --- the truth is found -----------------------------------------------------------------------------
 def test_one_question_to_everyone(seed: int) -> None:
     answers = np.repeat(["lark", "owl", "neither"], [5000, 12000, 3000])
-    found = sv.simulate(Ask(sv.mechanism("grr", TYPES, epsilon=1.0), "type"), answers, seed=seed)
+    found = sv.simulate(AskEveryone(sv.mechanism("grr", TYPES, epsilon=1.0), "type"), answers, seed=seed)
     assert list(found) == ["type"]
     assert found["type"].n == 20_000
     assert covers(found["type"], [0.25, 0.6, 0.15]), f"alarm with probability {ALPHA}"
@@ -62,7 +62,7 @@ def test_one_question_to_everyone(seed: int) -> None:
 
 def test_two_arms_answer_for_their_own_part(seed: int) -> None:
     answers = np.repeat(np.arange(16), np.arange(16) * 250 + 100)
-    found = sv.simulate(AskEach(arms(1, 3)), answers, seed=seed)
+    found = sv.simulate(AskOneOfSeveral(arms(1, 3)), answers, seed=seed)
     assert list(found) == ["grr", "oue"]
     assert found["grr"].n + found["oue"].n == len(answers)
     truth = shares(answers, 16)
@@ -75,7 +75,7 @@ def test_two_arms_answer_for_their_own_part(seed: int) -> None:
 def test_two_rounds_find_the_fullest_stretch_and_look_into_it(seed: int) -> None:
     domain = sv.Integers(10, 41)
     answers = np.concatenate([np.full(14_000, 27), np.full(4000, 29), np.arange(10, 42).repeat(300)])
-    found = sv.simulate(Refine(domain, 2.0, first=8000, stretches=4), answers, seed=seed)
+    found = sv.simulate(FullestStretch(domain, 2.0, first=8000, stretches=4), answers, seed=seed)
     assert found["stretch"].n == 8000
     assert found["value"].n == len(answers) - 8000
     assert int(np.argmax(found["stretch"].values)) == 2  # 26 ... 33
@@ -92,7 +92,7 @@ def test_two_rounds_find_the_fullest_stretch_and_look_into_it(seed: int) -> None
 def test_every_stretch_can_be_looked_into(low: int, stretches: int) -> None:
     """Its integers one by one, and what is below and above, if anything is."""
     domain = sv.Integers(low, low + 16)
-    protocol = Refine(domain, 1.0, first=10, stretches=stretches)
+    protocol = FullestStretch(domain, 1.0, first=10, stretches=stretches)
     coarse = protocol.start().arms[0].mechanism.domain
     codes = {value: coarse.encode(value) for value in range(low, low + 17)}
     assert set(codes.values()) == set(range(stretches))
@@ -259,10 +259,10 @@ def through(protocol: sv.Protocol, answers: list[Any], *, stop: bool) -> Any:
 
 
 PROTOCOLS = {
-    "ask": Ask(sv.mechanism("hadamard", HOURS, epsilon=1.0)),
-    "each": AskEach(arms(1, 2, 3)),
-    "refine": Refine(HOURS, 1.0, first=700),
-    "refine with hashing": Refine(HOURS, 1.0, first=700, method="olh"),
+    "ask": AskEveryone(sv.mechanism("hadamard", HOURS, epsilon=1.0)),
+    "each": AskOneOfSeveral(arms(1, 2, 3)),
+    "refine": FullestStretch(HOURS, 1.0, first=700),
+    "refine with hashing": FullestStretch(HOURS, 1.0, first=700, method="olh"),
 }
 
 
@@ -281,7 +281,7 @@ def test_stopping_and_going_on_changes_nothing(name: str) -> None:
 
 
 def test_a_simulation_goes_on_after_saved_rounds(seed: int) -> None:
-    protocol = Refine(HOURS, 2.0, first=3000)
+    protocol = FullestStretch(HOURS, 2.0, first=3000)
     answers = np.repeat([6, 2], [6000, 2000])
     straight = sv.simulate(protocol, answers, seed=seed)
     first = next(rounds(protocol, answers, seed=seed))
@@ -298,7 +298,7 @@ def test_a_simulation_goes_on_after_saved_rounds(seed: int) -> None:
 
 def test_a_protocol_is_written_down_and_read_back() -> None:
     prior = sv.Prior.beta(2, 5, 0, 10)
-    personal = sv.PersonalMean(sv.Interval(0, 10), [1, "0.5"], prior=prior)
+    personal = sv.PersonalBudgetMean(sv.Interval(0, 10), [1, "0.5"], prior=prior)
     for protocol in (*PROTOCOLS.values(), personal):
         spec = protocol_spec(protocol)
         assert protocol_from_spec(spec) == protocol == protocol_from_spec(canonical(spec))
@@ -344,7 +344,7 @@ def test_saved_histories_are_read_back_and_damage_is_noticed() -> None:
 
 # --- what is refused --------------------------------------------------------------------------------
 def test_wrong_tallies_are_refused_and_both_sides_are_shown() -> None:
-    protocol = AskEach(arms(1, 1))
+    protocol = AskOneOfSeveral(arms(1, 1))
     right = play_round(protocol.start(), np.arange(16), seed=0)
     other = sv.Tally.empty(sv.mechanism("grr", HOURS, epsilon=1.0))
     wrong = [right[::-1], right[:1], (*right, right[0]), (), (other, right[1]), (None, right[1]), (1, 2)]
@@ -360,7 +360,7 @@ def test_wrong_tallies_are_refused_and_both_sides_are_shown() -> None:
 
 
 def test_a_first_round_of_another_protocol_is_refused() -> None:
-    mine, other = Refine(HOURS, 1.0, first=10), Refine(HOURS, 2.0, first=10)
+    mine, other = FullestStretch(HOURS, 1.0, first=10), FullestStretch(HOURS, 2.0, first=10)
     history = (play_round(other.start(), list(range(16)), seed=0),)
     with pytest.raises(sv.ParameterError):
         current(mine, history)
@@ -378,7 +378,7 @@ def test_more_rounds_than_the_protocol_has_are_refused() -> None:
 
 
 def test_a_round_does_not_end_before_its_quota() -> None:
-    protocol = Refine(HOURS, 1.0, first=100)
+    protocol = FullestStretch(HOURS, 1.0, first=100)
     for n in (1, 99):
         early = play_round(protocol.start(), [3] * n, seed=0)
         with pytest.raises(sv.ParameterError, match=f"after 100 reports. Got tallies of {n}"):
@@ -388,7 +388,7 @@ def test_a_round_does_not_end_before_its_quota() -> None:
 
 @pytest.mark.parametrize("people", [0, 1, 99, 100])
 def test_a_quota_larger_than_the_crowd_is_refused(people: int) -> None:
-    protocol = Refine(HOURS, 1.0, first=100)
+    protocol = FullestStretch(HOURS, 1.0, first=100)
     with pytest.raises(sv.ParameterError) as caught:
         sv.simulate(protocol, [3] * people, seed=0)
     said = str(caught.value)
@@ -411,12 +411,12 @@ def test_answers_outside_the_domain_are_refused() -> None:
         lambda: arms(0),
         lambda: arms(1 << 21),
         lambda: sv.Arm("a", arms(1)[0].mechanism, True),
-        lambda: AskEach(()),
-        lambda: AskEach((*arms(1), *arms(1))),
-        lambda: Refine(HOURS, 1.0, first=10, stretches=1),
-        lambda: Refine(HOURS, 1.0, first=10, stretches=9),
-        lambda: Refine(HOURS, 1.0, first=0).start(),
-        lambda: Refine(HOURS, -1.0, first=10).start(),
+        lambda: AskOneOfSeveral(()),
+        lambda: AskOneOfSeveral((*arms(1), *arms(1))),
+        lambda: FullestStretch(HOURS, 1.0, first=10, stretches=1),
+        lambda: FullestStretch(HOURS, 1.0, first=10, stretches=9),
+        lambda: FullestStretch(HOURS, 1.0, first=0).start(),
+        lambda: FullestStretch(HOURS, -1.0, first=10).start(),
     ],
 )
 def test_wrong_rounds_are_refused(make: Any) -> None:
@@ -448,7 +448,7 @@ def test_protocols_are_pure_and_frozen(name: str) -> None:
 
 def test_a_list_of_arms_becomes_a_tuple() -> None:
     listed = list(arms(1, 2))
-    stage, protocol = sv.Round(listed), AskEach(listed)  # type: ignore[arg-type]
+    stage, protocol = sv.Round(listed), AskOneOfSeveral(listed)  # type: ignore[arg-type]
     listed.clear()
     assert len(stage.arms) == len(protocol.arms) == 2
     assert hash(stage) == hash(protocol.start())
@@ -479,13 +479,13 @@ def test_a_table_is_a_crowd_of_records(seed: int) -> None:
         {"type": np.array(TYPES.values)[kinds], "hours": hours, "age": rng.integers(18, 100, n)},
         index=rng.permutation(n) + 5,
     )
-    found = sv.simulate(AskEach(tuple(build)), frame, seed=seed)
+    found = sv.simulate(AskOneOfSeveral(tuple(build)), frame, seed=seed)
     assert found["type"].n + found["both"].n == n
     for key, truth in (("type", shares(kinds, 3)), ("both", shares(kinds * 4 + hours, 12))):
         low, high = found[key].ci(1 - ALPHA, target="population", simultaneous=True)
         assert ((low <= truth) & (truth <= high)).all(), f"alarm with probability {ALPHA}"
     records = frame.to_dict("records")
-    again = sv.simulate(AskEach(tuple(build)), records, seed=seed)
+    again = sv.simulate(AskOneOfSeveral(tuple(build)), records, seed=seed)
     assert np.array_equal(again["both"].values, found["both"].values)
     with pytest.raises(sv.DomainError):
-        sv.simulate(AskEach(tuple(build)), frame.drop(columns="age"), seed=seed)
+        sv.simulate(AskOneOfSeveral(tuple(build)), frame.drop(columns="age"), seed=seed)

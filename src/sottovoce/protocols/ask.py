@@ -9,7 +9,7 @@ from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 
 
 @dataclass(frozen=True, slots=True)
-class Ask(Protocol):
+class AskEveryone(Protocol):
     """One question to everyone."""
 
     mechanism: Mechanism
@@ -24,7 +24,7 @@ class Ask(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AskEach(Protocol):
+class AskOneOfSeveral(Protocol):
     """Several questions in one round; each participant answers one of them, with the whole budget.
 
     A question that nobody was put to has no estimate.

@@ -20,17 +20,17 @@ from sottovoce.estimate.prior import Prior
 
 PROTOCOLS = {
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
-    "Ask": "protocols.ask:Ask",
-    "AskEach": "protocols.ask:AskEach",
-    "KVGausstimate": "protocols.gaussian.known:KVGausstimate",
-    "KnownVar": "protocols.gaussian.delta:KnownVar",
-    "OneRoundKVGausstimate": "protocols.gaussian.known:OneRoundKVGausstimate",
-    "OneRoundUVGausstimate": "protocols.gaussian.unknown:OneRoundUVGausstimate",
-    "PersonalMean": "protocols.mean.personal:PersonalMean",
-    "RangeSearch": "protocols.ranges.search:RangeSearch",
-    "Refine": "protocols.ranges.refine:Refine",
-    "UVGausstimate": "protocols.gaussian.unknown:UVGausstimate",
-    "UnkVar": "protocols.gaussian.delta:UnkVar",
+    "AskEveryone": "protocols.ask:AskEveryone",
+    "AskOneOfSeveral": "protocols.ask:AskOneOfSeveral",
+    "GaussianMeanKnownSigma": "protocols.gaussian.known:GaussianMeanKnownSigma",
+    "GaussianMeanKnownSigmaDelta": "protocols.gaussian.delta:GaussianMeanKnownSigmaDelta",
+    "GaussianMeanKnownSigmaOneRound": "protocols.gaussian.known:GaussianMeanKnownSigmaOneRound",
+    "GaussianMeanUnknownSigmaOneRound": "protocols.gaussian.unknown:GaussianMeanUnknownSigmaOneRound",
+    "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
+    "RangeSearchMean": "protocols.ranges.search:RangeSearchMean",
+    "FullestStretch": "protocols.ranges.refine:FullestStretch",
+    "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
+    "GaussianMeanUnknownSigmaDelta": "protocols.gaussian.delta:GaussianMeanUnknownSigmaDelta",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 

@@ -22,9 +22,9 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Estimates, Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import informed, law
-from sottovoce.protocols.gaussian.delta import KnownVar, UnkVar
-from sottovoce.protocols.gaussian.known import KVGausstimate, OneRoundKVGausstimate
-from sottovoce.protocols.gaussian.unknown import OneRoundUVGausstimate, UVGausstimate
+from sottovoce.protocols.gaussian.delta import GaussianMeanKnownSigmaDelta, GaussianMeanUnknownSigmaDelta
+from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound
+from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigmaOneRound, GaussianMeanUnknownSigma
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
@@ -126,14 +126,14 @@ def measured(
 def protocols(participants: int) -> Iterator[tuple[Protocol, float, float]]:
     """Each protocol with a mean and a deviation: in the middle, far from it, and at both ends of what is allowed."""
     for mean, deviation in ((0.0, 1.5), (12345.678 * 1.5, 1.5)):
-        yield KVGausstimate(WIDE, "1.5", EPSILON, participants), mean, deviation
-        yield OneRoundKVGausstimate(WIDE, "1.5", EPSILON, participants), mean, deviation
+        yield GaussianMeanKnownSigma(WIDE, "1.5", EPSILON, participants), mean, deviation
+        yield GaussianMeanKnownSigmaOneRound(WIDE, "1.5", EPSILON, participants), mean, deviation
     for mean, deviation in ((0.0, 0.13), (12345.678, 1.5), (-77.7, 80.0)):
-        yield UVGausstimate(WIDE, "0.1", "100", EPSILON, participants), mean, deviation
-        yield OneRoundUVGausstimate(WIDE, "0.1", "100", EPSILON, participants), mean, deviation
-    yield KnownVar(NARROW, "1.5", EPSILON, DELTA, participants), 345.678, 1.5
+        yield GaussianMeanUnknownSigma(WIDE, "0.1", "100", EPSILON, participants), mean, deviation
+        yield GaussianMeanUnknownSigmaOneRound(WIDE, "0.1", "100", EPSILON, participants), mean, deviation
+    yield GaussianMeanKnownSigmaDelta(NARROW, "1.5", EPSILON, DELTA, participants), 345.678, 1.5
     for mean, deviation in ((0.0, 0.13), (12345.678, 1.5), (-77.7, 80.0)):
-        yield UnkVar(WIDE, "0.1", "100", EPSILON, DELTA, participants), mean, deviation
+        yield GaussianMeanUnknownSigmaDelta(WIDE, "0.1", "100", EPSILON, DELTA, participants), mean, deviation
 
 
 def table(sizes: Sequence[tuple[int, int]] = SIZES, seed: int = SEED) -> Iterator[GaussianCoverage]:
@@ -150,7 +150,7 @@ def markdown(rows: Sequence[GaussianCoverage]) -> str:
         "",
         "## Gaussian means",
         "",
-        f"Normal answers on a range of {float(WIDE.high - WIDE.low):g} (KnownVar: {float(NARROW.high - NARROW.low):g}),"
+        f"Normal answers on a range of {float(WIDE.high - WIDE.low):g} (GaussianMeanKnownSigmaDelta: {float(NARROW.high - NARROW.low):g}),"
         f" epsilon {EPSILON}, delta {DELTA} where there is one; an unknown deviation is known to lie from 0.1 to 100."
         " Whole protocols with tallies drawn from their law. Promised are 93 to 97 %; the standard error of a coverage"
         f" near 95 % is {100 * math.sqrt(0.05 * 0.95 / runs):.2f} % at {runs:,} runs, by which single rows miss it."

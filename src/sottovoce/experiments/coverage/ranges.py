@@ -21,7 +21,7 @@ from sottovoce.core.round import Round
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.mean.moments import variances_at
 from sottovoce.protocols.ranges.found import found
-from sottovoce.protocols.ranges.search import RangeSearch
+from sottovoce.protocols.ranges.search import RangeSearchMean
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
 
@@ -54,7 +54,7 @@ class RangeCoverage:
     mean: float  # the mean itself, by the cautious interval
 
 
-def run_search(protocol: RangeSearch, population: Floats, rng: np.random.Generator) -> tuple[Rounds, Round]:
+def run_search(protocol: RangeSearchMean, population: Floats, rng: np.random.Generator) -> tuple[Rounds, Round]:
     """The rounds of a search, and the last round that follows. The population is sorted."""
     history: Rounds = ()
     stage = protocol.start()
@@ -108,7 +108,7 @@ def squared_error(population: Floats, low: float, high: float, n: float, *, meth
     return float(clamped.mean() - population.mean()) ** 2 + variance / n
 
 
-def searches(protocol: RangeSearch, population: Floats, runs: int, seed: int) -> Iterator[RangeRun]:
+def searches(protocol: RangeSearchMean, population: Floats, runs: int, seed: int) -> Iterator[RangeRun]:
     """Independent searches, each with the error that its last round is expected to have."""
     rng = np.random.default_rng(seed)
     ordered = np.sort(np.asarray(population, float))
@@ -144,7 +144,7 @@ def range_coverage(
     """Coverage over searches and, for each of them, over draws of its last round."""
     rng = np.random.default_rng(seed)
     ordered = np.sort(np.asarray(population, float))
-    protocol = RangeSearch(domain, epsilon, n)
+    protocol = RangeSearchMean(domain, epsilon, n)
     held = np.zeros(3)
     for _ in range(runs):
         history, last = run_search(protocol, ordered, rng)
@@ -185,7 +185,7 @@ def markdown(rows: list[RangeCoverage]) -> str:
         "",
         "## Unknown ranges",
         "",
-        "`RangeSearch`: whole searches, and for each of them many draws of its last round. The interval of the clamped"
+        "`RangeSearchMean`: whole searches, and for each of them many draws of its last round. The interval of the clamped"
         " mean is about the mean of clamped answers, those of the corrected and of the cautious mean are about the true"
         " mean. Percentages; the cautious one is promised to cover at least 95 %.",
         "",

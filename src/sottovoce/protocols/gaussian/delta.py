@@ -39,7 +39,7 @@ _APART = 0.15  # by how much the share above differs where the deviation is take
 
 
 @dataclass(frozen=True, slots=True)
-class KnownVar(Protocol):
+class GaussianMeanKnownSigmaDelta(Protocol):
     """The mean of Gaussian answers with a known deviation, by a histogram and Gaussian noise: (epsilon, delta).
 
     First round: in which bin of width `sigma` of the whole domain an answer lies, through a frequency oracle. Second
@@ -64,7 +64,7 @@ class KnownVar(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "KnownVar"
+        owner = "GaussianMeanKnownSigmaDelta"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         if self.oracle not in names(Frequency):
             raise reject("oracle", owner, f"one of {', '.join(names(Frequency))}", self.oracle)
@@ -78,8 +78,8 @@ class KnownVar(Protocol):
         bins = math.ceil((self.domain.high - self.domain.low) / self.sigma) + 1
         if bins > MOST_BINS:
             raise ParameterError(
-                f"The histogram of KnownVar would have {bins} bins of one deviation, more than {MOST_BINS}:"
-                " KVGausstimate asks for digits instead."
+                f"The histogram of GaussianMeanKnownSigmaDelta would have {bins} bins of one deviation, more than {MOST_BINS}:"
+                " GaussianMeanKnownSigma asks for digits instead."
             )
 
     def histogram(self) -> Mechanism:
@@ -137,7 +137,7 @@ def _noisy(domain: Domain, epsilon: Decimal, delta: Decimal) -> Mechanism:
 
 
 @dataclass(frozen=True, slots=True)
-class UnkVar(Protocol):
+class GaussianMeanUnknownSigmaDelta(Protocol):
     """The mean of Gaussian answers with an unknown deviation, by binary searches and Gaussian noise: (epsilon, delta).
 
     Many rounds of one bit each: is the answer above a threshold? First the median is searched for by halves of the
@@ -162,7 +162,7 @@ class UnkVar(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "UnkVar"
+        owner = "GaussianMeanUnknownSigmaDelta"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         low, high = check_deviations(owner, self.sigma_min, self.sigma_max)
         plain: dict[str, Any] = {"epsilon": epsilon, "participants": participants, "sigma_min": low, "sigma_max": high}
@@ -174,7 +174,7 @@ class UnkVar(Protocol):
         searched = sum(count * reports for count, reports in self.rounds())
         if 2 * searched > participants:
             raise ParameterError(
-                f"The searches of UnkVar take {searched} participants in {sum(count for count, _ in self.rounds())}"
+                f"The searches of GaussianMeanUnknownSigmaDelta take {searched} participants in {sum(count for count, _ in self.rounds())}"
                 f" rounds, more than half of {participants}."
             )
 

@@ -76,7 +76,7 @@ def _information(mechanism: Mechanism, deviation: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class KVGausstimate(Protocol):
+class GaussianMeanKnownSigma(Protocol):
     """The mean of Gaussian answers with a known deviation, in two rounds.
 
     First round: each participant is put at one scale and sends floor(x / width) mod 4 through randomized response; the
@@ -98,7 +98,7 @@ class KVGausstimate(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "KVGausstimate"
+        owner = "GaussianMeanKnownSigma"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "participants", participants)
@@ -130,10 +130,10 @@ class KVGausstimate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OneRoundKVGausstimate(Protocol):
+class GaussianMeanKnownSigmaOneRound(Protocol):
     """The mean of Gaussian answers with a known deviation, in one round.
 
-    Some participants are asked for digits as in `KVGausstimate`. No threshold is known for the others, so each is asked
+    Some participants are asked for digits as in `GaussianMeanKnownSigma`. No threshold is known for the others, so each is asked
     on which side of the nearest threshold of a whole grid it lies, or, with a large budget, in which third or quarter
     of the way from one to the next; grids of several arms are shifted against each other.
 
@@ -151,9 +151,9 @@ class OneRoundKVGausstimate(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        KVGausstimate.__post_init__(self)  # type: ignore[arg-type]
+        GaussianMeanKnownSigma.__post_init__(self)  # type: ignore[arg-type]
         scales = scale_arms(self.domain, self.sigma, self.epsilon)
-        check_enough("OneRoundKVGausstimate", scales, self.participants, self.failure)
+        check_enough("GaussianMeanKnownSigmaOneRound", scales, self.participants, self.failure)
 
     def arms(self) -> tuple[tuple[Mechanism, ...], tuple[Mechanism, ...]]:
         """Scales, and shifted grids."""

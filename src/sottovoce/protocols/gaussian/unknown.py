@@ -55,10 +55,10 @@ def clamped(domain: Interval, centre: float, deviation: float, reach: Decimal) -
 
 
 @dataclass(frozen=True, slots=True)
-class UVGausstimate(Protocol):
+class GaussianMeanUnknownSigma(Protocol):
     """The mean of Gaussian answers whose deviation is unknown, between two limits, in two rounds.
 
-    First round: digits at every scale from `sigma_min` to the whole range, as in `KVGausstimate`; they tell centre and
+    First round: digits at every scale from `sigma_min` to the whole range, as in `GaussianMeanKnownSigma`; they tell centre and
     deviation roughly. Second round: all others send their answer, clamped to `reach` deviations about the centre,
     through a mechanism for means.
 
@@ -79,7 +79,7 @@ class UVGausstimate(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "UVGausstimate"
+        owner = "GaussianMeanUnknownSigma"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         low, high = check_deviations(owner, self.sigma_min, self.sigma_max)
         if self.method not in names(Mean):
@@ -111,7 +111,7 @@ class UVGausstimate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OneRoundUVGausstimate(Protocol):
+class GaussianMeanUnknownSigmaOneRound(Protocol):
     """The mean of Gaussian answers whose deviation is unknown, between two limits, in one round.
 
     Some participants are asked for digits at every scale; the others, for each guess of the deviation from `sigma_min`
@@ -134,7 +134,7 @@ class OneRoundUVGausstimate(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "OneRoundUVGausstimate"
+        owner = "GaussianMeanUnknownSigmaOneRound"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         low, high = check_deviations(owner, self.sigma_min, self.sigma_max)
         plain = {"epsilon": epsilon, "participants": participants, "sigma_min": low, "sigma_max": high}

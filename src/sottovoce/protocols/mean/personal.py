@@ -18,7 +18,7 @@ from sottovoce.estimate.prior import Prior, expected_answers
 
 
 @dataclass(frozen=True, slots=True)
-class PersonalMean(Protocol):
+class PersonalBudgetMean(Protocol):
     """The mean of a number; each participant chooses one of several budgets.
 
     Two estimates come out. "mean" weights the budgets by participants over the variance of one report, noise and spread

@@ -15,7 +15,7 @@ from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 
 
 @dataclass(frozen=True, slots=True)
-class Refine(Protocol):
+class FullestStretch(Protocol):
     """`first` participants say in which of `stretches` equal stretches they are; the rest, where in the fullest one.
 
     The second question is about the stretch with the largest first estimate: below it, each of its integers, above

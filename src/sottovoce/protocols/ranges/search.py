@@ -44,7 +44,7 @@ _OWNER = "a range search"
 
 
 @dataclass(frozen=True, slots=True)
-class RangeSearch(Protocol):
+class RangeSearchMean(Protocol):
     """The mean of a number that may lie anywhere in a wide domain.
 
     First a few rounds of one bit each: are you at or above this threshold? Each round has a couple of dozen thresholds
@@ -244,7 +244,7 @@ def _bits(looks: Sequence[Sequence[Tally]]) -> Bits:
 
 
 @lru_cache(maxsize=64)
-def _best(search: RangeSearch, bits: Bits) -> tuple[float, float]:
+def _best(search: RangeSearchMean, bits: Bits) -> tuple[float, float]:
     """Kept, since a protocol goes through its whole history again with every round."""
     centre, below, above = search.sides(bits)
     left, right = best_distances(below, above, search.noise)
