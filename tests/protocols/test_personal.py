@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.protocols.history import load, save
+from sottovoce.protocols.checkpoints import checkpoint, resume
+from sottovoce.protocols.play import State
 from sottovoce.protocols.simulate import play_round
 
 DOMAIN = sv.Interval(0, 10)
@@ -65,8 +66,8 @@ def test_a_history_is_saved_and_gone_on_with() -> None:
     protocol = sv.PersonalBudgetMean(DOMAIN, [1, 2])
     answers, choices = crowd(500, 4)
     tallies = play_round(protocol.start(), answers, seed=4, choices=choices % 2)
-    again = load(save([tallies]))
-    assert protocol.advance(again)["mean"].value == protocol.advance([tallies])["mean"].value
+    again = resume(checkpoint(State.first(protocol).after(tallies)))
+    assert again.estimates["mean"].value == protocol.advance([tallies])["mean"].value
 
 
 def test_hoeffding_is_wider_and_two_sided() -> None:

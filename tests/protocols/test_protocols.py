@@ -20,9 +20,10 @@ from sottovoce.core.rational import FINE, UNIT
 from sottovoce.core.specs import canonical
 from sottovoce.protocols import simulate as room
 from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral
-from sottovoce.protocols.history import checkpoint, current, load, resume, save
+from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
-from sottovoce.protocols.ranges.refine import FullestStretch
+from sottovoce.protocols.play import State, replay
+from sottovoce.protocols.ranges.stretch import FullestStretch
 from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.testing.statistics import ALPHA, check_rate
 
@@ -113,10 +114,18 @@ class Listen(sv.Protocol):
 
     rounds: tuple[sv.Round, ...]
 
+    @property
+    def question(self) -> sv.Question:
+        return self.rounds[0].arms[0].mechanism.question
+
+    @property
+    def epsilon(self) -> Any:
+        return max(arm.mechanism.claimed for round_ in self.rounds for arm in round_.arms)
+
     def start(self) -> sv.Round:
         return self.rounds[0]
 
-    def advance(self, history: Any) -> Any:
+    def advance(self, history: Any, closing: bool = False) -> Any:
         if len(history) < len(self.rounds):
             return self.rounds[len(history)]
         return {"history": history}
@@ -142,7 +151,7 @@ def test_every_participant_answers_exactly_once(seed: int) -> None:
 def test_without_a_seed_coins_are_fresh() -> None:
     rounds = Listen((sv.Round(arms(1, 1), quota=50), sv.Round(arms(1, 1))))
     a, b = (sv.simulate(rounds, np.arange(16).repeat(20))["history"] for _ in range(2))
-    assert save(a) != save(b)
+    assert a != b
     assert sum(tally.n for tallies in a for tally in tallies) == 320
 
 
@@ -151,9 +160,8 @@ def test_a_seed_fixes_everything_and_neighbouring_seeds_share_nothing() -> None:
     same = tuple(sv.Arm(name, sv.mechanism("grr", HOURS, epsilon=0.1)) for name in ("a", "b", "c"))
     one_arm = [Listen((sv.Round((arm,)),)) for arm in same]
     answers = np.zeros(2000, int)
-    assert save(sv.simulate(one_arm[0], answers, seed=5)["history"]) == save(
-        sv.simulate(one_arm[1], answers, seed=5)["history"]
-    )
+    first, second = (sv.simulate(protocol, answers, seed=5)["history"] for protocol in one_arm[:2])
+    assert first == second
     seen = []
     for seed in range(8):
         for quota in (600, None):
@@ -245,17 +253,14 @@ def test_rejected_tickets_are_drawn_again_like_the_scalar_coins_do(seed: int, mo
 # --- stop, save, go on ------------------------------------------------------------------------------
 def through(protocol: sv.Protocol, answers: list[Any], *, stop: bool) -> Any:
     """Round by round; `stop` writes the state to bytes after each of them and forgets everything else."""
-    history: tuple[Any, ...] = ()
-    stage = current(protocol, history)
-    left = list(answers)
-    while isinstance(stage, sv.Round):
-        asked = left[: stage.quota]
+    state, left = State.first(protocol), list(answers)
+    while not state.is_over:
+        asked = left[: state.round.quota]
         left = left[len(asked) :]
-        history = (*history, play_round(stage, asked, seed=len(history)))
+        state = state.after(play_round(state.round, asked, seed=len(state.history)))
         if stop:
-            history = load(save(history))
-        stage = current(protocol, history)
-    return history, stage
+            state = resume(checkpoint(state))
+    return state.history, state.estimates
 
 
 PROTOCOLS = {
@@ -273,7 +278,6 @@ def test_stopping_and_going_on_changes_nothing(name: str) -> None:
     straight, found = through(protocol, answers, stop=False)
     resumed, again = through(protocol, answers, stop=True)
     assert straight == resumed
-    assert save(straight) == save(resumed)
     assert list(found) == list(again)
     for key in found:
         assert np.array_equal(found[key].values, again[key].values)
@@ -285,15 +289,15 @@ def test_a_simulation_goes_on_after_saved_rounds(seed: int) -> None:
     answers = np.repeat([6, 2], [6000, 2000])
     straight = sv.simulate(protocol, answers, seed=seed)
     first = next(rounds(protocol, answers, seed=seed))
-    again, history = resume(checkpoint(protocol, first))
-    assert again == protocol and history == first
-    found = sv.simulate(again, answers, seed=seed, history=history)
+    state = resume(checkpoint(first))
+    assert state.protocol == protocol and state.history == first.history
+    found = sv.simulate(state.protocol, answers, seed=seed, state=state)
     assert found["stretch"].n == 3000 and found["value"].n == 5000
     for name, estimate in straight.items():
         assert np.array_equal(found[name].cells, estimate.cells)
-    assert current(protocol, history) == protocol.advance(history)
+    assert state.stage == protocol.advance(state.history) == replay(protocol, state.history).stage
     with pytest.raises(sv.ParameterError, match="needs the seed"):
-        sv.simulate(protocol, answers, history=history)
+        sv.simulate(protocol, answers, state=state)
 
 
 def test_a_protocol_is_written_down_and_read_back() -> None:
@@ -307,9 +311,10 @@ def test_a_protocol_is_written_down_and_read_back() -> None:
                 protocol_from_spec(wrong)
     with pytest.raises(sv.SpecError, match="written down"):
         protocol_spec(Listen(()))
-    data = checkpoint(personal, ())
-    assert resume(data) == (personal, ())
-    for wrong in (b"", data[:30], data[:-1], data[1:], data + b"\0", checkpoint(PROTOCOLS["each"], some_history())):
+    data = checkpoint(State.first(personal))
+    assert resume(data).protocol == personal and resume(data).history == ()
+    foreign = checkpoint(State(PROTOCOLS["each"], some_history(), {}))
+    for wrong in (b"", data[:30], data[:-1], data[1:], data + b"\0", foreign):
         with pytest.raises(sv.SottovoceError):
             resume(wrong)
 
@@ -319,27 +324,31 @@ def some_history() -> tuple[Any, ...]:
     return through(PROTOCOLS["ask"], list(range(16)) * 60, stop=False)[0]
 
 
-def some_histories() -> Iterator[tuple[Any, ...]]:
+def some_states() -> Iterator[State]:
+    """Before, between and after rounds, and in the middle of one."""
     for protocol in PROTOCOLS.values():
-        yield through(protocol, list(range(16)) * 60, stop=False)[0]
+        history, _ = through(protocol, list(range(16)) * 60, stop=False)
+        for length in range(len(history) + 1):
+            yield replay(protocol, history[:length])
+        yield State.first(protocol).counted(play_round(protocol.start(), [3] * 5, seed=1))
 
 
-def test_saved_histories_are_read_back_and_damage_is_noticed() -> None:
-    histories = list(some_histories())
-    assert load(save(())) == ()
-    for history in histories:
-        data = save(history)
-        assert load(data) == history
+def test_saved_states_are_read_back_and_damage_is_noticed() -> None:
+    for state in some_states():
+        data = checkpoint(state)
+        again = resume(data)
+        assert again.protocol == state.protocol and again.history == state.history and again.begun == state.begun
+        assert again.is_over == state.is_over and (state.is_over or again.round == state.round)
         for length in range(0, len(data), 7):
             with pytest.raises(sv.ReportError):
-                load(data[:length])
-        with pytest.raises(sv.ReportError, match="after its end"):
-            load(data + b"\0")
+                resume(data[:length])
+        with pytest.raises(sv.ReportError, match="digest"):
+            resume(data + b"\0")
         for bit in np.random.default_rng(1).integers(0, 8 * len(data), 300).tolist() + list(range(8 * 60)):
             wrong = bytearray(data)
             wrong[bit // 8] ^= 1 << bit % 8
             with pytest.raises(sv.ReportError):
-                load(bytes(wrong))
+                resume(bytes(wrong))
 
 
 # --- what is refused --------------------------------------------------------------------------------
@@ -350,20 +359,20 @@ def test_wrong_tallies_are_refused_and_both_sides_are_shown() -> None:
     wrong = [right[::-1], right[:1], (*right, right[0]), (), (other, right[1]), (None, right[1]), (1, 2)]
     for tallies in wrong:
         with pytest.raises(sv.ParameterError) as caught:
-            current(protocol, (tallies,))
+            replay(protocol, (tallies,))
         said = str(caught.value)
         assert all(f"{arm.name} {arm.mechanism.fingerprint[:12]}" in said for arm in protocol.arms), said
     with pytest.raises(sv.ParameterError, match=other.fingerprint[:12]):
-        current(protocol, ((other, right[1]),))
+        replay(protocol, ((other, right[1]),))
     with pytest.raises(sv.ParameterError, match="none"):
-        current(protocol, ((),))
+        replay(protocol, ((),))
 
 
 def test_a_first_round_of_another_protocol_is_refused() -> None:
     mine, other = FullestStretch(HOURS, 1.0, first=10), FullestStretch(HOURS, 2.0, first=10)
     history = (play_round(other.start(), list(range(16)), seed=0),)
     with pytest.raises(sv.ParameterError):
-        current(mine, history)
+        replay(mine, history)
     with pytest.raises(sv.MismatchError, match="epsilon"):
         mine.advance(history)
 
@@ -372,7 +381,7 @@ def test_more_rounds_than_the_protocol_has_are_refused() -> None:
     for protocol in PROTOCOLS.values():
         history, _ = through(protocol, list(range(16)) * 60, stop=False)
         with pytest.raises(sv.ReportError, match="more rounds than its protocol"):
-            current(protocol, (*history, history[-1]))
+            replay(protocol, (*history, history[-1]))
         with pytest.raises(ValueError):
             protocol.advance((*history, history[-1]))
 
@@ -382,8 +391,8 @@ def test_a_round_does_not_end_before_its_quota() -> None:
     for n in (1, 99):
         early = play_round(protocol.start(), [3] * n, seed=0)
         with pytest.raises(sv.ParameterError, match=f"after 100 reports. Got tallies of {n}"):
-            current(protocol, (early,))
-    assert isinstance(current(protocol, (play_round(protocol.start(), [3] * 101, seed=0),)), sv.Round)
+            replay(protocol, (early,))
+    assert replay(protocol, (play_round(protocol.start(), [3] * 101, seed=0),)).round
 
 
 @pytest.mark.parametrize("people", [0, 1, 99, 100])

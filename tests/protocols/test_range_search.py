@@ -23,11 +23,12 @@ from sottovoce.experiments.coverage.ranges import (
     searches,
     squared_error,
 )
-from sottovoce.protocols.history import checkpoint, current, load, resume, save
+from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
+from sottovoce.protocols.play import State, play
 from sottovoce.protocols.ranges.bits import Bits, short, spread
 from sottovoce.protocols.ranges.found import found
-from sottovoce.protocols.ranges.search import RangeSearchMean
+from sottovoce.protocols.ranges.mean import RangeSearchMean
 from sottovoce.protocols.ranges.tails import Tail, best_distances
 from sottovoce.protocols.simulate import play_round
 from sottovoce.tally.tally import Tally
@@ -137,15 +138,17 @@ def test_everyone_answers_once_and_no_round_costs_more(seed: int) -> None:
     rng = np.random.default_rng(seed)
     protocol = RangeSearchMean(sv.Interval(0, 10_000), 1, 20_000, method="bernoulli")
     answers = rng.exponential(20, 20_000)
-    stage: Any = protocol.start()
-    history: tuple[Any, ...] = ()
     asked = 0
-    while isinstance(stage, sv.Round):
+
+    def ask(stage: sv.Round, number: int) -> Any:
+        nonlocal asked
         assert stage.epsilon <= 1
         n = len(answers) - asked if stage.quota is None else stage.quota
-        history = (*history, play_round(stage, answers[asked : asked + n], seed=seed + len(history)))
         asked += n
-        stage = current(protocol, history)
+        return play_round(stage, answers[asked - n : asked], seed=seed + number)
+
+    last = play(protocol, ask)
+    history, stage = last.history, last.estimates
     assert asked == len(answers)
     assert 3 <= len(history) <= protocol.rounds + 1
     search = history[:-1]
@@ -162,18 +165,13 @@ def test_stop_save_load_and_go_on_gives_the_same(domain: Any, seed: int) -> None
     rng = np.random.default_rng(seed)
     answers = rng.geometric(0.1, 8000)
     protocol = RangeSearchMean(domain, 2, 8000, method="bernoulli")
-    history: tuple[Any, ...] = ()
-    left = answers
-    stage: Any = protocol.start()
-    while stage.quota is not None:
-        history = load(save((*history, play_round(stage, left[: stage.quota], seed=seed))))
-        left = left[stage.quota :]
-        again, rounds = resume(checkpoint(protocol, history))
-        assert again == protocol and save(rounds) == save(history)
-        here, there = current(protocol, history), current(again, rounds)
-        assert isinstance(here, sv.Round) and here == there
-        stage = here
-    one, other = (sv.simulate(p, left, seed=1, history=h) for p, h in ((protocol, history), (again, rounds)))
+    state, left = State.first(protocol), answers
+    while state.round.quota is not None:
+        after = state.after(play_round(state.round, left[: state.round.quota], seed=seed))
+        left = left[state.round.quota :]
+        state = resume(checkpoint(after))
+        assert state.protocol == protocol and state.history == after.history and state.round == after.round
+    one, other = (sv.simulate(one.protocol, left, seed=1, state=one) for one in (after, state))
     assert list(one) == ["mean", "clamped", "clipping", "corrected", "range"]
     warnings.simplefilter("ignore", sv.PoorIntervalWarning)
     for name in one:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -28,9 +27,8 @@ def _report_law(mechanism: sv.Mechanism, answers: list[float], shares: list[floa
 
 def _last_rounds(epsilon: int, participants: int, rare: float, runs: int) -> tuple[list[dict], float]:
     """Last rounds of a search that has found [0, 10], with few answers far above it; and the true mean."""
-    search = sv.RangeSearchMean(WIDE, epsilon, participants)
-    last = search._last(Decimal(0), Decimal(10))
-    assert isinstance(last, Round)
+    left = participants - sv.RangeSearchMean(WIDE, epsilon, participants).opening.searchers
+    last = sv.ClampedMeanRound(WIDE, epsilon, 0, 10, left).start()
     answers, shares = [2.0, 8.0, 9e5], [(1 - rare) / 2, (1 - rare) / 2, rare]
     laws = [_report_law(arm.mechanism, answers, shares) for arm in last.arms]
     weights = np.array([arm.weight for arm in last.arms]) / last.weight
@@ -87,9 +85,9 @@ def test_a_range_that_cuts_nothing_has_empty_intervals() -> None:
 
 
 # --- plans -----------------------------------------------------------------------------------------
-def test_a_plan_leaves_out_a_method_with_too_many_joint_cells() -> None:
+def test_a_plan_has_both_numbers_of_everyone_where_a_table_of_them_would_be_too_large() -> None:
     plan = sv.plan_variance(sv.Interval(-1, 1), epsilon=4, participants=1000, mechanism="piecewise")
-    assert {option.method for option in plan.options} == {"sequential", "split-n"}
+    assert {option.method for option in plan.options} == {"sequential", "split-n", "split-eps"}
 
 
 @pytest.mark.slow

@@ -18,6 +18,9 @@ _BYTES = 4  # of a text for each further step
 MAX_TRIES = 16  # ids that a device draws until one is accepted, in the mean
 MAX_WORDS = 1 << 22  # random words of one report
 MAX_PAYLOAD = 1 << 24  # bits of one report
+MAX_DESIGN = 1 << 21  # steps that the rounds of all protocols of a text may take: about ten seconds
+ROUNDS_EFFORT = 1 << 10  # of a protocol with a few arms in closed form
+ARM_EFFORT = 1 << 6  # of one arm in closed form
 VECTORS = ("cap", "half-space", "hints", "place", "projected", "signs", "some")  # nodes that stand for many numbers
 HUGE = 1 << 64
 
@@ -71,15 +74,21 @@ def _nodes(plain: object) -> list[Any]:
 class Budget:
     """The exact arithmetic that is left for a text or file of `size` bytes, however many specifications it holds."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "_left_for_rounds")
 
     def __init__(self, size: int) -> None:
         self._left = MAX_STEPS + size // _BYTES
+        self._left_for_rounds = MAX_DESIGN
 
     def spend(self, needed: int) -> None:
         """Take some of it, or refuse."""
         _check("steps of exact arithmetic to find its privacy loss", needed, self._left)
         self._left -= needed
+
+    def spend_on_rounds(self, needed: int) -> None:
+        """The same for what a protocol designs between its rounds, which is paid for when the protocol is read."""
+        _check("steps of work to find its rounds", needed, self._left_for_rounds)
+        self._left_for_rounds -= needed
 
 
 def check_work(channel: Any, guarantee: str, budget: Budget) -> None:

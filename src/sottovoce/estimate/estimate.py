@@ -61,7 +61,8 @@ class Estimate:
 
     A projected estimate, or one of largest likelihood, has other values but carries the standard errors of the
     unbiased one, and its interval moved to where the truth can be. `fit` says how an iterative decoder ended,
-    `simulated` that the reports were no survey: words, tables and pictures say so too.
+    `simulated` that the reports were no survey: words, tables and pictures say so too. `missing` says what a protocol
+    that was closed early left out.
     """
 
     mechanism: Mechanism
@@ -73,6 +74,7 @@ class Estimate:
     projection: str | None = None
     fit: Fit | None = None
     simulated: bool = field(default=False, kw_only=True)
+    missing: str | None = field(default=None, kw_only=True)
 
     def ci(
         self,
@@ -156,7 +158,7 @@ class Estimate:
     ) -> pd.DataFrame:
         """A table: value, estimate, standard error and interval for the target; of a simulation one column more.
 
-        `attrs["remark"]` is `remark`.
+        `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
         """
         import pandas as pd
 
@@ -173,6 +175,7 @@ class Estimate:
             }
         )
         frame.attrs["remark"] = self.remark(Bounds(low, high), target=target)
+        frame.attrs["missing"] = self.missing
         return frame
 
     def remark(self, bounds: Bounds, *, target: str = "population") -> str | None:
@@ -185,7 +188,8 @@ class Estimate:
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""
-        return in_words(self._explained(level), self.simulated)
+        text = self._explained(level)
+        return in_words(text if self.missing is None else f"{text} {self.missing}", self.simulated)
 
     def _explained(self, level: float) -> str:
         low, high = self.ci(level)
@@ -221,5 +225,6 @@ class Estimate:
 
     def __repr__(self) -> str:
         kind = (f", projection={self.projection!r}" if self.projection else "") + ", simulation" * self.simulated
+        kind += ", partial" * (self.missing is not None)
         noise = f", {count} outside {reach(self)} by noise" if (count := outside(self)) else ""
         return f"{type(self).__name__}({self.mechanism.name}, n={self.n}, {len(self.values)} values{kind}{noise})"

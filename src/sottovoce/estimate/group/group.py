@@ -59,6 +59,7 @@ class GroupEstimate:
     cells: Ints
     totals: Totals
     simulated: bool = False
+    missing: str | None = None  # what a protocol that was closed early left out
 
     # --- four views --------------------------------------------------------------------------------
     @property
@@ -264,7 +265,8 @@ class GroupEstimate:
             f" {np.exp(self.mechanism.epsilon):.3g} to 1 against any other answer. The means of {shown} of"
             f" {len(self.groups)} groups are estimable."
         )
-        return in_words(start + "\n" + self.means.sentences(level), self.simulated)
+        text = start + "\n" + self.means.sentences(level)
+        return in_words(text if self.missing is None else f"{text}\n{self.missing}", self.simulated)
 
     def __repr__(self) -> str:
         kind = ", simulation" if self.simulated else ""

@@ -24,7 +24,7 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import informed, law
 from sottovoce.protocols.gaussian.delta import GaussianMeanKnownSigmaDelta, GaussianMeanUnknownSigmaDelta
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound
-from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigmaOneRound, GaussianMeanUnknownSigma
+from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]

@@ -21,7 +21,7 @@ from sottovoce.core.round import Round
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.mean.moments import variances_at
 from sottovoce.protocols.ranges.found import found
-from sottovoce.protocols.ranges.search import RangeSearchMean
+from sottovoce.protocols.ranges.mean import RangeSearchMean
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
 

@@ -17,10 +17,11 @@ from sottovoce.core.domain import Above, Digit, Domain, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import Frequency
+from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
+from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.gaussian.gaussian import fitted
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.mechanisms.mean.gaussian import build as gaussian
@@ -28,6 +29,7 @@ from sottovoce.mechanisms.mean.gaussian import check_delta
 from sottovoce.protocols.gaussian.known import FAILURE, check_gaussian, check_positive
 from sottovoce.protocols.gaussian.scales import clipped, short_decimal
 from sottovoce.protocols.gaussian.unknown import check_deviations, clamped
+from sottovoce.protocols.ranges.thresholds import above_thresholds
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +37,7 @@ MOST_BINS = 1 << 14
 OUTSIDE = float(ndtr(-1))  # the share of normal answers that are more than one deviation above the mean
 _PLACES = np.arange(-0.5, 0.5, 0.125)  # within a bin, at which a mean is tried
 _KERNEL = np.arange(-4, 5)
+NOISE_EFFORT = 1 << 19  # to find the least noise whose exact delta is kept, at any budget
 _APART = 0.15  # by how much the share above differs where the deviation is taken for half or twice of what it is
 
 
@@ -51,7 +54,8 @@ class GaussianMeanKnownSigmaDelta(Protocol):
     round alone asks for more. Here bins are compared with the shape of a normal distribution, and what was clamped is
     accounted for by the likelihood. The interval takes the second round only.
 
-    Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence intervals", AISTATS 2019.
+    `KnownVar` of Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence
+    intervals", AISTATS 2019.
     """
 
     domain: Interval
@@ -78,9 +82,16 @@ class GaussianMeanKnownSigmaDelta(Protocol):
         bins = math.ceil((self.domain.high - self.domain.low) / self.sigma) + 1
         if bins > MOST_BINS:
             raise ParameterError(
-                f"The histogram of GaussianMeanKnownSigmaDelta would have {bins} bins of one deviation, more than {MOST_BINS}:"
+                f"The histogram of {owner} would have {bins} bins of one deviation, more than {MOST_BINS}:"
                 " GaussianMeanKnownSigma asks for digits instead."
             )
+
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + NOISE_EFFORT
 
     def histogram(self) -> Mechanism:
         """The question of the first round."""
@@ -103,7 +114,10 @@ class GaussianMeanKnownSigmaDelta(Protocol):
         where, bin_number = np.unravel_index(int(np.argmax(fits)), fits.shape)
         return float(self.domain.low) + float(self.sigma) * (float(bin_number) + 0.5 + float(_PLACES[where]))
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        if closing and len(history) == 1:
+            bins = {"bins": self.histogram().estimate(history[0][0])}
+            return partial(bins, "Closed early: nobody was asked for a number about the fullest bins.")
         place, deviation = self.place(history), float(self.sigma)
         number = _noisy(clamped(self.domain, place, deviation, self.reach), self.epsilon, self.delta)
         if len(history) == 1:
@@ -149,7 +163,8 @@ class GaussianMeanUnknownSigmaDelta(Protocol):
     nearly none, since a threshold near the median does no harm on either side; and the likelihood reads the reports of
     all rounds in the end, so none are lost.
 
-    Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence intervals", AISTATS 2019.
+    `UnkVar` of Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence
+    intervals", AISTATS 2019.
     """
 
     domain: Interval
@@ -174,9 +189,16 @@ class GaussianMeanUnknownSigmaDelta(Protocol):
         searched = sum(count * reports for count, reports in self.rounds())
         if 2 * searched > participants:
             raise ParameterError(
-                f"The searches of GaussianMeanUnknownSigmaDelta take {searched} participants in {sum(count for count, _ in self.rounds())}"
+                f"The searches of {owner} take {searched} participants in {sum(count for count, _ in self.rounds())}"
                 f" rounds, more than half of {participants}."
             )
+
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + NOISE_EFFORT + ARM_EFFORT * sum(count for count, _ in self.rounds())
 
     def rounds(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """How many rounds each search has, and of how many reports."""
@@ -224,7 +246,13 @@ class GaussianMeanUnknownSigmaDelta(Protocol):
         first = len(asked) < halvings
         return Round((Arm("median" if first else "deviation", question),), quota=median if first else spread)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        searches = sum(count for count, _ in self.rounds())
+        if closing and len(history) <= searches:
+            sides = {"thresholds": above_thresholds(tally for (tally,) in history)}
+            return partial(
+                sides, f"Closed early: {len(history)} of {searches} searches were begun, and no number asked."
+            )
         asked, question, found = self._searches(history)
         if question is not None:
             return self._question(history)
