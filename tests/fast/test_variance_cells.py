@@ -17,7 +17,7 @@ from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.estimate.variance.same_reports import from_outputs, readings
 from sottovoce.estimate.variance.variance import from_both
 from sottovoce.fast.numbers import batch_codes, encode_numbers
-from sottovoce.protocols.variance.rounds import Variance
+from sottovoce.protocols.variance.rounds import VarianceRounds
 
 UNIT_RANGE = sv.Interval(0, 1)
 
@@ -76,7 +76,9 @@ def test_the_square_of_a_distance_need_not_hold_its_centre() -> None:
 
 # --- joint cells ----------------------------------------------------------------------------------------------------
 def both_of(domain: Any = UNIT_RANGE, mechanism: str = "nprr", epsilon: Any = 6) -> sv.Mechanism:
-    return Variance(domain, epsilon, method="split-eps", mechanism=mechanism, share="0.5").start().arms[0].mechanism
+    return (
+        VarianceRounds(domain, epsilon, method="split-eps", mechanism=mechanism, share="0.5").start().arms[0].mechanism
+    )
 
 
 def test_joint_cells_count_each_combination() -> None:
@@ -128,7 +130,7 @@ def test_the_covariance_of_both_readings_is_that_of_the_reports_one_by_one(domai
     reports = both.privatize(values if domain is UNIT_RANGE else np.rint(values).astype(int), seed=8)
     channels, origin = both.channel.channels, domain.numbers.origin
     ((number,), (square,)) = (part.scales() for part in channels)
-    pairs = [(number.read(first) + origin, square.read(second)) for first, second in map(both.channel.parts, reports)]
+    pairs = [(number.read(first) + origin, square.read(second)) for first, second in map(both.channel.split, reports)]
     _, spread = from_both(both.tally(reports))
     assert spread.covariance == sample_covariance(pairs) != 0
     assert spread.number.variance == sample_covariance([(a, a) for a, _ in pairs])
@@ -136,7 +138,7 @@ def test_the_covariance_of_both_readings_is_that_of_the_reports_one_by_one(domai
 
 
 def test_the_covariance_of_two_readings_of_one_report() -> None:
-    levels = Variance(sv.Integers(3, 6), 2, method="same-reports").start().arms[0].mechanism
+    levels = VarianceRounds(sv.Integers(3, 6), 2, method="same-reports").start().arms[0].mechanism
     reports = levels.privatize([3, 4, 4, 6, 5, 6, 6], seed=2)
     read = readings(levels)
     pairs = [(read.number[report], read.square[report]) for report in reports]

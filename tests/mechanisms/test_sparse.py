@@ -515,9 +515,9 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(sv.MismatchError, match="does not fit"):
         Mechanism("wrong", VectorMean(sv.Sparse(4, 1)), channel, Decimal(1), Sums())
     with pytest.raises(sv.MismatchError, match="no sparse vectors"):
-        Mechanism("wrong", Frequency(sv.Sparse(4, 1)), Subset(4, 1, UNIT // 2), Decimal(1), CountOutputs())
+        Mechanism("wrong", VectorMean(sv.Sparse(4, 1)), Subset(4, 1, UNIT // 2), Decimal(1), CountOutputs())
     with pytest.raises(sv.MismatchError):
-        Mechanism("wrong", VectorMean(sv.Integers(0, 3)), channel, Decimal(1), Sums())
+        Mechanism("wrong", Frequency(sv.Integers(0, 3)), channel, Decimal(1), Sums())
     with pytest.raises(sv.ParameterError, match="say nothing"):
         Signs(sv.Sparse(4, 2), 1, UNIT // 2)
     for wrong in ({1: 5}, [{0: 1, 1: 1, 2: 1}], 7):

@@ -548,7 +548,7 @@ def test_channels_refuse_what_does_not_fit() -> None:
     with pytest.raises(MismatchError):
         Mechanism("x", VectorMean(sv.Ball(1, 4)), mechanism.channel, Decimal(1), Sums(), guarantee="idealised")
     with pytest.raises(MismatchError):
-        Mechanism("x", VectorMean(sv.Integers(0, 5)), mechanism.channel, Decimal(1), Sums(), guarantee="idealised")
+        Mechanism("x", sv.Frequency(sv.Integers(0, 5)), mechanism.channel, Decimal(1), Sums(), guarantee="idealised")
     for name in BUILDERS:
         with pytest.raises(ParameterError, match="Ball"):
             BUILDERS[name](sv.Interval(0, 1), epsilon=1)

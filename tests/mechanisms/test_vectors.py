@@ -127,8 +127,9 @@ def test_parts_that_do_not_fit_are_refused(grids: Any, inner: Any, count: int, s
 def test_a_mechanism_needs_a_vector_of_the_same_ranges() -> None:
     mechanism = sv.mechanism("split-n", sv.Box(0, 1, 3), epsilon=1, inner="bernoulli")
     for domain in (sv.Box(0, 1, 2), sv.Box(0, 2, 3), sv.Interval(0, 1), sv.Integers(0, 7)):
+        asked = sv.Mean(domain) if domain.numbers else VectorMean(domain)
         with pytest.raises(sv.MismatchError):
-            Mechanism("split-n", VectorMean(domain), mechanism.channel, Decimal(1), CountParts())
+            Mechanism("split-n", asked, mechanism.channel, Decimal(1), CountParts())
     for domain in (sv.Interval(0, 1), sv.Categories(["a", "b"]), sv.Record({"a": sv.Categories(["x", "y"])})):
         with pytest.raises(sv.ParameterError, match="Box, or a record"):
             sv.mechanism("sampled", domain, epsilon=1)

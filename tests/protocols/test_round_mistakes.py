@@ -85,7 +85,7 @@ def test_a_range_that_cuts_nothing_has_empty_intervals() -> None:
 
 
 # --- plans -----------------------------------------------------------------------------------------
-def test_a_plan_has_both_numbers_of_everyone_where_a_table_of_them_would_be_too_large() -> None:
+def test_a_plan_knows_both_reports_where_joint_cells_would_be_too_many() -> None:
     plan = sv.plan_variance(sv.Interval(-1, 1), epsilon=4, participants=1000, mechanism="piecewise")
     assert {option.method for option in plan.options} == {"sequential", "split-n", "split-eps"}
 

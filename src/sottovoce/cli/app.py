@@ -14,7 +14,9 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.core.registry import BY_QUESTION, builder, names
 
-CommandError = typer.BadParameter.__mro__[2]  # ClickException, of the click that this typer brings or uses
+CommandError: type[Exception] = typer.BadParameter.__mro__[
+    2
+]  # ClickException, of the click that this typer brings or uses
 
 app = typer.Typer(
     add_completion=False,

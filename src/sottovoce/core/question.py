@@ -50,7 +50,10 @@ class Question(ABC):
 
     def is_asked_through(self, domain: Domain) -> bool:
         """Whether answers of a domain answer this question."""
-        return type(self).about(domain, self.fields()) == self
+        try:
+            return type(self).about(domain, self.fields()) == self
+        except ParameterError:
+            return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def _each_cell(channel: Channel, held: Ints, rng: np.random.Generator) -> Ints:
 
 def _others(held: Ints) -> Ints:
     """How many hold any other code."""
-    return held.sum(axis=1, keepdims=True) - held
+    return np.asarray(held.sum(axis=1, keepdims=True) - held)
 
 
 @singledispatch

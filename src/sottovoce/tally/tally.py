@@ -58,8 +58,9 @@ class Tally:
                 f"The cells of this tally sum to {_exact_sum(cells)}, not to {limits.total * n}: {limits.total} for"
                 f" each of its {n} reports."
             )
-        if limits.block is not None and max(map(_exact_sum, cells.reshape(-1, limits.block))) > n:
-            raise MismatchError(f"A group of this tally has more than its {n} reports.")
+        most_of_block = max(map(_exact_sum, cells.reshape(-1, limits.block))) if limits.block is not None else 0
+        if most_of_block > n:
+            raise MismatchError(f"A group of this tally has {most_of_block} reports of {n}.")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "cells", cells)
 
@@ -87,7 +88,8 @@ class Tally:
 
     def update(self, reports: Any) -> Tally:
         """This tally and further reports."""
-        return self + self.mechanism.tally(reports)
+        further: Tally = self.mechanism.tally(reports)
+        return self + further
 
     def __eq__(self, other: object) -> bool:
         return (

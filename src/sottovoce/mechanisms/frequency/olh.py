@@ -39,6 +39,5 @@ def build(domain: Domain, *, epsilon: Any, g: int | None = None) -> Mechanism:
 def hashed(name: str, domain: Domain, budget: Decimal, e: Fraction, g: int) -> Mechanism:
     """Randomized response on a public hash to g values."""
     inner = Subset(g, 1, floor_unit(e / (e + g - 1)))
-    return Mechanism(
-        name, Frequency(domain), Public(HashMap(categories(name, domain), g), inner), budget, CountSupports()
-    )
+    channel = Public(HashMap(categories(name, domain), g), inner)
+    return Mechanism(name, Frequency(domain), channel, budget, CountSupports())

@@ -27,6 +27,5 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         2017: all three are this law.
     """
     budget = check_epsilon("bernoulli", epsilon)
-    return Mechanism(
-        "bernoulli", Mean(domain), Then(scale("bernoulli", domain, 1), coin(odds(budget))), budget, CountOutputs()
-    )
+    channel = Then(scale("bernoulli", domain, 1), coin(odds(budget)))
+    return Mechanism("bernoulli", Mean(domain), channel, budget, CountOutputs())

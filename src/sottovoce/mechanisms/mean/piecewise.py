@@ -35,5 +35,6 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
 def windowed(name: str, domain: Domain, epsilon: Any, power: float) -> Mechanism:
     """A window narrower than its way by the factor e**(power epsilon)."""
     budget = check_epsilon(name, epsilon)
-    channel = window(odds(budget), exp(power * float(budget)))
-    return Mechanism(name, Mean(domain), Then(scale(name, domain, channel.k - 1), channel), budget, CountOutputs())
+    second = window(odds(budget), exp(power * float(budget)))
+    channel = Then(scale(name, domain, second.k - 1), second)
+    return Mechanism(name, Mean(domain), channel, budget, CountOutputs())
