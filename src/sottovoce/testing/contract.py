@@ -28,7 +28,7 @@ WASTE = 1e-6
 WASTED_DELTA = 0.01  # share of a delta: noise on a grid has it in steps
 MAX_ENUMERATED = 8  # codes of a mechanism that has small instances as well
 MAX_ALONE = 1 << 10  # of one that has none
-MAX_LAW = 1 << 16  # probabilities of an instance; tables have no smaller one, and two side by side have too many
+MAX_LAW = 1 << 18  # pairs of code and report; a table has no smaller instance, and two side by side have too many
 
 
 def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_000) -> None:
@@ -49,7 +49,8 @@ def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_00
 
 def small_channels(whole: Channel) -> list[Channel]:
     """Small instances of a channel, and the channel itself where it can be enumerated."""
-    channels = [channel for channel in whole.miniatures() if channel.inputs * (channel.outputs or 1) <= MAX_LAW]
+    channels = list(whole.miniatures())
+    channels = [one for one in channels if one.inputs << one.payload_bits <= MAX_LAW] or channels
     few = whole.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE)
     return [*channels, whole] if few and not whole.publics and whole.exact else channels
 

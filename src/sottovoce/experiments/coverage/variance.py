@@ -23,7 +23,9 @@ from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.round import Estimates, Round
+from sottovoce.core.statistic.moments import Moments
 from sottovoce.estimate.estimate import PoorIntervalWarning
+from sottovoce.experiments.coverage.moments import moment_cells
 from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
 from sottovoce.tally.laws import law_at
 from sottovoce.tally.tally import Tally
@@ -90,6 +92,8 @@ def draw(asked: VarianceRounds, answers: Sequence[Any], held: Ints, rng: np.rand
 
 
 def _tally(mechanism: Mechanism, answers: Sequence[Any], held: Ints, rng: np.random.Generator) -> Tally:
+    if isinstance(mechanism.statistic, Moments):
+        return Tally(mechanism, int(held.sum()), moment_cells(mechanism, answers, held, rng))
     cells = np.zeros(mechanism.cells, np.int64)
     for answer, count in zip(answers, held.tolist(), strict=True):
         if count:
