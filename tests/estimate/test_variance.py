@@ -25,15 +25,8 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.mean.mean import hoeffding
 from sottovoce.estimate.variance.same_reports import readings, unbiased
 from sottovoce.estimate.variance.variance import Part, Spread, error_variance, from_arms, from_both, variance_error
-from sottovoce.experiments.coverage.variance import (
-    CROWDS,
-    coverages,
-    draw,
-    markdown,
-    protocol,
-    table,
-    variance_of,
-)
+from sottovoce.experiments.coverage.studies_of_rounds import VARIANCE_CROWDS
+from sottovoce.experiments.coverage.variance import cell, coverages, draw, protocol, variance_of
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.play import State, replay
 from sottovoce.protocols.simulate import play_round
@@ -490,7 +483,7 @@ def covering(method: str, n: int, crowd: str, runs: int, epsilon: Any = 1) -> di
     answers = list(range(5)) if method == "same-reports" else [Fraction(place, 2) for place in range(-2, 3)]
     rng = np.random.default_rng([n, METHODS.index(method), runs])
     kinds = (("normal", "population"), ("normal", "sample"))
-    found = coverages(asked, answers, CROWDS[crowd], n, runs=runs, rng=rng, kinds=kinds)
+    found = coverages(asked, answers, VARIANCE_CROWDS[crowd], n, runs=runs, rng=rng, kinds=kinds)
     return {kind: round((share or 0) * runs) for kind, share in found.items()}
 
 
@@ -507,11 +500,11 @@ def test_intervals_cover(method: str, n: int, crowd: str) -> None:
 
 
 def test_rows_of_the_coverage_page() -> None:
-    rows = list(table(["same-reports", "sequential"], sizes=[400], crowds=["at both ends"], runs=5))
-    assert len(rows) == 8 and {row.runs for row in rows} == {5}
-    assert [row.coverage for row in rows if (row.method, row.target) == ("hoeffding", "sample")][1] is None
-    page = markdown(rows)
-    assert "## Variances" in page and page.count("| at both ends |") == 2
+    for method in ("same-reports", "sequential"):
+        rows = cell({"protocol": method, "n": 400, "crowd": "at both ends"}, 5, 0)
+        assert len(rows) == 4 and {row.runs for row in rows} == {5}
+        (last,) = (row.coverage for row in rows if (row.method, row.target) == ("hoeffding", "sample"))
+        assert (last is None) == (method == "sequential"), "that interval is for the population only"
     assert variance_of([0, 1], [3, 1]) == pytest.approx(3 / 16)
     assert variance_of([0, 1], [3, 1], sample=True) == pytest.approx(1 / 4)
 

@@ -250,21 +250,28 @@ def bench(
 
 @app.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="ID", help="An experiment; `list` prints all of them.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="An experiment, or a pattern such as `coverage-*`; `list` prints all."),
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, on a part of the grid.")] = False,
     seed: Annotated[int, typer.Option(help="Another seed, other random numbers.")] = 0,
     folder: Annotated[str, typer.Option(metavar="PATH", help="Where rows and picture go.")] = "reproduced",
     figure: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where the picture goes (SVG), if not there.")
     ] = None,
+    pages: Annotated[
+        str | None, typer.Option(metavar="PATH", help="A folder of pages: write what they show of it anew.")
+    ] = None,
     json_: Json = False,
 ) -> None:
-    """Compute published tables and figures again; what is finished is not computed twice."""
+    """Compute published tables again, and how often intervals cover; what is finished is not computed twice."""
     if name == "list":
         load("cli.reproduce:listing")(as_json=json_)
         return
-    picture = None if figure is None else Path(figure)
-    load("cli.reproduce:reproduce")(name, Path(folder), seed=seed, quick=quick, figure=picture, as_json=json_)
+    picture, written = (None if path is None else Path(path) for path in (figure, pages))
+    run = load("cli.reproduce:reproduce")
+    run(name, Path(folder), seed=seed, quick=quick, figure=picture, pages=written, as_json=json_)
 
 
 # The bare install runs these two without this app; here they are listed beside the others.

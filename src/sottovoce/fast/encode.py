@@ -53,7 +53,8 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
     # Booleans are no numbers, and times must not become some by the way they are stored.
     if isinstance(array, np.ndarray) and array.dtype.kind in "bmM":
         refuse(domain, array, np.ones(len(array), bool))
-    return array
+    checked: NDArray[Any] | Iterable[Any] = array
+    return checked
 
 
 def in_python(array: NDArray[Any] | Iterable[Any]) -> list[Any]:
@@ -77,7 +78,7 @@ def _plain(values: Any) -> Any:
 @njit(nogil=True, cache=True)
 def _shift(values, low, size, out):
     """Codes of integers; returns how many lie outside. Below `low` the difference wraps around to a large number."""
-    outside = 0
+    outside = np.int64(0)
     for i in range(values.shape[0]):
         code = np.uint64(values[i]) - np.uint64(low)
         outside += code >= np.uint64(size)

@@ -83,7 +83,7 @@ class WordStream:
 
 
 def _fill(encryptor: CipherContext, buffer: NDArray[np.uint8], length: int) -> None:
-    view = memoryview(buffer)
+    view = memoryview(buffer.data)
     done = 0
     while done < length:
         step = min(length - done, len(_ZEROS))

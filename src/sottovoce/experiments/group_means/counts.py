@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Keyed, Subset
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.facets import readings, scales_of
 from sottovoce.core.rational import UNIT
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class GroupMoments:
     """What matters of the members of each group; arrays over groups, with more axes in front where they are many.
 
     `mean` of the values, their variance `spread` (divided by the size), and `noise`, the mean over members of the
@@ -53,7 +53,7 @@ class Law:
         """The law of a channel whose key is randomized response."""
         if not isinstance(channel.key, Subset) or channel.key.w > 1:
             raise TypeError("Counts are drawn for randomized response on the group.")
-        scales = channel.inner.scales()
+        scales = scales_of(channel.inner)
         if scales is None:
             raise TypeError("The inner channel reads no numbers.")
         numbers = np.array([float(number) for number in readings(scales, channel.inner_outputs)])
@@ -64,7 +64,7 @@ class Law:
         return cls(float(own), float(other), centre, square)
 
 
-def draw_means(law: Law, crowd: Crowd, runs: int, rng: np.random.Generator) -> Floats:
+def draw_means(law: Law, crowd: GroupMoments, runs: int, rng: np.random.Generator) -> Floats:
     """Estimated means, one row for each run; the last axis is the group."""
     shape = (runs, *crowd.mean.shape)
     size = np.broadcast_to(crowd.size, crowd.mean.shape)
