@@ -201,10 +201,10 @@ VARIANCES = study(
 def _sums_text(rows: Sequence[Row]) -> str:
     runs = max(row["runs"] for row in rows)
     return (
-        "`split-eps` on [-1, 1] where a table of both reports of a participant would be too large, so that sums, squares"
-        f" and products are counted; epsilon {SUMS_EPSILON:g}, answers at five points; {runs:,} simulated protocols"
-        f" each, so that the standard error of a coverage near 95 is {standard_error(runs):.2f}. Percentages and promises"
-        " as above."
+        "`split-eps` on [-1, 1] where a table of both reports of a participant would be too large, so that sums,"
+        f" squares and products are counted; epsilon {SUMS_EPSILON:g}, answers at five points; {runs:,} simulated"
+        f" protocols each, so that the standard error of a coverage near 95 is {standard_error(runs):.2f}. Percentages"
+        " and promises as above."
     )
 
 
@@ -322,9 +322,10 @@ _GAUSSIANS = (
 def _gaussian_text(rows: Sequence[Row]) -> str:
     runs = max(row["runs"] for row in rows)
     return (
-        f"Normal answers on a range of {float(LONG[1] - LONG[0]):g} (GaussianMeanKnownSigmaDelta: {SHORT[1] - SHORT[0]:g}), epsilon"
-        f" {GAUSSIAN_EPSILON}, delta {GAUSSIAN_DELTA} where there is one; an unknown deviation is known to lie from 0.1"
-        " to 100. Whole protocols with tallies drawn from their law. Promised are 93 to 97 %; the standard error of a"
+        f"Normal answers on a range of {float(LONG[1] - LONG[0]):g} (GaussianMeanKnownSigmaDelta:"
+        f" {SHORT[1] - SHORT[0]:g}), epsilon {GAUSSIAN_EPSILON}, delta {GAUSSIAN_DELTA} where there is one; an unknown"
+        " deviation is known to lie from 0.1 to 100. Whole protocols with tallies drawn from their law. Promised are 93"
+        " to 97 %; the standard error of a"
         f" coverage near 95 % is {standard_error(runs):.2f} % at {runs:,} runs, by which single rows miss it. Errors"
         " and half widths are in deviations; efficiency is the square of the error that one bit of everybody would"
         " have, asked at the mean itself, over that of the estimate."
