@@ -224,7 +224,7 @@ def test_an_axis_of_several_names_takes_some_combinations() -> None:
     gaussian = find("coverage-gaussian")
     assert gaussian.axes == ("n", "protocol", "mean", "deviation")
     assert len(gaussian.points()) == 28
-    assert gaussian.points()[0] == {"n": 10_000, "protocol": "KVGausstimate", "mean": 0.0, "deviation": 1.5}
+    assert gaussian.points()[0] == {"n": 10_000, "protocol": "GaussianMeanKnownSigma", "mean": 0.0, "deviation": 1.5}
 
 
 def test_the_list_is_made_without_what_computes_a_study() -> None:
