@@ -4,6 +4,8 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 export PYTHON
+# Tests and commands start many processes; without bytecode each of them would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 # Two workers; tests of one xdist group share what they build.
