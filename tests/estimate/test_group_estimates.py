@@ -356,10 +356,26 @@ def test_bad_input_is_refused() -> None:
             call()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("target", ["population", "sample"])
-@pytest.mark.parametrize("case", CASES, ids=str)
+TARGETS = ("population", "sample")
+# Every mechanism, two and eight groups, two kinds of keys, both targets in turn; all cases with both are long.
+BRIEF = [
+    (case, TARGETS[place % 2])
+    for place, case in enumerate(case for case in CASES if case[3] == 2 or case[1] == "subset")
+]
+
+
+@pytest.mark.parametrize(("case", "target"), BRIEF, ids=str)
 def test_coverage_where_groups_can_be_told(case, target: str) -> None:
+    check_coverage(case, target)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("case", "target"), [pair for pair in product(CASES, TARGETS) if pair not in BRIEF], ids=str)
+def test_coverage_of_the_other_cases(case, target: str) -> None:
+    check_coverage(case, target)
+
+
+def check_coverage(case, target: str) -> None:
     rows = case_rows(case, target, RUNS // 2)  # all of them are run by `make coverage`
     assert {row.what for row in rows} == {"mean", "difference"}
     for row in rows:
