@@ -23,7 +23,7 @@ def table(rows: Sequence[Sequence[Fraction | float]]) -> Table:
     """Integer weights near the given probabilities; what rounding leaves over goes to the largest of a row."""
     result = []
     for row in rows:
-        # A long row is made of few numbers: each is rounded once, and found by its id, since fractions are slow to hash.
+        # A long row is made of few numbers: each is rounded once and found by its id; to hash fractions is slow.
         numbers, times = {id(p): Fraction(p) for p in row}, Counter(map(id, row))
         total = sum(number * times[key] for key, number in numbers.items())
         rounded = {key: floor_unit(number / total) for key, number in numbers.items()}
