@@ -18,8 +18,13 @@ from sottovoce.testing.means import check_small_mean
 from sottovoce.testing.statistics import check_mean, mean_bound, reports_for_mean
 
 QUICK = {(3, "1")}
+# Each size with two budgets and each budget with small and large sizes; all pairs of them are long.
+SLOW = {(2, "0.1"), (2, "8"), (7, "0.1"), (7, "8"), (65, "1"), (65, "8"), (300, "0.1"), (300, "1")}
 CASES = [
-    pytest.param(name, size, epsilon, marks=[] if (size, epsilon) in QUICK else pytest.mark.slow)
+    pytest.param(
+        *(name, size, epsilon),
+        marks=[] if (size, epsilon) in QUICK else pytest.mark.slow if (size, epsilon) in SLOW else pytest.mark.long,
+    )
     for name in sv.names("frequency")
     for size in (2, 3, 7, 65, 300)
     for epsilon in ("0.1", "1", "8")
