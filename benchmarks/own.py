@@ -18,8 +18,8 @@ from benchmarks.timing import Row, calibrate, clock, median
 from sottovoce.design import designed
 
 EPSILON = 1.0
-MECHANISMS = tuple(name for name in sv.names("frequency") if name != "rr")  # which takes two categories only
-MEANS = tuple(sv.names("mean"))
+MECHANISMS = tuple(name for name in sv.names(sv.Frequency) if name != "rr")  # which takes two categories only
+MEANS = tuple(sv.names(sv.Mean))
 SIZES = (128, 1024)
 #: Where one report is a vector, the batch stays small enough for a small machine.
 MOST_BYTES = 200_000_000

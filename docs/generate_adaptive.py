@@ -36,19 +36,19 @@ ALL = {**laws(), **hostile()}
 
 def one_round(law: sv.Prior, epsilon: str) -> dict[str, float]:
     """The variance of one report of each one-round mechanism with the spread of the answers, exactly."""
-    return {name: spread(sv.mechanism(name, RANGE, epsilon=epsilon), law) for name in sv.names("mean")}
+    return {name: spread(sv.mechanism(name, RANGE, epsilon=epsilon), law) for name in sv.names(sv.Mean)}
 
 
 def measured(law: str, epsilon: str, n: int, runs: int = RUNS) -> list[Run]:
     """Many first rounds of the adaptive mean."""
-    protocol = sv.AdaptiveMean(RANGE, epsilon, n)
+    protocol = sv.AdaptiveMeanRounds(RANGE, epsilon, n)
     rng = np.random.default_rng([SEED, n, int(epsilon), list(ALL).index(law)])
     return list(first_rounds(protocol, ALL[law], runs, rng))
 
 
 def errors(n: int) -> Iterator[str]:
     """The table of one number of participants."""
-    names = sv.names("mean")
+    names = sv.names(sv.Mean)
     yield f"\n### {n:,} participants\n"
     yield f"| law | epsilon | {' | '.join(names)} | **adaptive** | to the best | to `designed` |"
     yield "|---" * (len(names) + 5) + "|"

@@ -46,7 +46,7 @@ How to read it:
 
 def mechanisms(epsilon: str) -> dict[str, sv.Mechanism]:
     """All rows of a table."""
-    rows = {name: sv.mechanism(name, RANGE, epsilon=epsilon) for name in sv.names("mean") if name != "designed"}
+    rows = {name: sv.mechanism(name, RANGE, epsilon=epsilon) for name in sv.names(sv.Mean) if name != "designed"}
     for objective in ("balanced", "worst-case"):
         rows[f"designed ({objective})"] = sv.mechanism("designed", RANGE, epsilon=epsilon, objective=objective)
     for name, prior in PRIORS.items():

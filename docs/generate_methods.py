@@ -12,7 +12,7 @@ from pathlib import Path
 import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.core.registry import ALIASES, builder, fits
-from sottovoce.estimate.shares.frequency import rare_variance
+from sottovoce.estimate.shares.shares import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
 from sottovoce.study.planners.vector import mean_coordinate_variance
 
@@ -166,10 +166,10 @@ def section(name: str) -> str:
 
 def page() -> str:
     """The whole page."""
-    oracles, means = sv.names("frequency"), sv.names("mean")
+    oracles, means = sv.names(sv.Frequency), sv.names(sv.Mean)
     parts = [HEAD, FREQUENCIES, *map(frequency_row, oracles), *map(section, oracles)]
     parts += [MEANS, *map(mean_row, means), *map(section, means)]
-    groups, vectors = sv.names("group"), sv.names("vector")
+    groups, vectors = sv.names(sv.GroupMean), sv.names(sv.VectorMean)
     parts += [GROUPS, *map(group_row, groups), *map(section, groups)]
     return "".join([*parts, VECTORS, *map(vector_row, vectors), *map(section, vectors)])
 

@@ -24,6 +24,10 @@ _NAMES = {
             "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError", "NoIntervalError",
         )
     },
+    **{
+        name: f"core.question:{name}"
+        for name in ("Frequency", "GroupMean", "Mean", "Question", "Variance", "VectorMean")
+    },
     "Mechanism": "core.mechanism:Mechanism",
     "mechanism": "core.registry:mechanism",
     "names": "core.registry:names",
@@ -38,11 +42,11 @@ _NAMES = {
     "Estimate": "estimate.estimate:Estimate",
     "Certificate": "privacy.audit:Certificate",
     "audit": "privacy.audit:audit",
-    "AdaptiveMean": "protocols.mean.adaptive:AdaptiveMean",
+    "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "Ask": "protocols.ask:Ask",
     "AskEach": "protocols.ask:AskEach",
     "PersonalMean": "protocols.mean.personal:PersonalMean",
-    "Variance": "protocols.variance.rounds:Variance",
+    "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
     "RangeSearch": "protocols.ranges.search:RangeSearch",
     "Refine": "protocols.ranges.refine:Refine",
     "KVGausstimate": "protocols.gaussian.known:KVGausstimate",

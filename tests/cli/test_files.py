@@ -100,7 +100,7 @@ def tallied(folder: Path, name: str = "out.tally") -> sv.Tally:
     return sv.Tally.from_bytes((folder / name).read_bytes())
 
 
-NAMES = [name for name in (*sv.names("frequency"), "bernoulli", "piecewise") if fits(name, sv.Integers(0, 99))]
+NAMES = [name for name in (*sv.names(sv.Frequency), "bernoulli", "piecewise") if fits(name, sv.Integers(0, 99))]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -133,7 +133,7 @@ def test_reports_and_tally_are_those_of_the_library(name: str, output: str, raw:
         "high": high,
     }.items():
         assert [row[key] for row in shown["rows"]] == list(column)
-    assert [row["value"] for row in shown["rows"]] == (["mean"] if name in sv.names("mean") else list(range(100)))
+    assert [row["value"] for row in shown["rows"]] == (["mean"] if name in sv.names(sv.Mean) else list(range(100)))
     about = (mechanism.name, mechanism.epsilon, mechanism.fingerprint, N)
     assert (shown["mechanism"], shown["epsilon"], shown["fingerprint"], shown["n"]) == about
 

@@ -47,7 +47,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # --- round trips ------------------------------------------------------------------------------------------
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sv.names("mean"))
+@pytest.mark.parametrize("name", sv.names(sv.Mean))
 def test_a_file_gives_the_tally_and_the_estimate_of_the_library(name: str, raw: Path, tmp_path: Path) -> None:
     mechanism = built(name)
     expected = mechanism.tally(mechanism.privatize(HOURS, seed=5))
@@ -208,7 +208,7 @@ def test_numbers_are_read_exactly() -> None:
 
 
 # --- answer -----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", sv.names("mean"))
+@pytest.mark.parametrize("name", sv.names(sv.Mean))
 def test_a_device_answers_with_a_number(name: str, tmp_path: Path) -> None:
     mechanism = built(name)
     (tmp_path / "s.json").write_bytes(canonical(mechanism.spec()))

@@ -35,8 +35,10 @@ from sottovoce.core.domain import (
 )
 from sottovoce.core.errors import DomainError, ParameterError, SottovoceError, SpecError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import canonical
+from sottovoce.core.statistic.outputs import CountOutputs
 
 PEOPLE = Record({"age": Integers(0, 3), "type": Categories(["lark", "owl"]), "bmi": Interval(10, 60)})
 DOMAINS: dict[str, Domain] = {
@@ -93,7 +95,9 @@ class Index:
 def test_foreign_values_are_refused_before_a_coin_is_drawn(name: str) -> None:
     domain = finite(DOMAINS[name])
     assert domain.size is not None
-    mechanism = Mechanism("test", domain, Subset(domain.size, 1, UNIT - UNIT // 8), Decimal(20), "outputs")
+    mechanism = Mechanism(
+        "test", Frequency(domain), Subset(domain.size, 1, UNIT - UNIT // 8), Decimal(20), CountOutputs()
+    )
     values = [
         *DOMAINS[name].foreign(),
         *domain.foreign(),

@@ -17,8 +17,10 @@ from sottovoce.core.channel import Bits, Chain, Channel, Each, Keyed, Mix, Noise
 from sottovoce.core.channel.numeric.noise import _magnitudes, _tails
 from sottovoce.core.domain import Categories
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.round import Arm
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.work import MAX_STEPS, MAX_TRIES, Budget, check_nodes, check_work
 from sottovoce.protocols.ask import AskEach
 from sottovoce.protocols.history import load, save
@@ -176,7 +178,7 @@ def costly(rows: int = 256) -> sv.Mechanism:
     """A small text whose delta takes about a quarter of the budget."""
     table = [[UNIT - 2, 1, 1, 0, 0] if row % 2 else [UNIT - 1, 1, 0, 0, 0] for row in range(rows)]
     guarantee = "approximate(0.5)"
-    return sv.Mechanism("x", sv.Integers(0, rows - 1), Table(table), 1, "outputs", guarantee=guarantee)  # type: ignore[arg-type]
+    return sv.Mechanism("x", Frequency(sv.Integers(0, rows - 1)), Table(table), 1, CountOutputs(), guarantee=guarantee)  # type: ignore[arg-type]
 
 
 def test_files_of_many_specifications_share_a_budget() -> None:

@@ -28,7 +28,10 @@ from sottovoce.core.channel import (
 from sottovoce.core.channel.base import channel_from_spec
 from sottovoce.core.channel.finite.block import Block
 from sottovoce.core.guarantee import guarded_ratio
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, loss, odds, within
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.supports import CountSupports
 from tests.museum.channels import Diary
 
 BUDGETS = [Decimal(text) for text in ("0.05", "0.3", "0.7", "1.15", "1.3", "2.45", "3.1", "4.6", "5.35", "7.7")]
@@ -38,13 +41,13 @@ VECTORS: dict[str, sv.Domain] = {
     **dict.fromkeys(("duchi-l2", "priv-unit", "priv-unit-g", "proj-unit"), sv.Ball(1, 3)),
 }
 LINES: dict[str, sv.Domain] = {
-    **dict.fromkeys(sv.names("frequency"), sv.Integers(0, 6)),
+    **dict.fromkeys(sv.names(sv.Frequency), sv.Integers(0, 6)),
     **{"rr": sv.Integers(0, 1)},
-    **dict.fromkeys(sv.names("mean"), sv.Interval(-1, 1)),
-    **dict.fromkeys(sv.names("group"), sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1))),
+    **dict.fromkeys(sv.names(sv.Mean), sv.Interval(-1, 1)),
+    **dict.fromkeys(sv.names(sv.GroupMean), sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1))),
     **VECTORS,
 }
-COSTLY = ("designed", "n-output", "nprr", "sampled", "split-n", "split-epsilon", *sv.names("group"))  # to build
+COSTLY = ("designed", "n-output", "nprr", "sampled", "split-n", "split-epsilon", *sv.names(sv.GroupMean))  # to build
 every_line = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in COSTLY else ()) for name in LINES]
 )
@@ -117,7 +120,9 @@ def test_the_decimals_of_a_program_change_no_verdict() -> None:
 
 
 def test_the_smallest_and_the_largest_limits() -> None:
-    silent = sv.Mechanism("silent", sv.Integers(0, 1), Table([[UNIT // 2] * 2] * 2), Decimal(1), "outputs")
+    silent = sv.Mechanism(
+        "silent", Frequency(sv.Integers(0, 1)), Table([[UNIT // 2] * 2] * 2), Decimal(1), CountOutputs()
+    )
     assert sv.Client(silent, limit=0) and sv.Client(silent, limit=1e100)
     assert within(Fraction(1), Decimal(0)) and not within(Fraction(UNIT + 1, UNIT), Decimal(0))
     assert within(Fraction(3) ** 1000, Decimal("1098.62")) and not within(Fraction(3) ** 1000, Decimal("1098.61"))
@@ -154,7 +159,7 @@ def test_a_chain_inside_another_node_is_refused_in_specifications_and_in_strange
         channel_from_spec({**spec, "inner": CHAIN.spec()})
     for channel in (Diary(CHAIN, 1, True), Diary(CHAIN, 1, False)):
         with pytest.raises(sv.ParameterError, match="one that keeps a memo"):
-            sv.Mechanism("diary", sv.Integers(0, 1), channel, Decimal(2), "outputs")
+            sv.Mechanism("diary", Frequency(sv.Integers(0, 1)), channel, Decimal(2), CountOutputs())
 
 
 def rappor() -> sv.Mechanism:
@@ -162,10 +167,10 @@ def rappor() -> sv.Mechanism:
     first = Bits(3, 3 * UNIT // 4, UNIT // 4)
     return sv.Mechanism(
         "rappor",
-        sv.Integers(0, 2),
+        Frequency(sv.Integers(0, 2)),
         Chain(first, Bits(3, 3 * UNIT // 4, UNIT // 4, "mask", 0)),
         Decimal("1.1"),
-        "supports",
+        CountSupports(),
     )
 
 
@@ -203,7 +208,12 @@ def utility_optimised(epsilon: str) -> Table:
 
 def promised(channel: Channel, epsilon: str, guarantee: str) -> sv.Mechanism:
     return sv.Mechanism(
-        "x", sv.Integers(0, channel.inputs - 1), channel, Decimal(epsilon), "outputs", guarantee=guarantee
+        "x",
+        Frequency(sv.Integers(0, channel.inputs - 1)),
+        channel,
+        Decimal(epsilon),
+        CountOutputs(),
+        guarantee=guarantee,
     )
 
 
@@ -261,7 +271,9 @@ def test_guarantees_that_cannot_be_checked_are_refused() -> None:
         promised(utility_optimised("1"), "1", f"{KIND}(0,4)")
     for channel in (Public(HashMap(4, 2), STAGE), Bits(4, UNIT // 2, UNIT // 4)):
         with pytest.raises(sv.SpecError, match="not numbered"):
-            sv.Mechanism("x", sv.Integers(0, 3), channel, Decimal(5), "supports", guarantee=f"{KIND}(0)")
+            sv.Mechanism(
+                "x", Frequency(sv.Integers(0, 3)), channel, Decimal(5), CountSupports(), guarantee=f"{KIND}(0)"
+            )
     with pytest.raises(sv.SpecError, match="too large"):
         promised(Subset(1024, 1, UNIT // 2), "20", f"{KIND}(0)")
     assert promised(Block(HadamardSets(6, 4, 2), 3 * UNIT // 4), "3", f"{KIND}(0)").epsilon > 1

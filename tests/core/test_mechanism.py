@@ -41,9 +41,12 @@ from sottovoce.core.exact import law_of
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.mechanism import Mechanism, check_same, difference
 from sottovoce.core.params import decimal_text
+from sottovoce.core.question import Frequency, GroupMean, Mean, VectorMean
 from sottovoce.core.rational import UNIT, loss, within
 from sottovoce.core.registry import mechanism, names
 from sottovoce.core.specs import MAX_INTEGER, canonical, parse
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.supports import CountSupports
 
 U = UNIT
 ORACLES = ["grr", "subset", "sue", "oue", "olh", "hadamard"]  # those for any number of categories, worked out by hand
@@ -56,15 +59,19 @@ RAPPOR = Chain(Bits(3, 3 * U // 4, U // 4), Bits(3, 3 * U // 4, U // 4, "mask", 
 MECHANISMS: dict[str, Mechanism] = {
     **{name: mechanism(name, Categories(["a", "b", "c"]), epsilon=1) for name in ORACLES},
     "subset of two": mechanism("subset", Integers(0, 4), epsilon=1, w=2),
-    "views": Mechanism("v", Prefix(Level(Integers(0, 7), 2, 3), 2), Subset(4, 2, 3 * U // 4), Decimal(3), "supports"),
-    "rappor": Mechanism("rappor", Select(PEOPLE, ["age"]), RAPPOR, Decimal(3), "supports"),
-    "apart": Mechanism("b", Bins(Interval(0, 3), [1, 2]), Bits(3, (U // 2,) * 3, U // 4), Decimal(2), "supports"),
+    "views": Mechanism(
+        "v", Frequency(Prefix(Level(Integers(0, 7), 2, 3), 2)), Subset(4, 2, 3 * U // 4), Decimal(3), CountSupports()
+    ),
+    "rappor": Mechanism("rappor", Frequency(Select(PEOPLE, ["age"])), RAPPOR, Decimal(3), CountSupports()),
+    "apart": Mechanism(
+        "b", Frequency(Bins(Interval(0, 3), [1, 2])), Bits(3, (U // 2,) * 3, U // 4), Decimal(2), CountSupports()
+    ),
     "table": Mechanism(
         "t",
-        Above(Interval(0, 3), 2),
+        Frequency(Above(Interval(0, 3), 2)),
         Then(Table([[U, 0], [0, U]]), Table([[3 * U // 4, U // 4], [U // 4, 3 * U // 4]])),
         Decimal("1.0986122886681099"),
-        "outputs",
+        CountOutputs(),
     ),
 }
 VALUES: dict[str, list[object]] = {
@@ -113,7 +120,7 @@ def test_a_spec_is_complete_and_plain(name: str) -> None:
     one = MECHANISMS[name]
     spec = one.spec()
     for _, value in walk(spec):
-        assert type(value) in (dict, list, str, int)
+        assert type(value) in (dict, list, str, int, type(None))
         assert not isinstance(value, int) or abs(value) <= MAX_INTEGER
     for form in (spec, json.dumps(spec), json.dumps(spec, indent=3), canonical(spec), json.dumps(spec).encode()):
         again = Mechanism.from_spec(form)
@@ -131,7 +138,7 @@ def test_fingerprints_are_golden() -> None:
     text = (
         '{"channel":{"k":2,"keep":6584790284608188,"node":"subset","w":1},"codec":{"bytes":1,"version":1},'
         '"domain":{"kind":"categories","values":["lark","owl"]},"epsilon":"1","guarantee":"pure","name":"grr",'
-        '"statistic":"outputs","version":1}'
+        '"question":{"kind":"frequency"},"statistic":{"kind":"outputs"},"unused":null,"version":1}'
     )
     built = mechanism("grr", BIRDS, epsilon=1.0)
     assert canonical(built.spec()) == text.encode()
@@ -147,7 +154,8 @@ def test_fingerprints_are_golden() -> None:
     text = (
         '{"channel":{"encoding":"onehot","k":3,"node":"bits","ones":1,"p":4503599627370496,"q":%d},'
         '"codec":{"bytes":1,"version":1},"domain":{"kind":"categories","values":["ü","\\"","\\n"]},'
-        '"epsilon":"0.5","guarantee":"pure","name":"oue","statistic":"supports","version":1}'
+        '"epsilon":"0.5","guarantee":"pure","name":"oue",'
+        '"question":{"kind":"frequency"},"statistic":{"kind":"supports"},"unused":null,"version":1}'
     )
     context = Context(prec=60)
     q = math.ceil(Fraction(U) / (Fraction(context.exp(Decimal("0.5"))) + 1))
@@ -199,7 +207,7 @@ def test_a_wrong_value_anywhere_is_refused_by_a_proper_error(name: str) -> None:
             except SottovoceError:
                 continue
             assert canonical(again.spec()) == canonical(wrong)
-            assert path[-1] == "name" or "values" in path or path[-1] in ("low", "high", "ones")
+            assert path[-1] in ("name", "unused") or "values" in path or path[-1] in ("low", "high", "ones")
 
 
 @pytest.mark.parametrize("name", ["grr", "olh", "hadamard", "rappor"])
@@ -221,7 +229,7 @@ def test_a_spec_of_another_version_is_refused(key: str, value: object) -> None:
         Mechanism.from_spec({**MECHANISMS["grr"].spec(), key: value})
     if key == "version":
         with pytest.raises(SpecError):
-            Mechanism("grr", BIRDS, Subset(2, 1, 3 * U // 4), Decimal(2), "outputs", value)  # type: ignore[arg-type]
+            Mechanism("grr", Frequency(BIRDS), Subset(2, 1, 3 * U // 4), Decimal(2), CountOutputs(), version=value)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("epsilon", ["1.0", " 1", "1_0e-1", "1e0", "\u0661", "+1"])
@@ -386,12 +394,14 @@ def test_probabilities_that_do_not_fit_are_refused() -> None:
 def test_a_table_with_unequal_supports_is_refused() -> None:
     for rows in ([[U, 0], [0, U]], [[U - 1, 1], [U, 0]]):
         with pytest.raises(PrivacyError):
-            Mechanism("t", BIRDS, Table(rows), Decimal(20), "outputs")
+            Mechanism("t", Frequency(BIRDS), Table(rows), Decimal(20), CountOutputs())
 
 
 def test_short_hash_words_cost_no_privacy() -> None:
     """Short words are for proofs; in a client they only make collisions more frequent."""
-    short = Mechanism("olh", Integers(0, 2), Public(HashMap(3, 3, 4), Subset(3, 1, U // 2)), Decimal(1), "supports")
+    short = Mechanism(
+        "olh", Frequency(Integers(0, 2)), Public(HashMap(3, 3, 4), Subset(3, 1, U // 2)), Decimal(1), CountSupports()
+    )
     again = Client.from_spec(short.spec(), limit=1.0).mechanism
     for words in ((0, 0), (1 << 63, 12345), ((1 << 64) - 1, 7)):
         laws = [law_of(lambda coins, c=code, w=words: again.channel.sample(c, coins, w)) for code in range(3)]
@@ -424,7 +434,7 @@ def test_a_client_refuses_guarantees_that_are_not_pure(guarantee: str) -> None:
 
 
 def test_a_client_checks_however_it_is_made() -> None:
-    bare = Mechanism("x", BIRDS, Subset(2, 1, U - 1), Decimal(1), "outputs", guarantee="idealised")
+    bare = Mechanism("x", Frequency(BIRDS), Subset(2, 1, U - 1), Decimal(1), CountOutputs(), guarantee="idealised")
     with pytest.raises(PrivacyError):
         Client(bare)
     with pytest.raises(PrivacyError):
@@ -442,7 +452,7 @@ def test_a_client_checks_however_it_is_made() -> None:
 )
 def test_a_continuum_does_not_fit_a_finite_channel(channel: Any) -> None:
     with pytest.raises(SottovoceError):
-        Mechanism("x", Interval(0, 3), channel, Decimal(3), "outputs")
+        Mechanism("x", Frequency(Interval(0, 3)), channel, Decimal(3), CountOutputs())
 
 
 def test_a_channel_that_takes_only_some_codes_fits_no_domain() -> None:
@@ -450,16 +460,16 @@ def test_a_channel_that_takes_only_some_codes_fits_no_domain() -> None:
     one_bit = Bits(2, 3 * U // 4, U // 4, "mask", 1)
     any_bits = Bits(2, 3 * U // 4, U // 4, "mask", 0)
     for channel in (one_bit, Then(one_bit, Subset(4, 1, U // 2)), Chain(one_bit, any_bits)):
-        for statistic in ("supports", "outputs"):
+        for statistic in (CountSupports(), CountOutputs()):
             with pytest.raises(MismatchError):
-                Mechanism("x", Integers(0, 3), channel, Decimal(20), statistic)
+                Mechanism("x", Frequency(Integers(0, 3)), channel, Decimal(20), statistic)
 
 
 def test_numbers_too_long_to_print_are_refused_by_a_proper_error() -> None:
     """Python refuses to write out an integer of more than 4300 digits."""
     fields = {f"f{index}": Integers(0, (1 << 32) - 1) for index in range(500)}
     with pytest.raises(MismatchError, match=r"at least 2\*\*16000 codes"):
-        Mechanism("x", Select(Record(fields), fields), Subset(3, 1, U // 2), Decimal(3), "outputs")
+        Mechanism("x", Frequency(Select(Record(fields), fields)), Subset(3, 1, U // 2), Decimal(3), CountOutputs())
     with pytest.raises(ParameterError, match=r"at least 2\*\*16000"):
         mechanism("grr", Select(Record(fields), fields), epsilon=1)
     with pytest.raises(ParameterError, match=r"at least 2\*\*20000 reports"):
@@ -752,11 +762,11 @@ def test_options_are_checked_in_one_sentence(name: str, option: str, value: obje
 
 @pytest.mark.parametrize("name", names())
 def test_domains_are_checked_in_one_sentence(name: str) -> None:
-    if name in names("group"):
+    if name in names(GroupMean):
         unfit, sentence = (Interval(0, 1), PEOPLE), r"must be a Pair of groups and numbers, such as .*\.$"
-    elif name in names("mean"):
+    elif name in names(Mean):
         unfit, sentence = (BIRDS, PEOPLE), r"must be a domain of numbers, such as Interval\(0, 10\)\.$"
-    elif name in names("vector"):
+    elif name in names(VectorMean):
         unfit, sentence = (Interval(0, 1), BIRDS, PEOPLE), r"must be (a Box|a vector|vectors) ?.*\.$"
     else:
         unfit, sentence = (Interval(0, 1), PEOPLE, Integers(0, (1 << 32) - 1)), r"must have .*\. Got .*\.$"
@@ -939,7 +949,7 @@ def test_formulas_of_rappor(f: str) -> None:
     share, p, q = float(f), 0.75, 0.5
     first = Bits(4, int((1 - Fraction(f) / 2) * U), int(Fraction(f) / 2 * U))
     chain = Chain(first, Bits(4, 3 * U // 4, U // 2, "mask", 0))
-    one = Mechanism("rappor", Integers(0, 3), chain, Decimal(20), "supports")
+    one = Mechanism("rappor", Frequency(Integers(0, 3)), chain, Decimal(20), CountSupports())
     p_star = share * (p + q) / 2 + (1 - share) * p
     q_star = share * (p + q) / 2 + (1 - share) * q
     rates = chain.rates()

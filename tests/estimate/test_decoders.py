@@ -18,8 +18,11 @@ import sottovoce as sv
 from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, HashMap, Public, Subset, Table
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import names
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.shares import mixture as shapes
 from sottovoce.estimate.shares.likelihood import _of_reports, levels, mixture
@@ -71,7 +74,7 @@ def random_shares(codes: int, seed: int) -> Floats:
 
 
 # --- the law -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", names("frequency"))
+@pytest.mark.parametrize("name", names(Frequency))
 @pytest.mark.parametrize("k", [2, 5, 9])
 def test_the_likelihood_is_that_of_the_channel(name: str, k: int, seed: int) -> None:
     mechanism = build(name, k)
@@ -106,7 +109,7 @@ def test_a_report_has_one_likelihood_where_it_supports_and_one_where_not(channel
 
 @pytest.mark.parametrize("inner", [Subset(4, 2, 7 * UNIT // 10), Bits(4, HALF, HALF // 3)], ids=["subset", "bits"])
 def test_hashed_masks(inner: Channel, seed: int) -> None:
-    mechanism = Mechanism("sketch", sv.Integers(0, 10), Public(HashMap(11, 4), inner), "3", "supports")  # type: ignore[arg-type]
+    mechanism = Mechanism("sketch", Frequency(sv.Integers(0, 10)), Public(HashMap(11, 4), inner), "3", CountSupports())  # type: ignore[arg-type]
     reports = answers(mechanism, 80, seed)
     exact, fast = Dense(exact_law(mechanism.channel, reports), np.ones(80)), mixture(mechanism, reports)
     shares = random_shares(11, seed)
@@ -116,7 +119,7 @@ def test_hashed_masks(inner: Channel, seed: int) -> None:
 @pytest.mark.parametrize("sets", [HadamardSets(5, 8, 1), HadamardSets(11, 4, 4), HadamardSets(6, 4, 2)])
 def test_the_fast_transform_is_the_dense_law(sets: HadamardSets, seed: int) -> None:
     channel = Block(sets, 7 * UNIT // 10)
-    mechanism = Mechanism("hadamard", sv.Integers(0, sets.codes - 1), channel, "5", "outputs")  # type: ignore[arg-type]
+    mechanism = Mechanism("hadamard", Frequency(sv.Integers(0, sets.codes - 1)), channel, "5", CountOutputs())  # type: ignore[arg-type]
     tally = mechanism.tally(answers(mechanism, 40, seed))  # few, so that some outputs are not seen
     rows = [[float(channel.likelihood(y, v)) for v in channel.codes()] for y in np.flatnonzero(tally.cells)]
     dense = Dense(np.array(rows), tally.cells[tally.cells > 0].astype(float))
@@ -154,7 +157,7 @@ def test_threads_and_collapsed_rows_change_nothing(seed: int, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("name", "k", "n"),
     [
-        *((name, 5, 400) for name in names("frequency")),
+        *((name, 5, 400) for name in names(Frequency)),
         *(pytest.param(name, 64, 600, marks=pytest.mark.slow) for name in ("hadamard", "olh")),
     ],
 )
@@ -172,8 +175,8 @@ def test_the_decoder_reaches_the_convex_optimum(name: str, k: int, n: int, seed:
 
 @pytest.mark.parametrize("statistic", ["outputs", "seeds"])
 def test_a_tally_that_determines_the_likelihood_decodes_like_its_reports(statistic: str, seed: int) -> None:
-    for mechanism in map(build, names("frequency")):
-        if mechanism.statistic == statistic:
+    for mechanism in map(build, names(Frequency)):
+        if mechanism.statistic.kind == statistic:
             reports = answers(mechanism, 500, seed)
             np.testing.assert_array_equal(
                 mechanism.decode(mechanism.tally(reports)).values, mechanism.decode(reports).values
@@ -238,7 +241,7 @@ def wave(k: int, width: int, epsilon: float) -> Mechanism:
     weights = np.floor(plain / plain.sum(axis=1, keepdims=True) * UNIT).astype(int)
     weights[:, 0] += UNIT - weights.sum(axis=1)
     claimed = str(epsilon + 0.01)
-    return Mechanism("wave", sv.Integers(0, k - 1), Table(weights.tolist()), claimed, "outputs")  # type: ignore[arg-type]
+    return Mechanism("wave", Frequency(sv.Integers(0, k - 1)), Table(weights.tolist()), claimed, CountOutputs())  # type: ignore[arg-type]
 
 
 CLIMBS = {
@@ -277,7 +280,7 @@ def test_an_ill_conditioned_table_is_certified_too(seed: int) -> None:
 
 
 # --- what the decoder returns ------------------------------------------------------------------------
-@pytest.mark.parametrize("name", names("frequency"))
+@pytest.mark.parametrize("name", names(Frequency))
 def test_intervals_are_those_of_the_unbiased_estimate(name: str, seed: int) -> None:
     mechanism = build(name, 6)
     reports = answers(mechanism, 800, seed)
@@ -297,7 +300,7 @@ def test_intervals_are_those_of_the_unbiased_estimate(name: str, seed: int) -> N
     assert decoded.project("simplex").fit is None
 
 
-@pytest.mark.parametrize("name", names("frequency"))
+@pytest.mark.parametrize("name", names(Frequency))
 @pytest.mark.parametrize("k", [2, 7])
 def test_degenerate_batches(name: str, k: int, seed: int) -> None:
     mechanism = build(name, k)

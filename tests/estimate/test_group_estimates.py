@@ -12,6 +12,8 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.channel import Keyed
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import GroupMean
+from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.group import contrasts, group
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.law import Totals, group_law
@@ -43,7 +45,7 @@ def tiny(key: str, *, uneven: bool = False) -> Mechanism:
         channel = Keyed(sv_subset(4, 3), inner, neutral)
     else:
         channel = Keyed(group_key(4, Fraction(5, 2), key), inner, neutral)
-    return Mechanism("tiny", FOUR, channel, Decimal(8), "keyed")
+    return Mechanism("tiny", GroupMean(FOUR.group, FOUR.value), channel, Decimal(8), CountKeyed())
 
 
 def sv_subset(k: int, w: int):

@@ -15,7 +15,9 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import GroupMean
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.evidence import Supports
 from sottovoce.estimate.group import group
@@ -65,7 +67,7 @@ def test_the_error_of_a_variance_within_a_group_is_that_of_moving_single_reports
     """An estimate that depends on shares of cells only has the variance: sum of cells x (its slope by that cell)**2."""
     inner = nprr.build(PAIR.value, epsilon=Decimal("1.5"), k=5).channel
     keyed = Keyed(Subset(2, 1, UNIT // 4 * 3), inner, tuple(part << 50 for part in neutral))
-    mechanism = Mechanism("x", PAIR, keyed, Decimal(8), "keyed")
+    mechanism = Mechanism("x", GroupMean(PAIR.group, PAIR.value), keyed, Decimal(8), CountKeyed())
     cells = np.array([9, 5, 2, 4, 6, 8, 3, 8, 4, 7, 7, 2]) * 10**7
     found = group.from_cells(mechanism, int(cells.sum()), cells).variances
     total, few = np.zeros(2), 10**4

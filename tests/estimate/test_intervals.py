@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.question import Frequency
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.evidence import Contrasts, Supports, clopper_pearson
 from sottovoce.estimate.shares.binomials import exact_held, lower_tail
 
-ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
+ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 
 
 def sum_of_binomials(n: int, held: int, p: float, q: float) -> np.ndarray:
@@ -154,7 +156,7 @@ def test_simplex_projection_is_the_nearest_point(values: list[float]) -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 @pytest.mark.parametrize("target", ["sample", "population"])
 def test_covariance_is_that_of_repeated_tallies(name: str, epsilon: float, target: str, seed: int) -> None:
-    from sottovoce.estimate.shares.frequency import estimate as estimate_from
+    from sottovoce.estimate.shares.shares import estimate as estimate_from
     from sottovoce.tally.counts import simulate_cells
 
     m = sv.mechanism(name, sv.Integers(0, 5), epsilon=epsilon)
@@ -182,12 +184,12 @@ def test_hashed_reports_have_no_covariance_and_say_why() -> None:
 def test_general_tables_are_inverted_without_bias() -> None:
     from sottovoce.core.channel import Table
     from sottovoce.core.rational import UNIT
-    from sottovoce.testing.contract import check_estimator
+    from sottovoce.testing.shares import check_small
 
     half, quarter, eighth = UNIT // 2, UNIT // 4, UNIT // 8
     table = Table([[half, quarter, eighth, eighth], [eighth, half, quarter, eighth], [eighth, eighth, quarter, half]])
-    m = sv.Mechanism("made up", sv.Integers(0, 2), table, "1.5", "outputs")  # type: ignore[arg-type]
-    check_estimator(m)
+    m = sv.Mechanism("made up", Frequency(sv.Integers(0, 2)), table, "1.5", CountOutputs())  # type: ignore[arg-type]
+    check_small(m)
     estimate = m.estimate(m.tally(m.privatize(np.arange(30_000) % 3, seed=1)))
     assert np.abs(estimate.values - 1 / 3).max() < 5 * estimate.std_errors.max()
     with pytest.raises(sv.NoIntervalError, match="normal"):

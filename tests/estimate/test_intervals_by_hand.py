@@ -14,11 +14,15 @@ import sottovoce as sv
 from sottovoce.core.channel import Bits, PoolMap, Public, Rates, Some, Subset, Table
 from sottovoce.core.errors import NoCovarianceError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import Matrix, Supports, clopper_pearson, deviate, wilson_score
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.mean.mean import bernstein
-from sottovoce.estimate.shares import frequency
+from sottovoce.estimate.shares import shares as frequency
 from sottovoce.estimate.shares.binomials import exact_held
 from sottovoce.estimate.vector.vector import Coordinates, evidence
 from sottovoce.tally.tally import Tally
@@ -159,7 +163,7 @@ def test_the_predicted_variance_of_a_table_is_that_of_its_reports(target: str) -
     """Of one participant drawn from the shares; or of one who holds a code, on average over the shares."""
     rows = [[4, 3, 1], [1, 4, 3], [3, 2, 3]]
     table = Table([[part * UNIT // 8 for part in row] for row in rows])
-    m = Mechanism("x", sv.Integers(0, 2), table, Decimal(3), "outputs")
+    m = Mechanism("x", Frequency(sv.Integers(0, 2)), table, Decimal(3), CountOutputs())
     law, shares = np.array(rows) / 8, np.array([0.5, 0.3, 0.2])
     inverse = np.linalg.inv(law).T
     given = np.array([inverse**2 @ row - (inverse @ row) ** 2 for row in law])
@@ -169,13 +173,15 @@ def test_the_predicted_variance_of_a_table_is_that_of_its_reports(target: str) -
 
 def test_covariances_without_a_closed_form_are_refused() -> None:
     uneven = Bits(3, (UNIT // 2, UNIT // 4 * 3, UNIT // 8 * 5), UNIT // 4)
-    m = Mechanism("x", sv.Integers(0, 2), uneven, Decimal(4), "supports")
+    m = Mechanism("x", Frequency(sv.Integers(0, 2)), uneven, Decimal(4), CountSupports())
     with pytest.raises(NoCovarianceError, match="no closed form"):
         frequency.second_moments(m, 10, np.array([5, 5, 5]))
 
 
 def test_covariances_of_a_pool_are_computed_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    m = Mechanism("x", sv.Integers(0, 8), Public(PoolMap(9, 3, 2), Subset(3, 1, UNIT // 2)), Decimal(2), "seeds")
+    m = Mechanism(
+        "x", Frequency(sv.Integers(0, 8)), Public(PoolMap(9, 3, 2), Subset(3, 1, UNIT // 2)), Decimal(2), CountSeeds()
+    )
     cells = np.ones(m.cells, np.int64)
     for most, allowed in ((9 * m.cells, True), (9 * m.cells - 1, False)):
         monkeypatch.setattr(frequency, "MAX_SCORES", most)

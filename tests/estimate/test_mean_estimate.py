@@ -22,7 +22,7 @@ from sottovoce.experiments.coverage.mean import laws
 
 pytestmark = pytest.mark.slow  # the quick part has the contract
 
-MEANS = sv.names("mean")
+MEANS = sv.names(sv.Mean)
 ANSWERS = (-1.0, -0.7321, 0.0, 0.2, 0.9, 1.0)
 
 

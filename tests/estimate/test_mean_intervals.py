@@ -19,7 +19,7 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Bets, Sides, bets_for, bets_for_ever, log_capital
-from sottovoce.estimate.mean.mean import Mean, bernstein, evidence, hoeffding
+from sottovoce.estimate.mean.mean import MeanEvidence, bernstein, evidence, hoeffding
 from sottovoce.estimate.prior import Prior
 from sottovoce.experiments.coverage import mean as coverage_mean
 from sottovoce.experiments.coverage.draws import add_sums
@@ -28,7 +28,7 @@ from sottovoce.testing.statistics import ALPHA
 
 pytestmark = pytest.mark.slow  # the quick part has the contract
 
-MEANS = sv.names("mean")
+MEANS = sv.names(sv.Mean)
 METHODS = ("normal", "betting", "hoeffding", "bernstein", "anytime")
 # The normal interval is promised for the population and n = 10,000; for the sample it may be too wide, as the answers'
 # own spread cannot always be told from the noise.
@@ -45,7 +45,7 @@ def drawn(mechanism: sv.Mechanism, answers: Any, n: int, seed: int) -> sv.Tally:
     return sv.Tally(mechanism, n, np.random.default_rng(seed).multinomial(n, law))
 
 
-def known(mechanism: sv.Mechanism, answers: Any, n: int, seed: int) -> Mean:
+def known(mechanism: sv.Mechanism, answers: Any, n: int, seed: int) -> MeanEvidence:
     return evidence(mechanism, drawn(mechanism, answers, n, seed).cells)
 
 

@@ -14,7 +14,9 @@ from scipy.stats import norm
 import sottovoce as sv
 from sottovoce.core.channel import Table
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.shares.project import PROJECTIONS, base_cut, norm_mul, normalise, null_errors, simplex
 
@@ -113,7 +115,7 @@ def test_base_cut_takes_the_exact_error_at_share_zero(seed: int) -> None:
 def test_errors_at_share_zero_of_the_other_shapes(k: int) -> None:
     """From expected counts of a crowd without code 0, the formulas give the predicted variance."""
     table = Table([[5 * UNIT // 8 if y == v else UNIT // 8 for y in range(4)] for v in range(4)])
-    general = Mechanism("table", sv.Integers(0, 3), table, "2", "outputs")  # type: ignore[arg-type]
+    general = Mechanism("table", Frequency(sv.Integers(0, 3)), table, "2", CountOutputs())  # type: ignore[arg-type]
     for mechanism in (sv.mechanism("hadamard", sv.Integers(0, k - 1), epsilon=4), general):
         codes = mechanism.channel.inputs
         shares = np.full(codes, 1 / (codes - 1))

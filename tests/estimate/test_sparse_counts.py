@@ -12,13 +12,15 @@ from scipy import stats
 
 import sottovoce as sv
 from sottovoce.core.channel import Contrast, Rates
+from sottovoce.core.question import Frequency
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.evidence import Contrasts, Supports
 from sottovoce.estimate.shares.misses import SHARES, normal_excess, score_excess, wilson_excess
 from sottovoce.estimate.shares.score_sums import _ZEROS, _largest_tail, upper_tail
 from sottovoce.experiments.coverage.shares import coverage, support_law
 
-ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
+ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 K, N = 13_929, 5_000
 
 
@@ -129,7 +131,7 @@ def test_a_table_has_positive_standard_errors_without_the_outputs_of_a_code() ->
     from sottovoce.core.rational import UNIT
 
     rows = [[UNIT // 2 if y == c else UNIT // 4 for y in range(3)] for c in range(3)]
-    m = sv.Mechanism("made up", sv.Integers(0, 2), Table(rows), "1.5", "outputs")  # type: ignore[arg-type]
+    m = sv.Mechanism("made up", Frequency(sv.Integers(0, 2)), Table(rows), "1.5", CountOutputs())  # type: ignore[arg-type]
     for cells in ([1, 0, 0], [9, 0, 0], [0, 5, 5]):
         estimate = m.estimate(sv.Tally(m, sum(cells), np.array(cells)))
         assert (estimate.std_errors > 0).all() and (estimate.evidence.variances("sample") > 0).all()

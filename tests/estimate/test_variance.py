@@ -19,10 +19,12 @@ from scipy import stats
 
 import sottovoce as sv
 from sottovoce.core.channel import Each, Rounding, Table, Then
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.mean.mean import hoeffding
 from sottovoce.estimate.variance.same_reports import readings, unbiased
-from sottovoce.estimate.variance.variance import Part, Spread, error_variance, from_arms, from_joint, variance_error
+from sottovoce.estimate.variance.variance import Part, Spread, error_variance, from_arms, from_both, variance_error
 from sottovoce.experiments.coverage.variance import (
     CROWDS,
     coverages,
@@ -34,7 +36,7 @@ from sottovoce.experiments.coverage.variance import (
 )
 from sottovoce.protocols.history import current, load, save
 from sottovoce.protocols.simulate import play_round
-from sottovoce.protocols.variance.rounds import METHODS, Variance
+from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
 from sottovoce.testing.statistics import ALPHA
 
 UNIT_RANGE = sv.Interval(0, 1)
@@ -107,7 +109,7 @@ def law_of(pairs: Iterator[tuple[Spread, Fraction]]) -> Moments:
     return Moments(mean(lambda spread: Fraction(1)), first, second - first**2, removed, bias)
 
 
-def expected_error(asked: Variance, law: Law, n: int, m: int) -> float:
+def expected_error(asked: VarianceRounds, law: Law, n: int, m: int) -> float:
     prior = sv.Prior([float(answer) for answer, _ in law], [float(weight) for _, weight in law])
     return asked.expected(prior).error((n, m), together=asked.method in ("split-eps", "same-reports"))
 
@@ -115,7 +117,7 @@ def expected_error(asked: Variance, law: Law, n: int, m: int) -> float:
 # --- exactly unbiased ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("centre", ["0.5", "1", "0"])
 def test_split_n_is_exactly_unbiased_and_its_variance_exact(centre: str) -> None:
-    asked = Variance(UNIT_RANGE, 2, method="split-n", mechanism="bernoulli", share="0.4", centre=centre)
+    asked = VarianceRounds(UNIT_RANGE, 2, method="split-n", mechanism="bernoulli", share="0.4", centre=centre)
     number, square = (arm.mechanism for arm in asked.start().arms)
     found = law_of(
         (exact(asked.advance(((one, other),))), p * q)
@@ -133,7 +135,7 @@ def test_split_n_is_exactly_unbiased_and_its_variance_exact(centre: str) -> None
 
 @pytest.mark.parametrize("centre", ["0.5", "1"])
 def test_split_eps_is_exactly_unbiased_and_its_variance_exact(centre: str) -> None:
-    asked = Variance(UNIT_RANGE, 3, method="split-eps", mechanism="bernoulli", share="0.5", centre=centre)
+    asked = VarianceRounds(UNIT_RANGE, 3, method="split-eps", mechanism="bernoulli", share="0.5", centre=centre)
     both = asked.start().arms[0].mechanism
     found = law_of((exact(asked.advance(((one,),))), p) for one, p in tallies(both, LAW, 3))
     assert found.total == 1 and found.mean == exact_variance(LAW) and found.removed == found.bias
@@ -142,7 +144,7 @@ def test_split_eps_is_exactly_unbiased_and_its_variance_exact(centre: str) -> No
 
 @pytest.mark.parametrize("mechanism", ["nprr", "three-output"])
 def test_same_reports_are_exactly_unbiased_and_their_variance_exact(mechanism: str) -> None:
-    asked = Variance(sv.Integers(0, 2), 1, method="same-reports", mechanism=mechanism)
+    asked = VarianceRounds(sv.Integers(0, 2), 1, method="same-reports", mechanism=mechanism)
     levels = asked.start().arms[0].mechanism
     found = law_of((exact(asked.advance(((one,),))), p) for one, p in tallies(levels, WHOLE, 3))
     assert found.total == 1 and found.mean == exact_variance(WHOLE) and found.removed == found.bias
@@ -151,7 +153,7 @@ def test_same_reports_are_exactly_unbiased_and_their_variance_exact(mechanism: s
 
 def test_sequential_subtracts_the_variance_of_the_mean() -> None:
     """What is left is the rounding of the centre, below a hundredth of what is removed; the other sign fails."""
-    asked = Variance(UNIT_RANGE, 2, method="sequential", mechanism="bernoulli", first=3)
+    asked = VarianceRounds(UNIT_RANGE, 2, method="sequential", mechanism="bernoulli", first=3)
     number = asked.start().arms[0].mechanism
 
     def outcomes() -> Iterator[tuple[Spread, Fraction]]:
@@ -172,7 +174,7 @@ def test_the_sample_variance_has_the_divisor_n_minus_one() -> None:
     """Given these four participants, over arms and coins, no factor n / (n - 1) is needed in any method."""
     answers = [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(1)]
     truth = exact_variance([(answer, Fraction(1, 4)) for answer in answers]) * Fraction(4, 3)
-    asked = Variance(UNIT_RANGE, 2, method="split-n", mechanism="bernoulli", share="0.5")
+    asked = VarianceRounds(UNIT_RANGE, 2, method="split-n", mechanism="bernoulli", share="0.5")
     number, square = (arm.mechanism for arm in asked.start().arms)
     found = Fraction(0)
     for chosen in combinations(range(4), 2):
@@ -181,15 +183,17 @@ def test_the_sample_variance_has_the_divisor_n_minus_one() -> None:
             for other, q in tallies_of(square, others):
                 found += p * q * from_arms(one, other).exact / 6
     assert found == truth
-    both = Variance(UNIT_RANGE, 2, method="split-eps", mechanism="bernoulli", share="0.5").start().arms[0].mechanism
+    both = (
+        VarianceRounds(UNIT_RANGE, 2, method="split-eps", mechanism="bernoulli", share="0.5").start().arms[0].mechanism
+    )
     pair = answers[1:3]
-    assert sum(p * from_joint(one)[1].exact for one, p in tallies_of(both, pair)) == Fraction(1, 32)
+    assert sum(p * from_both(one)[1].exact for one, p in tallies_of(both, pair)) == Fraction(1, 32)
 
 
 def test_sequential_is_unbiased_for_the_sample_variance_too() -> None:
     answers = [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(1)]
     truth = exact_variance([(answer, Fraction(1, 4)) for answer in answers]) * Fraction(4, 3)
-    asked = Variance(UNIT_RANGE, 4, method="sequential", mechanism="bernoulli", first=2)
+    asked = VarianceRounds(UNIT_RANGE, 4, method="sequential", mechanism="bernoulli", first=2)
     number = asked.start().arms[0].mechanism
     found = removed = Fraction(0)
     for chosen in combinations(range(4), 2):
@@ -219,7 +223,7 @@ def test_numbers_for_outputs_solve_the_law_of_any_table() -> None:
 
 @pytest.mark.parametrize("mechanism", ["nprr", "three-output"])
 def test_noise_of_both_readings_is_that_of_the_law(mechanism: str) -> None:
-    asked = Variance(sv.Integers(5, 7), "1.5", method="same-reports", mechanism=mechanism)
+    asked = VarianceRounds(sv.Integers(5, 7), "1.5", method="same-reports", mechanism=mechanism)
     levels = asked.start().arms[0].mechanism
     read = readings(levels)
     for answer in (5, 6, 7):
@@ -236,10 +240,10 @@ def test_noise_of_both_readings_is_that_of_the_law(mechanism: str) -> None:
 
 
 # --- protocols ------------------------------------------------------------------------------------------------------
-def asked_by(method: str, **options: Any) -> Variance:
+def asked_by(method: str, **options: Any) -> VarianceRounds:
     first = 4000 if method == "sequential" else None
     mechanism = None if method == "same-reports" else "three-output"
-    return Variance(sv.Integers(0, 4), 2, method=method, first=first, mechanism=mechanism, **options)
+    return VarianceRounds(sv.Integers(0, 4), 2, method=method, first=first, mechanism=mechanism, **options)
 
 
 ANSWERS = np.random.default_rng(4).choice(5, 20_000, p=[0.1, 0.1, 0.2, 0.5, 0.1])
@@ -301,7 +305,7 @@ def test_the_second_round_asks_about_the_mean_of_the_first() -> None:
 
 
 def test_a_first_round_of_noise_does_not_move_the_centre_far_away() -> None:
-    asked = Variance(UNIT_RANGE, "0.01", method="sequential", mechanism="bernoulli", first=2)
+    asked = VarianceRounds(UNIT_RANGE, "0.01", method="sequential", mechanism="bernoulli", first=2)
     number = asked.start().arms[0].mechanism
     for cells, centre in (([0, 2], 2), ([2, 0], -1)):
         later = asked.advance(((sv.Tally(number, 2, np.array(cells)),),))
@@ -310,7 +314,7 @@ def test_a_first_round_of_noise_does_not_move_the_centre_far_away() -> None:
 
 
 def test_too_few_reports_have_no_variance() -> None:
-    asked = Variance(UNIT_RANGE, 1, mechanism="bernoulli")
+    asked = VarianceRounds(UNIT_RANGE, 1, mechanism="bernoulli")
     number, square = (arm.mechanism for arm in asked.start().arms)
     one, two = (sv.Tally(m, 1, np.array([1, 0])) for m in (number, square))
     several = sv.Tally(square, 3, np.array([1, 2]))
@@ -346,23 +350,25 @@ def test_too_few_reports_have_no_variance() -> None:
 )
 def test_what_makes_no_sense_is_refused(domain: Any, options: dict[str, Any], match: str) -> None:
     with pytest.raises(sv.ParameterError, match=match):
-        Variance(domain, options.pop("epsilon", 1), **options)
+        VarianceRounds(domain, options.pop("epsilon", 1), **options)
 
 
 def test_reports_that_are_read_twice_need_a_grid_of_every_whole_number() -> None:
-    asked = Variance(sv.Integers(0, 9), 1, method="same-reports", mechanism="bernoulli")
+    asked = VarianceRounds(sv.Integers(0, 9), 1, method="same-reports", mechanism="bernoulli")
     with pytest.raises(sv.ParameterError, match="every one of the 10 whole numbers"):
         sv.simulate(asked, [1, 2, 3], seed=1)
     with pytest.raises(sv.ParameterError, match="for whole numbers"):
         readings(sv.mechanism("nprr", UNIT_RANGE, epsilon=1))
     plain = Table([[UNIT // 2, UNIT // 2], [UNIT // 4, UNIT // 4 * 3]])
     channel = Then(Rounding(0, 1, 1), plain)
-    assert readings(sv.Mechanism("x", sv.Integers(0, 1), channel, Decimal(2), "outputs")).centre == Fraction(1, 2)
+    assert readings(sv.Mechanism("x", Mean(sv.Integers(0, 1)), channel, Decimal(2), CountOutputs())).centre == Fraction(
+        1, 2
+    )
 
 
 # --- intervals ------------------------------------------------------------------------------------------------------
 def test_a_variance_near_zero_warns_and_the_deviation_is_cut() -> None:
-    asked = Variance(UNIT_RANGE, 1, mechanism="bernoulli")
+    asked = VarianceRounds(UNIT_RANGE, 1, mechanism="bernoulli")
     runs = [sv.simulate(asked, np.full(4000, 0.5), seed=seed) for seed in range(4)]
     assert any(found["variance"].value < 0 for found in runs), "an unbiased estimate of zero is negative half the time"
     for found in runs:
@@ -381,7 +387,7 @@ def test_a_variance_near_zero_warns_and_the_deviation_is_cut() -> None:
 
 
 def test_few_reports_about_the_mean_warn() -> None:
-    asked = Variance(sv.Interval(0, 1), "0.5", mechanism="bernoulli", share="0.01")
+    asked = VarianceRounds(sv.Interval(0, 1), "0.5", mechanism="bernoulli", share="0.01")
     found = sv.simulate(asked, np.tile([0.0, 1.0], 2000), seed=1)
     with pytest.warns(sv.PoorIntervalWarning, match="too few of them are about the mean"):
         found["variance"].ci()
@@ -401,7 +407,7 @@ def radii(spread: Spread, level: float) -> tuple[float, float]:
 
 @pytest.mark.parametrize("centre", ["0", "0.5"])
 def test_the_hoeffding_interval_lies_within_the_bound_of_proposition_2(centre: str) -> None:
-    asked = Variance(UNIT_RANGE, 2, mechanism="bernoulli", centre=centre, share="0.5")
+    asked = VarianceRounds(UNIT_RANGE, 2, mechanism="bernoulli", centre=centre, share="0.5")
     for seed in range(5):
         spread = exact(sv.simulate(asked, np.linspace(0, 1, 5000), seed=seed))
         low, high = spread.interval(0.9, "hoeffding", "population")
@@ -438,7 +444,7 @@ def test_the_bound_of_proposition_2_is_reached_and_never_passed(farthest: float)
 
 def plug_in_errors(epsilon: Any, runs: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Errors of mean, mean square and plug-in variance about the *sample* of half zeros and half ones, split n."""
-    asked = Variance(sv.Interval(-1, 1), epsilon, mechanism="piecewise", centre=0, share="0.5")
+    asked = VarianceRounds(sv.Interval(-1, 1), epsilon, mechanism="piecewise", centre=0, share="0.5")
     held, rng, rows = np.array([n // 2, n // 2]), np.random.default_rng(seed), []
     for _ in range(runs):
         spread = exact(draw(asked, [0, 1], held, rng))
@@ -473,7 +479,7 @@ def test_proposition_2_needs_both_bounds_and_the_error_of_a_subsample() -> None:
 @pytest.mark.parametrize("target", ["population", "sample"])
 def test_the_exact_variance_is_an_upper_bound_for_the_sample(target: str) -> None:
     """Two readings of everyone: given the participants, only noise is left; the population adds its spread."""
-    found = sv.simulate(Variance(sv.Integers(0, 4), 6, method="same-reports"), ANSWERS, seed=2)["variance"]
+    found = sv.simulate(VarianceRounds(sv.Integers(0, 4), 6, method="same-reports"), ANSWERS, seed=2)["variance"]
     spread = exact({"variance": found})
     population, sample = (float(spread.variances(name)[0]) for name in ("population", "sample"))
     away = (ANSWERS - ANSWERS.mean()) ** 2
@@ -516,14 +522,17 @@ def test_rows_of_the_coverage_page() -> None:
 def test_shares_are_those_of_least_error() -> None:
     """The share that is chosen is as good as any, when the mean is half a standard deviation off."""
     domain = sv.Integers(0, 8)
-    chosen = Variance(domain, 1, mechanism="bernoulli")
+    chosen = VarianceRounds(domain, 1, mechanism="bernoulli")
     best = chosen.predicted_error(10**6, off=0.5)
     for share in ("0.2", "0.4", "0.5", "0.7", "0.9"):
-        assert best <= Variance(domain, 1, mechanism="bernoulli", share=share).predicted_error(10**6, off=0.5) * 1.0001
-    both = Variance(domain, 2, method="split-eps", mechanism="bernoulli")
+        assert (
+            best
+            <= VarianceRounds(domain, 1, mechanism="bernoulli", share=share).predicted_error(10**6, off=0.5) * 1.0001
+        )
+    both = VarianceRounds(domain, 2, method="split-eps", mechanism="bernoulli")
     best = both.predicted_error(10**6, off=0.5)
     for share in ("0.2", "0.35", "0.65", "0.8"):
-        other = Variance(domain, 2, method="split-eps", mechanism="bernoulli", share=share)
+        other = VarianceRounds(domain, 2, method="split-eps", mechanism="bernoulli", share=share)
         assert best <= other.predicted_error(10**6, off=0.5) * 1.0001
 
 
@@ -538,7 +547,7 @@ def test_a_plan_ranks_methods_and_chooses_the_first_round() -> None:
     first = by_method["sequential"].first
     known = by_method["sequential"]
     for other in (first // 3, first * 3):
-        moved = Variance(known.domain, 2, method="sequential", mechanism="three-output", first=other)
+        moved = VarianceRounds(known.domain, 2, method="sequential", mechanism="three-output", first=other)
         assert known.predicted_error(20_000) < moved.predicted_error(20_000)
     interval = sv.plan_variance(UNIT_RANGE, epsilon=2, participants=1000, mechanism="bernoulli")
     assert {option.method for option in interval.options} == set(METHODS) - {"same-reports"}
@@ -552,9 +561,9 @@ def test_a_prior_moves_the_centre_and_earlier_answers_are_one() -> None:
         UNIT_RANGE, epsilon=1, participants=1000, prior=[0.1, 0.2, 0.3, 0.2], methods=["split-n"], mechanism="bernoulli"
     )
     (option,) = plan.options
-    assert option.protocol == Variance(UNIT_RANGE, 1, mechanism="bernoulli", prior=prior)  # type: ignore[attr-defined]
+    assert option.protocol == VarianceRounds(UNIT_RANGE, 1, mechanism="bernoulli", prior=prior)  # type: ignore[attr-defined]
     assert option.protocol.about == Decimal("0.20")  # type: ignore[attr-defined]
-    whole = Variance(sv.Integers(0, 4), 1, method="same-reports", prior=sv.Prior.normal(2, 1, 0, 4))
+    whole = VarianceRounds(sv.Integers(0, 4), 1, method="same-reports", prior=sv.Prior.normal(2, 1, 0, 4))
     assert whole.believed.values == (0, 1, 2, 3, 4)
 
 

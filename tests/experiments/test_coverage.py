@@ -20,7 +20,7 @@ from sottovoce.experiments.coverage.shares import (
     table,
 )
 
-ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
+ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 PROMISES = {
     ("exact", "population"): (0.95, 1.0),
     ("exact", "sample"): (0.95, 1.0),

@@ -29,7 +29,7 @@ def test_intervals_hold_the_shares_of_real_answers(
     values = pq.read_table(shared_data(file), columns=[column]).column(column).to_numpy()
     domain = sv.Categories(sorted(set(values)))
     truth = np.array([(values == label).mean() for label in domain.labels()])
-    for name in sv.names("frequency"):
+    for name in sv.names(sv.Frequency):
         if name == "rr":
             continue
         m = sv.mechanism(name, domain, epsilon=2.0)

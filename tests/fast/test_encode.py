@@ -16,7 +16,7 @@ from sottovoce.fast.batch import privatize
 from sottovoce.fast.encode import encode
 from sottovoce.fast.words import WordStream
 
-ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
+ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 NUMBERS = Integers(-3, 6)
 NAMES = Categories(["red", "green", "blue"])
 YEARS = Categories([2001, -5, 1999, 2**53])

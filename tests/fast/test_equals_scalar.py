@@ -49,8 +49,8 @@ from sottovoce.fast.words import WordStream
 from sottovoce.mechanisms.mean import common
 
 SIZES = (2, 3, 5, 63, 64, 65, 128, 200)
-ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
-MEANS = sv.names("mean")
+ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
+MEANS = sv.names(sv.Mean)
 SHORT = 8  # bits of a coin in tests: rejection really happens
 
 

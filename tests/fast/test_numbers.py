@@ -24,7 +24,7 @@ from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.numbers import batch_codes, encode_numbers
 from sottovoce.fast.words import WordStream
 
-MEANS = sv.names("mean")
+MEANS = sv.names(sv.Mean)
 STEPS = (1, 2, 3, 1000, 1024, 1 << 16, (1 << 29) + 1, (1 << 30) - 1, 1 << 31)
 ENDS = [
     (0, 100),

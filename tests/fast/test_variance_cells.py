@@ -13,10 +13,11 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.channel import Each, Rounding
 from sottovoce.core.domain import Powers
+from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.estimate.variance.same_reports import from_outputs, readings
-from sottovoce.estimate.variance.variance import from_joint
+from sottovoce.estimate.variance.variance import from_both
 from sottovoce.fast.numbers import batch_codes, encode_numbers
-from sottovoce.protocols.variance.rounds import Variance
+from sottovoce.protocols.variance.rounds import VarianceRounds
 
 UNIT_RANGE = sv.Interval(0, 1)
 
@@ -75,7 +76,9 @@ def test_the_square_of_a_distance_need_not_hold_its_centre() -> None:
 
 # --- joint cells ----------------------------------------------------------------------------------------------------
 def both_of(domain: Any = UNIT_RANGE, mechanism: str = "nprr", epsilon: Any = 6) -> sv.Mechanism:
-    return Variance(domain, epsilon, method="split-eps", mechanism=mechanism, share="0.5").start().arms[0].mechanism
+    return (
+        VarianceRounds(domain, epsilon, method="split-eps", mechanism=mechanism, share="0.5").start().arms[0].mechanism
+    )
 
 
 def test_joint_cells_count_each_combination() -> None:
@@ -85,7 +88,7 @@ def test_joint_cells_count_each_combination() -> None:
     reports = both.privatize(values, seed=5)
     cells = np.zeros(both.cells, np.int64)
     for report in reports:
-        first, second = both.channel.parts(report)
+        first, second = both.channel.split(report)
         cells[first * both.channel.channels[1].outputs + second] += 1
     tally = both.tally(reports)
     assert np.array_equal(tally.cells, cells)
@@ -127,15 +130,15 @@ def test_the_covariance_of_both_readings_is_that_of_the_reports_one_by_one(domai
     reports = both.privatize(values if domain is UNIT_RANGE else np.rint(values).astype(int), seed=8)
     channels, origin = both.channel.channels, domain.numbers.origin
     ((number,), (square,)) = (part.scales() for part in channels)
-    pairs = [(number.read(first) + origin, square.read(second)) for first, second in map(both.channel.parts, reports)]
-    _, spread = from_joint(both.tally(reports))
+    pairs = [(number.read(first) + origin, square.read(second)) for first, second in map(both.channel.split, reports)]
+    _, spread = from_both(both.tally(reports))
     assert spread.covariance == sample_covariance(pairs) != 0
     assert spread.number.variance == sample_covariance([(a, a) for a, _ in pairs])
     assert spread.square.variance == sample_covariance([(b, b) for _, b in pairs])
 
 
 def test_the_covariance_of_two_readings_of_one_report() -> None:
-    levels = Variance(sv.Integers(3, 6), 2, method="same-reports").start().arms[0].mechanism
+    levels = VarianceRounds(sv.Integers(3, 6), 2, method="same-reports").start().arms[0].mechanism
     reports = levels.privatize([3, 4, 4, 6, 5, 6, 6], seed=2)
     read = readings(levels)
     pairs = [(read.number[report], read.square[report]) for report in reports]
@@ -148,15 +151,14 @@ def test_joint_cells_are_refused_where_they_do_not_fit() -> None:
     both = both_of()
     number = both.channel.channels[0]
     with pytest.raises(sv.SpecError, match="side by side"):
-        sv.Mechanism("x", UNIT_RANGE, number, Decimal(6), "joint")
+        sv.Mechanism("x", sv.Mean(UNIT_RANGE), number, Decimal(6), CountJoint())
     fine = sv.mechanism("piecewise", UNIT_RANGE, epsilon=1).channel
-    view = Powers(UNIT_RANGE, "0.5")
+    asked, view = sv.Variance(UNIT_RANGE), Powers(UNIT_RANGE, "0.5")
     wide = sv.mechanism("piecewise", view.square, epsilon=1).channel
     with pytest.raises(sv.SpecError, match=r"at most 2\*\*20"):
-        sv.Mechanism("x", view, Each((fine, wide)), Decimal(2), "joint")
+        sv.Mechanism("x", asked, Each((fine, wide)), Decimal(2), CountJoint(), domain=view)
     with pytest.raises(sv.MismatchError):
-        sv.Mechanism("x", Powers(UNIT_RANGE, 0), both.channel, Decimal(6), "joint")
+        sv.Mechanism("x", asked, both.channel, Decimal(6), CountJoint(), domain=Powers(UNIT_RANGE, 0))
     record = sv.Record({"a": UNIT_RANGE, "b": sv.Interval(0, "0.25")})
-    other = sv.Mechanism("x", record, both.channel, Decimal(6), "joint")
-    with pytest.raises(sv.ParameterError, match="not those of a number and its square"):
-        other.estimate(other.tally(other.privatize([{"a": 1, "b": 0}] * 5, seed=1)))
+    with pytest.raises(sv.MismatchError, match="does not answer"):
+        sv.Mechanism("x", asked, both.channel, Decimal(6), CountJoint(), domain=record)

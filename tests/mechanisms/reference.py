@@ -267,11 +267,13 @@ def mechanism_of(name: str, domain: dict[str, Any], k: int, epsilon: str) -> dic
         "name": name,
         "version": 1,
         "epsilon": epsilon,
+        "question": {"kind": "frequency"},
         "domain": domain,
         "channel": channel,
-        "statistic": "outputs" if counts_outputs else "supports",
+        "statistic": {"kind": "outputs" if counts_outputs else "supports"},
         "codec": {"version": 1, "bytes": width(channel)},
         "guarantee": "pure",
+        "unused": None,
     }
 
 
@@ -286,11 +288,13 @@ def linf_of(low: str, high: str, d: int, epsilon: str) -> dict[str, Any]:
         "name": LINF,
         "version": 1,
         "epsilon": epsilon,
+        "question": {"kind": "vector-mean"},
         "domain": {"kind": "box", "low": low, "high": high, "dimensions": d},
         "channel": channel,
-        "statistic": "parts",
+        "statistic": {"kind": "parts"},
         "codec": {"version": 1, "bytes": width(channel)},
         "guarantee": "pure",
+        "unused": None,
     }
 
 

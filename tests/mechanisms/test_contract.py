@@ -11,10 +11,12 @@ import sottovoce as sv
 from sottovoce.core.channel import Rounding, Then, Window
 from sottovoce.core.channel.base import Scale
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import fits
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.testing import check_mechanism
-from sottovoce.testing.means import check_small_mean
+from sottovoce.testing.mean import check_small
 from sottovoce.testing.statistics import check_mean, mean_bound, reports_for_mean
 
 QUICK = {(3, "1")}
@@ -25,7 +27,7 @@ CASES = [
         *(name, size, epsilon),
         marks=[] if (size, epsilon) in QUICK else pytest.mark.slow if (size, epsilon) in SLOW else pytest.mark.long,
     )
-    for name in sv.names("frequency")
+    for name in sv.names(sv.Frequency)
     for size in (2, 3, 7, 65, 300)
     for epsilon in ("0.1", "1", "8")
     if fits(name, sv.Integers(0, size - 1))
@@ -45,7 +47,7 @@ MEANS = [
         *(name, range_, epsilon),
         marks=[] if (range_, epsilon) in QUICK_MEANS and name not in HEAVY else pytest.mark.slow,
     )
-    for name in sv.names("mean")
+    for name in sv.names(sv.Mean)
     for range_, epsilon in (
         *(("signed", epsilon) for epsilon in ("0.1", "8")),
         ("narrow", "1"),
@@ -62,7 +64,7 @@ def test_registered_means_keep_the_contract(name: str, range_: str, epsilon: str
 BRIEF = ("group-bernoulli", 2, "1")
 GROUPS = [
     pytest.param(*(name, groups, key, epsilon), marks=[] if (name, groups, epsilon) == BRIEF else pytest.mark.slow)
-    for name in sv.names("group")
+    for name in sv.names(sv.GroupMean)
     for groups, key, epsilon in (
         (2, "grr", "1"), (9, "grr", "4"), (9, "subset", "1"), (9, "unary", "1")
     )
@@ -80,14 +82,14 @@ VECTORS = (sv.Box(0, 10, 3), sv.Sparse(5, 1), sv.Ball(2, 3))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sv.names("vector"))
+@pytest.mark.parametrize("name", sv.names(sv.VectorMean))
 def test_registered_vectors_keep_the_contract(name: str, seed: int) -> None:
     domain = next(domain for domain in VECTORS if fits(name, domain))
     check_mechanism(sv.mechanism(name, domain, epsilon="1.5"), seed=seed % 1000)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sv.names("frequency"))
+@pytest.mark.parametrize("name", sv.names(sv.Frequency))
 def test_texts_are_answers_too(name: str, seed: int) -> None:
     answers = ["lark", "owl", "neither", "it depends"]
     domain = sv.Categories(answers[:2] if name == "rr" else answers)
@@ -95,8 +97,8 @@ def test_texts_are_answers_too(name: str, seed: int) -> None:
 
 
 def test_every_mechanism_is_asked_something() -> None:
-    assert {case.values[0] for case in CASES} == set(sv.names("frequency"))
-    assert {case.values[0] for case in MEANS} == set(sv.names("mean"))
+    assert {case.values[0] for case in CASES} == set(sv.names(sv.Frequency))
+    assert {case.values[0] for case in MEANS} == set(sv.names(sv.Mean))
 
 
 # --- the contract refuses --------------------------------------------------------------------------------
@@ -123,9 +125,9 @@ class Calm(Window):
 @pytest.mark.parametrize(("node", "sentence"), [(Shifted, "biased|moments"), (Calm, "moments are not those")])
 def test_a_wrong_reading_is_found_on_small_instances(node: type[Window], sentence: str) -> None:
     channel = Then(Rounding(0, 1, 4), node(5, 1, 3, 3 * UNIT // 4))
-    mechanism = Mechanism("wrong", sv.Interval(0, 1), channel, Decimal(20), "outputs")
+    mechanism = Mechanism("wrong", Mean(sv.Interval(0, 1)), channel, Decimal(20), CountOutputs())
     with pytest.raises(AssertionError, match=sentence):
-        check_small_mean(mechanism)
+        check_small(mechanism)
 
 
 def test_a_mean_test_accepts_the_truth_and_refuses_what_is_off() -> None:

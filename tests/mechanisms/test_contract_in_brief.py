@@ -35,7 +35,7 @@ BUILT = {
     "groups with noise": group("grr", 3, "group-nprr"),
     "coordinates": vector("sampled", inner="bernoulli", count=2),
     "all coordinates": vector("split-epsilon", inner="bernoulli"),
-    **{name: vector(name) for name in sv.names("vector") if name not in ("sampled", "split-n", "split-epsilon")},
+    **{name: vector(name) for name in sv.names(sv.VectorMean) if name not in ("sampled", "split-n", "split-epsilon")},
     "mixed": lambda: sv.mechanism("hybrid", sv.Interval(-1, 1), epsilon=2),
     "noise": lambda: sv.mechanism("nprr", sv.Interval(-1, 1), epsilon=2),
 }

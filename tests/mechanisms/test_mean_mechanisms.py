@@ -110,7 +110,7 @@ def test_the_grid_costs_less_than_one_percent_of_the_variance(name: str, epsilon
 @pytest.mark.parametrize("epsilon", ["0.01", *EPSILONS, "20"])
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if name == "n-output" else []) for name in sv.names("mean")],
+    [pytest.param(name, marks=[pytest.mark.slow] if name == "n-output" else []) for name in sv.names(sv.Mean)],
 )
 def test_readings_are_exactly_unbiased_on_the_grid(name: str, epsilon: str) -> None:
     mechanism = sv.mechanism(name, sv.Interval(2, 12), epsilon=epsilon)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.estimate.shares.frequency import rare_variance
+from sottovoce.estimate.shares.shares import rare_variance
 
 DOMAIN = sv.Integers(0, 49)
 
@@ -87,7 +87,7 @@ def test_docstrings_have_the_five_slots(name: str) -> None:
 def test_estimates_of_all_oracles_agree(seed: int) -> None:
     truth = np.array([0.5, 0.3, 0.15, 0.05])
     values = np.repeat(np.arange(4), (truth * 40_000).astype(int))
-    for name in sv.names("frequency"):
+    for name in sv.names(sv.Frequency):
         if name == "rr":
             continue
         m = sv.mechanism(name, sv.Integers(0, 3), epsilon=2.0)

@@ -22,7 +22,10 @@ from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain import domain_from_spec
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency, VectorMean
 from sottovoce.core.rational import FINE, UNIT, odds, units
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.vector.sparse import evidence
 from sottovoce.fast.batch import draw
@@ -313,7 +316,7 @@ def test_one_percent_is_noticed() -> None:
     second = signed_rows(3, 1, E1)
     assert not sv.audit(Then(Uneven(domain), second), epsilon=1).ok
     assert sv.audit(Then(Place(domain), second), epsilon=1).ok
-    wrong = Mechanism("wrong", domain, Misread(domain, honest.least, honest.inside), Decimal(20), "sums")
+    wrong = Mechanism("wrong", VectorMean(domain), Misread(domain, honest.least, honest.inside), Decimal(20), Sums())
     with pytest.raises(AssertionError, match="biased"):
         check_small_sparse(wrong)
 
@@ -324,8 +327,8 @@ def test_every_place_is_unbiased_with_the_predicted_variance(name: str) -> None:
     channel = SMALL[name]
     slots = slots_of(channel)
     assert slots is not None
-    statistic = "outputs" if isinstance(channel, Then) else "sums"
-    check_small_sparse(Mechanism("small", slots.vectors, channel, Decimal(20), statistic))
+    statistic = CountOutputs() if isinstance(channel, Then) else Sums()
+    check_small_sparse(Mechanism("small", VectorMean(slots.vectors), channel, Decimal(20), statistic))
 
 
 @pytest.mark.parametrize("oracle", ["signs", "hints", "hadamard", "grr"])
@@ -510,11 +513,11 @@ def test_what_does_not_fit_is_refused() -> None:
     assert isinstance(sv.mechanism("sparse", sv.Sparse(100, 49), epsilon="0.1").channel, Then)
     channel = Signs.of_ratio(sv.Sparse(4, 2), 2, E1)
     with pytest.raises(sv.MismatchError, match="does not fit"):
-        Mechanism("wrong", sv.Sparse(4, 1), channel, Decimal(1), "sums")
+        Mechanism("wrong", VectorMean(sv.Sparse(4, 1)), channel, Decimal(1), Sums())
     with pytest.raises(sv.MismatchError, match="no sparse vectors"):
-        Mechanism("wrong", sv.Sparse(4, 1), Subset(4, 1, UNIT // 2), Decimal(1), "outputs")
+        Mechanism("wrong", VectorMean(sv.Sparse(4, 1)), Subset(4, 1, UNIT // 2), Decimal(1), CountOutputs())
     with pytest.raises(sv.MismatchError):
-        Mechanism("wrong", sv.Integers(0, 3), channel, Decimal(1), "sums")
+        Mechanism("wrong", Frequency(sv.Integers(0, 3)), channel, Decimal(1), Sums())
     with pytest.raises(sv.ParameterError, match="say nothing"):
         Signs(sv.Sparse(4, 2), 1, UNIT // 2)
     for wrong in ({1: 5}, [{0: 1, 1: 1, 2: 1}], 7):
@@ -711,4 +714,8 @@ def test_a_specification_is_all_of_it() -> None:
         mechanism = sv.mechanism("sparse", sv.Sparse(12, 3, "0.1"), epsilon=1, oracle=oracle)
         again = Mechanism.from_spec(mechanism.spec())
         assert again == mechanism and again.fingerprint == mechanism.fingerprint
-        assert again.question == "vector" and again.channel.dimensions == 12 and again.channel.rounding is None
+        assert (
+            again.question == sv.VectorMean(again.domain)
+            and again.channel.dimensions == 12
+            and again.channel.rounding is None
+        )

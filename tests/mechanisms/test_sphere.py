@@ -31,7 +31,9 @@ from sottovoce.core.channel.vector.sphere import TOP, draw_levels, facts
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.errors import DomainError, MismatchError, ParameterError, PrivacyError, ReportError, SpecError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import UNIT, within
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.vector.sphere import coordinate_variance, evidence, predicted_variance, total_variance
 from sottovoce.experiments.coverage.sphere import coverage, markdown, table
@@ -440,7 +442,7 @@ def test_a_cap_that_spends_more_than_it_claims_is_refuted() -> None:
     honest = built("priv-unit", 8, 2.0)
     check_ratio(honest, 3, 40_000)
     more = inner_cap(built("priv-unit", 8, 2.4))
-    liar = Mechanism("liar", sv.Ball(1, 8), more, Decimal(2), "sums", guarantee="idealised")
+    liar = Mechanism("liar", VectorMean(sv.Ball(1, 8)), more, Decimal(2), Sums(), guarantee="idealised")
     with pytest.raises(AssertionError, match="refutes epsilon 2"):
         check_ratio(liar, 3, 40_000)
     certificate = sv.audit(liar)
@@ -534,7 +536,7 @@ def test_devices_refuse_idealised_mechanisms_unless_told() -> None:
         Client(mechanism)
     assert len(Client(mechanism, accept=("idealised",)).report([0.5, 0.5, 0.5])) == 19
     with pytest.raises(SpecError, match="can only be idealised"):
-        Mechanism("x", sv.Ball(1, 3), mechanism.channel, Decimal(1), "sums")
+        Mechanism("x", VectorMean(sv.Ball(1, 3)), mechanism.channel, Decimal(1), Sums())
     with pytest.raises(SpecError, match="can only be idealised"):
         Mechanism.from_spec({**mechanism.spec(), "guarantee": "pure"})
 
@@ -544,9 +546,9 @@ def test_channels_refuse_what_does_not_fit() -> None:
     with pytest.raises(TypeError, match="idealised"):
         mechanism.channel.likelihood(0, (1.0, 0.0, 0.0))
     with pytest.raises(MismatchError):
-        Mechanism("x", sv.Ball(1, 4), mechanism.channel, Decimal(1), "sums", guarantee="idealised")
+        Mechanism("x", VectorMean(sv.Ball(1, 4)), mechanism.channel, Decimal(1), Sums(), guarantee="idealised")
     with pytest.raises(MismatchError):
-        Mechanism("x", sv.Integers(0, 5), mechanism.channel, Decimal(1), "sums", guarantee="idealised")
+        Mechanism("x", sv.Frequency(sv.Integers(0, 5)), mechanism.channel, Decimal(1), Sums(), guarantee="idealised")
     for name in BUILDERS:
         with pytest.raises(ParameterError, match="Ball"):
             BUILDERS[name](sv.Interval(0, 1), epsilon=1)

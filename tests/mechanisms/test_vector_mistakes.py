@@ -37,7 +37,10 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.coins import Coins
 from sottovoce.core.exact import law, law_of, public_words, worst_ratio
+from sottovoce.core.question import Frequency, VectorMean
 from sottovoce.core.rational import UNIT, loss
+from sottovoce.core.statistic.joint import CountJoint
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.fast.numbers import batch_codes, scalar_code
 
 LINE = Rounding(0, 1, 1)
@@ -79,11 +82,11 @@ def test_what_is_not_a_number_stays_refused_beside_tiny_numbers() -> None:
 
 def test_a_device_without_a_limit_does_not_believe_what_it_cannot_be_shown() -> None:
     guarantee, telling = "idealised", Table([[UNIT, 0], [0, UNIT]])
-    m = sv.Mechanism("x", sv.Integers(0, 1), telling, Decimal("0.1"), "outputs", guarantee=guarantee)
+    m = sv.Mechanism("x", Frequency(sv.Integers(0, 1)), telling, Decimal("0.1"), CountOutputs(), guarantee=guarantee)
     with pytest.raises(sv.PrivacyError, match="infinite"):
         sv.Client(m, accept=(guarantee,))
     large = Subset(2, 1, UNIT * 9 // 10)
-    m = sv.Mechanism("x", sv.Integers(0, 1), large, Decimal("0.1"), "outputs", guarantee=guarantee)
+    m = sv.Mechanism("x", Frequency(sv.Integers(0, 1)), large, Decimal("0.1"), CountOutputs(), guarantee=guarantee)
     with pytest.raises(sv.PrivacyError, match=r"epsilon 2\.19722, more than the 0\.1"):
         sv.Client(m, accept=(guarantee,))
     assert sv.Client(m, limit=2.2, accept=(guarantee,)).report(1)
@@ -94,7 +97,9 @@ def test_a_guarantee_without_its_parameter_cannot_claim_less_than_it_loses(guara
     telling, large = Table([[UNIT, 0], [0, UNIT]]), Subset(2, 1, UNIT * 9 // 10)
     for channel, problem in ((telling, "infinite"), (large, r"epsilon 2\.19722, more than the 0\.1")):
         with pytest.raises(sv.PrivacyError, match=problem):
-            sv.Mechanism("x", sv.Integers(0, 1), channel, Decimal("0.1"), "outputs", guarantee=guarantee)
+            sv.Mechanism(
+                "x", Frequency(sv.Integers(0, 1)), channel, Decimal("0.1"), CountOutputs(), guarantee=guarantee
+            )
 
 
 def test_an_idealised_specification_cannot_claim_less_than_it_loses() -> None:
@@ -166,10 +171,12 @@ def test_a_delta_over_endless_pairs_of_codes_is_refused() -> None:
     vectors = sv.Sparse(9, 3)  # 835 codes: 16 outputs for each of 700,000 pairs
     channel = Then(Place(vectors), Block(SignedSets(9, 16, 1), UNIT * 3 // 4))
     with pytest.raises(sv.TooLargeError, match="delta"):
-        sv.Mechanism("x", vectors, channel, Decimal(1), "outputs", guarantee="approximate(0.5)")
+        sv.Mechanism("x", VectorMean(vectors), channel, Decimal(1), CountOutputs(), guarantee="approximate(0.5)")
     few = sv.Sparse(2, 1)
     small = Then(Place(few), Block(SignedSets(2, 4, 1), UNIT * 3 // 4))
-    assert sv.Mechanism("x", few, small, Decimal(1), "outputs", guarantee="approximate(0.5)").delta == Decimal("0.5")
+    assert sv.Mechanism(
+        "x", VectorMean(few), small, Decimal(1), CountOutputs(), guarantee="approximate(0.5)"
+    ).delta == Decimal("0.5")
 
 
 @pytest.mark.parametrize("threshold", ["0.5", "0.9999", "0.9999999999999999999999"])
@@ -206,7 +213,7 @@ def test_a_number_beside_its_square_need_not_be_rounded() -> None:
     for first in (table, Subset(10, 1, UNIT // 3)):
         square = Then(Rounding(0, 81, 4), Subset(5, 1, UNIT // 3))
         domain = sv.Powers(sv.Integers(0, 9))
-        m = sv.Mechanism("x", domain, Each((first, square)), Decimal(9), "joint")
+        m = sv.Mechanism("x", sv.Variance(domain.of), Each((first, square)), Decimal(9), CountJoint(), domain=domain)
         answers = [0, 3, 9, 4]
         codes = batch_codes(m, answers)
         assert [scalar_code(m.channel, row)[0] for row in codes] == answers

@@ -15,7 +15,9 @@ from sottovoce.core.channel import Rounding, Some, Subset, Table
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.parts import CountParts
 from sottovoce.design.sampled import best_count
 from sottovoce.fast.batch import draw
 from sottovoce.fast.kernels.vector.sampled import first_coordinates, refused_starts
@@ -98,7 +100,7 @@ def test_the_kernel_chooses_and_refuses_like_the_scalar() -> None:
 def test_batches_are_the_scalar_reports_even_with_coins_that_are_often_rejected(count: int, bits: int) -> None:
     channel = Some((Rounding(0, 1, 5), *(Rounding(-3, 2, 5),) * 6), Subset(6, 1, 3 * UNIT // 4), count)
     domain = sv.Record({"a": sv.Interval(0, 1), **{name: sv.Interval(-3, 2) for name in "bcdefg"}})
-    mechanism = Mechanism("some", domain, channel, Decimal(20), "parts")
+    mechanism = Mechanism("some", VectorMean(domain), channel, Decimal(20), CountParts())
     codes = np.arange(2100, dtype=np.uint64).reshape(300, 7) * 0x9E3779B97 % (5 << 32)
     stream = WordStream.seeded(mechanism.words, 9)
     batch = draw(mechanism, codes, stream, bits=bits, chunk_bytes=1 << 10)
@@ -125,8 +127,9 @@ def test_parts_that_do_not_fit_are_refused(grids: Any, inner: Any, count: int, s
 def test_a_mechanism_needs_a_vector_of_the_same_ranges() -> None:
     mechanism = sv.mechanism("split-n", sv.Box(0, 1, 3), epsilon=1, inner="bernoulli")
     for domain in (sv.Box(0, 1, 2), sv.Box(0, 2, 3), sv.Interval(0, 1), sv.Integers(0, 7)):
+        asked = sv.Mean(domain) if domain.numbers else VectorMean(domain)
         with pytest.raises(sv.MismatchError):
-            Mechanism("split-n", domain, mechanism.channel, Decimal(1), "parts")
+            Mechanism("split-n", asked, mechanism.channel, Decimal(1), CountParts())
     for domain in (sv.Interval(0, 1), sv.Categories(["a", "b"]), sv.Record({"a": sv.Categories(["x", "y"])})):
         with pytest.raises(sv.ParameterError, match="Box, or a record"):
             sv.mechanism("sampled", domain, epsilon=1)

@@ -25,8 +25,10 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Integers
 from sottovoce.core.hashing import hash_value, id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.registry import mechanism
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.privacy.audit import INFINITE, LENGTH, WRONG_LAW, WRONG_MEMO, WRONG_RATIO
 from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_ID, WRONG_SUPPORT
 from tests.museum.tables import (
@@ -438,13 +440,13 @@ def unary(kind: type[Bits], k: int, epsilon: str = "1") -> Bits:
 def sent(kind: type[Mechanism], name: str, k: int, epsilon: str = "1", **options: int) -> tuple[Mechanism, Mechanism]:
     """A mechanism of the registry, sent in another way, and itself."""
     honest = mechanism(name, Integers(0, k - 1), epsilon=epsilon, **options)
-    return kind(honest.name, honest.domain, honest.channel, honest.claimed, honest.statistic), honest
+    return kind(honest.name, honest.question, honest.channel, honest.claimed, honest.statistic), honest
 
 
 def rappor(kind: type[Mechanism], k: int) -> Mechanism:
     three_quarters = 3 * UNIT // 4
     chain = Chain(Bits(k, three_quarters, UNIT // 4), Bits(k, three_quarters, UNIT // 4, "mask", 0))
-    return kind("rappor", Integers(0, k - 1), chain, Decimal("1.1"), "supports")
+    return kind("rappor", Frequency(Integers(0, k - 1)), chain, Decimal("1.1"), CountSupports())
 
 
 def samplers() -> Iterator[Exhibit]:
@@ -519,7 +521,7 @@ def messages() -> Iterator[Exhibit]:
     for kind, problem in ((PassesThrough, "outside the domain"), (SilentlyOpen, "a code that the channel")):
         for k in (4, 256):
             honest = mechanism("grr", Integers(0, k - 1), epsilon=1)
-            broken = Mechanism("grr", kind(0, k - 1), honest.channel, honest.claimed, honest.statistic)
+            broken = Mechanism("grr", Frequency(kind(0, k - 1)), honest.channel, honest.claimed, honest.statistic)
             yield Exhibit(f"{kind.__name__}, k = {k}", broken, honest, "1", 1.0, problem)
 
 

@@ -31,8 +31,10 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, within
 from sottovoce.core.registry import fits
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.privacy.audit import BETWEEN, UNPROVEN, WRONG_LAW, Certificate, audit, closed_ratio
 from sottovoce.privacy.drawn import some_codes
 from tests.museum.tables import laplace, rounding, table
@@ -57,7 +59,7 @@ def built(name: str, k: int, epsilon: object) -> Mechanism:
     ("name", "k"),
     [
         pytest.param(name, k, marks=[pytest.mark.slow] if k == 256 else [])
-        for name in sv.names("frequency")
+        for name in sv.names(sv.Frequency)
         for k in (2, 5, 256)
         if fits(name, Integers(0, k - 1))
     ],
@@ -72,7 +74,7 @@ def test_registry_holds_with_equality(name: str, k: int, epsilon: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in sv.names("frequency") if fits(name, Integers(0, 4095))])
+@pytest.mark.parametrize("name", [name for name in sv.names(sv.Frequency) if fits(name, Integers(0, 4095))])
 def test_large_is_never_enumerated_for_ages(name: str) -> None:
     certificate = timed(built(name, 4096, 1))
     assert certificate.ok, certificate
@@ -81,7 +83,7 @@ def test_large_is_never_enumerated_for_ages(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "8"])
-@pytest.mark.parametrize("name", sv.names("mean"))
+@pytest.mark.parametrize("name", sv.names(sv.Mean))
 def test_means_hold_with_equality(name: str, epsilon: str) -> None:
     mechanism = sv.mechanism(name, sv.Interval(-1, 1), epsilon=epsilon)
     certificate = timed(mechanism)
@@ -205,7 +207,7 @@ def test_without_a_proof_there_is_no_certificate() -> None:
 
 def test_the_memo_is_audited_as_well() -> None:
     rappor = Chain(Bits(4, 3 * UNIT // 4, UNIT // 4), Bits(4, 3 * UNIT // 4, UNIT // 4, "mask", 0))
-    mechanism = Mechanism("rappor", Integers(0, 3), rappor, Decimal("1.1"), "supports")
+    mechanism = Mechanism("rappor", Frequency(Integers(0, 3)), rappor, Decimal("1.1"), CountSupports())
     certificate = timed(mechanism)
     assert certificate.ok, certificate
     assert certificate.epsilon == pytest.approx(2 * math.log(5 / 3), abs=1e-9)
@@ -293,8 +295,8 @@ class FailsOnOne(Subset):
 def test_refusals_come_first_and_from_the_domain() -> None:
     grr = sv.mechanism("grr", Integers(0, 3), epsilon=1)
     parts = (grr.channel, grr.claimed, grr.statistic)
-    assert any("only after coins" in problem for problem in audit(CoinsFirst("grr", grr.domain, *parts)).problems)
-    careless = audit(Mechanism("grr", Careless(0, 3), *parts))
+    assert any("only after coins" in problem for problem in audit(CoinsFirst("grr", grr.question, *parts)).problems)
+    careless = audit(Mechanism("grr", Frequency(Careless(0, 3)), *parts))
     assert any("not refused by the domain" in problem for problem in careless.problems)
 
 

@@ -35,7 +35,7 @@ ALPHA = 1e-6  # of each audit here: all of them together raise a false alarm les
 # --- honest mechanisms ---------------------------------------------------------------------------------------
 HONEST = [
     (name, size, epsilon)
-    for name in (*sv.names("frequency"), "bernoulli", "piecewise")
+    for name in (*sv.names(sv.Frequency), "bernoulli", "piecewise")
     for size in (2, 5)
     for epsilon in ("0.5", "1", "3")
     if fits(name, sv.Integers(0, size - 1)) and (size == 5 or not fits(name, sv.Integers(0, 4)))

@@ -46,14 +46,14 @@ def narrow(n: int, seed: int) -> np.ndarray:
 
 
 SLEEP = sv.Interval(0, 14)
-QUICK = sv.AdaptiveMean(SLEEP, 3, 6000, inputs=17)
+QUICK = sv.AdaptiveMeanRounds(SLEEP, 3, 6000, inputs=17)
 
 
 # --- two rounds -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("first", ["designed", "grr"])
 def test_it_runs_in_a_simulation_and_says_that_it_adapted(first: str, seed: int) -> None:
     answers = narrow(6000, seed)
-    protocol = sv.AdaptiveMean(SLEEP, 3, 6000, first=first, inputs=17)
+    protocol = sv.AdaptiveMeanRounds(SLEEP, 3, 6000, first=first, inputs=17)
     found = sv.simulate(protocol, answers, seed=seed)
     mean = found["mean"]
     assert list(found) == ["mean", "first", "second"]
@@ -73,7 +73,7 @@ def test_any_domain_of_numbers_will_do(domain: Any, seed: int) -> None:
     answers = np.full(3000, low + origin + 0.75 * (high - low))
     answers = answers.astype(int) if isinstance(domain, sv.Integers) else answers
     inputs = None if domain.size == 10 else 9
-    mean = sv.simulate(sv.AdaptiveMean(domain, 4, 3000, inputs=inputs), answers, seed=seed)["mean"]
+    mean = sv.simulate(sv.AdaptiveMeanRounds(domain, 4, 3000, inputs=inputs), answers, seed=seed)["mean"]
     left, right = mean.ci(1 - ALPHA)
     assert mean.adapted and left[0] <= answers[0] <= right[0], f"alarm with probability {ALPHA}"
     one = sv.mechanism("designed", domain, epsilon=4, inputs=inputs)
@@ -125,7 +125,7 @@ def test_given_round_one_the_second_is_exactly_unbiased(seed: int) -> None:
 # --- one round --------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("epsilon", "n", "because"), [("0.5", 50_000, "epsilon 0.5"), (2, 999, "999 participants")])
 def test_where_adapting_cannot_pay_there_is_one_round_which_says_so(epsilon: Any, n: int, because: str) -> None:
-    protocol = sv.AdaptiveMean(SLEEP, epsilon, n, inputs=9)
+    protocol = sv.AdaptiveMeanRounds(SLEEP, epsilon, n, inputs=9)
     assert protocol.start().quota is None and protocol.asked_first == n
     answers = np.full(n, 3.5)
     found = sv.simulate(protocol, answers, seed=1)
@@ -139,7 +139,7 @@ def test_where_adapting_cannot_pay_there_is_one_round_which_says_so(epsilon: Any
 
 @pytest.mark.parametrize(("epsilon", "n"), [(1, 4000), (3, 1000)])
 def test_evenly_spread_answers_fall_back_to_what_one_round_would_have_given(epsilon: int, n: int) -> None:
-    protocol = sv.AdaptiveMean(SLEEP, epsilon, n, inputs=9)
+    protocol = sv.AdaptiveMeanRounds(SLEEP, epsilon, n, inputs=9)
     answers = np.linspace(0, 14, n)
     found = sv.simulate(protocol, answers, seed=1)
     history = list(rounds(protocol, answers, seed=1))[-1]
@@ -166,7 +166,7 @@ def test_below_the_least_epsilon_no_knowledge_of_the_answers_saves_more_than_the
 
 # --- the belief -------------------------------------------------------------------------------------
 def test_the_belief_is_what_the_likelihood_steps_and_the_caution_say(seed: int) -> None:
-    protocol = sv.AdaptiveMean(SLEEP, 2, 4000, inputs=9)
+    protocol = sv.AdaptiveMeanRounds(SLEEP, 2, 4000, inputs=9)
     mechanism = protocol.one_round()
     (tally,) = play_round(protocol.start(), narrow(500, seed), seed=seed)
     rows = np.array([law_row(mechanism.channel, point) for point in range(9)])
@@ -259,14 +259,14 @@ def test_the_hoeffding_interval_is_the_wider_one_for_both_targets(seed: int) -> 
 )
 def test_bad_input_gets_one_sentence(given: dict[str, Any], said: str) -> None:
     with pytest.raises(sv.ParameterError, match=said) as caught:
-        sv.AdaptiveMean(**{"domain": SLEEP, "epsilon": 1, "participants": 10_000, **given})
+        sv.AdaptiveMeanRounds(**{"domain": SLEEP, "epsilon": 1, "participants": 10_000, **given})
     assert "\n" not in str(caught.value)
 
 
 def test_answers_outside_and_foreign_tallies_are_refused() -> None:
     with pytest.raises(sv.DomainError):
         sv.simulate(QUICK, np.full(6000, 15.0), seed=1)
-    other = sv.AdaptiveMean(SLEEP, 2, 6000, inputs=17)
+    other = sv.AdaptiveMeanRounds(SLEEP, 2, 6000, inputs=17)
     (first,) = play_round(QUICK.start(), narrow(1000, 1), seed=1)
     with pytest.raises(sv.ParameterError):
         current(other, [(first,)])
@@ -275,11 +275,11 @@ def test_answers_outside_and_foreign_tallies_are_refused() -> None:
 
 
 def test_the_split_is_as_asked_or_falls_with_the_root_of_all() -> None:
-    sizes = {n: sv.AdaptiveMean(SLEEP, 2, n).asked_first for n in (1000, 10_000, 100_000, 10_000_000)}
+    sizes = {n: sv.AdaptiveMeanRounds(SLEEP, 2, n).asked_first for n in (1000, 10_000, 100_000, 10_000_000)}
     assert sizes == {1000: 190, 10_000: 600, 100_000: 1897, 10_000_000: 18974}
-    assert sv.AdaptiveMean(SLEEP, "0.75", 1000).asked_first == 250
-    assert sv.AdaptiveMean(SLEEP, 1, 10_000, first="grr").asked_first == 400
-    forced = sv.AdaptiveMean(SLEEP, "0.1", 500, split=0.2, inputs=9)
+    assert sv.AdaptiveMeanRounds(SLEEP, "0.75", 1000).asked_first == 250
+    assert sv.AdaptiveMeanRounds(SLEEP, 1, 10_000, first="grr").asked_first == 400
+    forced = sv.AdaptiveMeanRounds(SLEEP, "0.1", 500, split=0.2, inputs=9)
     assert forced.asked_first == forced.start().quota == 100 and forced.one_round_because is None
 
 
@@ -311,7 +311,7 @@ def test_the_error_is_that_of_the_weighted_sum() -> None:
 def test_it_is_never_worse_than_one_round_by_more_than_five_percent(epsilon: int, n: int, seed: int) -> None:
     """In variance, and in each first round: given that, the variance is exact. The page has many more first rounds."""
     for name, law in LAWS.items():
-        protocol = sv.AdaptiveMean(RANGE, epsilon, n)
+        protocol = sv.AdaptiveMeanRounds(RANGE, epsilon, n)
         usual = one_round_error(protocol, law)
         for run in first_rounds(protocol, law, 1, np.random.default_rng([seed, n])):
             found = run.weight**2 * run.first + (1 - run.weight) ** 2 * run.second
@@ -324,7 +324,7 @@ def test_it_is_never_worse_than_one_round_by_more_than_five_percent(epsilon: int
 @pytest.mark.parametrize("epsilon", [1, 4])
 def test_the_published_first_round_keeps_to_five_percent_too(epsilon: int, seed: int) -> None:
     """Randomized response is noisier than one round, so few are asked through it; nothing is gained here."""
-    protocol = sv.AdaptiveMean(RANGE, epsilon, 10_000, first="grr")
+    protocol = sv.AdaptiveMeanRounds(RANGE, epsilon, 10_000, first="grr")
     (run,) = first_rounds(protocol, LAWS["uniform"], 1, np.random.default_rng(seed))
     found = run.weight**2 * run.first + (1 - run.weight) ** 2 * run.second
     assert 1.01 < found / one_round_error(protocol, LAWS["uniform"]) < 1.05
@@ -333,7 +333,7 @@ def test_the_published_first_round_keeps_to_five_percent_too(epsilon: int, seed:
 @pytest.mark.slow
 def test_the_weights_hardly_bias_the_mean(seed: int) -> None:
     """Skewed answers, where the first weight could move with the first mean."""
-    protocol = sv.AdaptiveMean(RANGE, 4, 10_000, inputs=17)
+    protocol = sv.AdaptiveMeanRounds(RANGE, 4, 10_000, inputs=17)
     runs = list(first_rounds(protocol, LAWS["exponential"], 150, np.random.default_rng(seed)))
     (square, _), (off, uncertain) = error(runs), bias(runs)
     assert abs(off) + 3 * uncertain < 0.05 * math.sqrt(square)
@@ -342,7 +342,7 @@ def test_the_weights_hardly_bias_the_mean(seed: int) -> None:
 @pytest.mark.parametrize("law", ["exponential", "uniform"])
 def test_measured_intervals_are_the_shipped_ones(law: str, seed: int) -> None:
     """One by one, where the protocol adapted and where it fell back."""
-    protocol = sv.AdaptiveMean(RANGE, 4, 2000, inputs=17)
+    protocol = sv.AdaptiveMeanRounds(RANGE, 4, 2000, inputs=17)
     rng = np.random.default_rng(seed)
     mechanism = protocol.one_round()
     first = sv.Tally(mechanism, protocol.asked_first, drawn(mechanism, LAWS[law], protocol.asked_first, 1, rng)[0])
@@ -363,7 +363,7 @@ def test_measured_intervals_are_the_shipped_ones(law: str, seed: int) -> None:
 @pytest.mark.parametrize(("law", "epsilon"), [("exponential", 4), ("Beta(0.5, 0.5)", 2)])
 def test_intervals_cover(law: str, epsilon: int, seed: int) -> None:
     """Each of 20 first rounds has 100 second ones, and hardly any part of the error: coverage is known to about 1 %."""
-    protocol = sv.AdaptiveMean(RANGE, epsilon, 10_000, inputs=17)
+    protocol = sv.AdaptiveMeanRounds(RANGE, epsilon, 10_000, inputs=17)
     hits, adapted = coverages(protocol, LAWS[law], firsts=20, seconds=100, rng=np.random.default_rng(seed))
     found = dict(zip(KINDS, hits.mean(axis=0), strict=True))
     assert adapted == 1 if law == "exponential" else adapted < 0.5
@@ -382,7 +382,7 @@ def test_the_page_shows_what_the_command_writes() -> None:
     for n in (10_000, 100_000):
         section = text.split(f"### {n:,} participants\n")[1].split("\n#")[0]
         head, _, *lines = (line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|"))
-        assert head[2:-3] == sv.names("mean") and len(lines) == 9
+        assert head[2:-3] == sv.names(sv.Mean) and len(lines) == 9
         for law, epsilon, *cells in lines:
             numbers = [float(cell.strip("*")) for cell in cells]
             exact = {name: math.sqrt(one / n) for name, one in generator["one_round"](LAWS[law], epsilon).items()}

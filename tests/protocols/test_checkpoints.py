@@ -24,9 +24,9 @@ WHOLE = RNG.integers(0, 8, N)
 
 # A protocol and answers for each of them; several where methods differ in their rounds.
 CASES: dict[str, tuple[Protocol, Any]] = {
-    "AdaptiveMean": (sv.AdaptiveMean(RANGE, 4, N, inputs=9), NEAR),
-    "AdaptiveMean, grr": (sv.AdaptiveMean(RANGE, 4, N, first="grr", inputs=9), NEAR),
-    "AdaptiveMean, one round": (sv.AdaptiveMean(RANGE, "0.5", N, inputs=9), NEAR),
+    "AdaptiveMean": (sv.AdaptiveMeanRounds(RANGE, 4, N, inputs=9), NEAR),
+    "AdaptiveMean, grr": (sv.AdaptiveMeanRounds(RANGE, 4, N, first="grr", inputs=9), NEAR),
+    "AdaptiveMean, one round": (sv.AdaptiveMeanRounds(RANGE, "0.5", N, inputs=9), NEAR),
     "Ask": (sv.Ask(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1)), WHOLE),
     "AskEach": (
         sv.AskEach(tuple(sv.Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue"))),
@@ -34,10 +34,10 @@ CASES: dict[str, tuple[Protocol, Any]] = {
     ),
     "PersonalMean": (sv.PersonalMean(RANGE, [1, 2], method="hybrid"), NEAR),
     "Refine": (sv.Refine(sv.Integers(0, 7), 1, first=2_000), WHOLE),
-    "Variance, split-n": (sv.Variance(RANGE, 2, method="split-n", mechanism="hybrid"), NEAR),
-    "Variance": (sv.Variance(RANGE, 2, method="sequential", mechanism="hybrid", first=1_500), NEAR),
-    "Variance, split-eps": (sv.Variance(RANGE, 2, method="split-eps", mechanism="n-output"), NEAR),
-    "Variance, same-reports": (sv.Variance(sv.Integers(0, 7), 2, method="same-reports"), WHOLE),
+    "Variance, split-n": (sv.VarianceRounds(RANGE, 2, method="split-n", mechanism="hybrid"), NEAR),
+    "Variance": (sv.VarianceRounds(RANGE, 2, method="sequential", mechanism="hybrid", first=1_500), NEAR),
+    "Variance, split-eps": (sv.VarianceRounds(RANGE, 2, method="split-eps", mechanism="n-output"), NEAR),
+    "Variance, same-reports": (sv.VarianceRounds(sv.Integers(0, 7), 2, method="same-reports"), WHOLE),
     "RangeSearch": (sv.RangeSearch(WIDE, 2, N, method="hybrid"), NORMAL),
     "KVGausstimate": (sv.KVGausstimate(WIDE, "1.5", 1, N), NORMAL),
     "OneRoundKVGausstimate": (sv.OneRoundKVGausstimate(WIDE, "1.5", 1, N), NORMAL),

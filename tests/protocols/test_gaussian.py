@@ -19,8 +19,10 @@ import sottovoce as sv
 from sottovoce.core.channel import Table, Then
 from sottovoce.core.domain import domain_from_spec
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT, odds
 from sottovoce.core.round import Protocol, Round
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import Likelihood, Part, informed, law
 from sottovoce.experiments.coverage.gaussian import best_error, drawn, markdown, measured
 from sottovoce.fast.encode import encode
@@ -259,7 +261,7 @@ def test_noise_that_is_one_percent_too_small_is_refused() -> None:
         channel = Then(scale("x", LINE, 8), Table(shifted(weights(factor * deviation, 0.01), 8)))
 
         def made(channel: Then = channel, guarantee: str = "approximate(0.01)") -> Mechanism:
-            return Mechanism("x", LINE, channel, Decimal(1), "outputs", guarantee=guarantee)
+            return Mechanism("x", Mean(LINE), channel, Decimal(1), CountOutputs(), guarantee=guarantee)
 
         if kept:
             assert made()

@@ -87,9 +87,9 @@ def test_a_range_that_cuts_nothing_has_empty_intervals() -> None:
 
 
 # --- plans -----------------------------------------------------------------------------------------
-def test_a_plan_leaves_out_a_method_with_too_many_joint_cells() -> None:
+def test_a_plan_knows_both_reports_where_joint_cells_would_be_too_many() -> None:
     plan = sv.plan_variance(sv.Interval(-1, 1), epsilon=4, participants=1000, mechanism="piecewise")
-    assert {option.method for option in plan.options} == {"sequential", "split-n"}
+    assert {option.method for option in plan.options} == {"sequential", "split-n", "split-eps"}
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_the_error_of_the_sequential_variance_counts_that_the_centre_is_missed()
 
     1500 runs know the error to 1.8 %, so 8 % is more than four of its standard errors; seeded.
     """
-    protocol = sv.Variance(sv.Interval(-1, 1), 1, method="sequential", mechanism="bernoulli", first=131)
+    protocol = sv.VarianceRounds(sv.Interval(-1, 1), 1, method="sequential", mechanism="bernoulli", first=131)
     n, runs, rng = 300, 1500, np.random.default_rng(20_250_712)
     promised = protocol.predicted_error(n, sv.Prior([-1.0, 1.0], [0.5, 0.5]))
     number = protocol.start().arms[0].mechanism

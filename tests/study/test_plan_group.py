@@ -13,7 +13,9 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.channel import Keyed
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import GroupMean
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.design import group as designed
 from sottovoce.estimate.group.truth import Crowd
 from sottovoce.estimate.prior import Prior
@@ -112,7 +114,9 @@ def ratio_to_published(epsilon: Decimal, crowd: Crowd) -> float:
     domain = pair(2)
     theirs = published(domain, epsilon)
     assert float(theirs.ratio()) == pytest.approx(math.exp(epsilon), rel=1e-6)
-    mechanism = Mechanism("published", domain, theirs, epsilon + Decimal("0.000001"), "keyed")
+    mechanism = Mechanism(
+        "published", GroupMean(domain.group, domain.value), theirs, epsilon + Decimal("0.000001"), CountKeyed()
+    )
     ours = rank(search(domain, epsilon, crowd, ["group-piecewise"]))[0]
     assert ours.build(domain, epsilon).epsilon <= epsilon
     return math.sqrt(ours.average / float(np.mean(mechanism.variance(crowd, 1))))

@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core import codec
-from sottovoce.estimate.shares.frequency import evidence
+from sottovoce.estimate.shares.shares import evidence
 from sottovoce.study.plan import CLOSE
 from sottovoce.tally.counts import simulate_cells
 
@@ -27,7 +27,7 @@ def plan(size: int, epsilon: float, **options: Any) -> sv.Plan:
 def fitting(size: int, epsilon: float) -> list[sv.Mechanism]:
     """Every registered mechanism that can ask this."""
     found = []
-    for name in sv.names("frequency"):
+    for name in sv.names(sv.Frequency):
         try:
             found.append(sv.mechanism(name, sv.Integers(0, size - 1), epsilon=epsilon))
         except sv.ParameterError:

@@ -14,7 +14,8 @@ from sottovoce.core.channel import Block, Channel, Mix, Noise, PoolMap, Public, 
 from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.field import dot
 from sottovoce.core.rational import UNIT
-from sottovoce.estimate.shares.frequency import evidence
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.shares.shares import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells
@@ -23,10 +24,10 @@ from sottovoce.tally.laws import law_at, law_row
 from sottovoce.tally.set_draws import REPORTS_PER_CELL, add_hadamard, add_pool
 from sottovoce.testing.statistics import ALPHA
 
-ORACLES = [name for name in sv.names("frequency") if name != "rr"]  # which takes two categories only
+ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 HASHED = ("olh", "blh", "slh")
 JOINT = [name for name in ORACLES if name not in HASHED]
-MEANS = sv.names("mean")
+MEANS = sv.names(sv.Mean)
 
 
 def crowd(k: int, n: int) -> np.ndarray:
@@ -82,7 +83,7 @@ def test_measured_variance_is_the_predicted_one(name: str, k: int, epsilon: floa
     if (name, k) == ("flh", 256):
         runs = 4000  # each decodes up to 12,167 cells; the standard error is still below one percent
     histogram = crowd(k, n)
-    joint = name not in (*HASHED, "subset") or m.statistic == "outputs"
+    joint = name not in (*HASHED, "subset") or isinstance(m.statistic, CountOutputs)
     total, square = np.zeros(k), np.zeros(k)
     for part in range(runs // block):
         cells = simulate_cells(m, histogram, runs=block, seed=seed + part, joint=joint)

@@ -107,11 +107,11 @@ def test_tallies_that_are_drawn_are_marked() -> None:
 
 # --- estimates --------------------------------------------------------------------------------------------
 NUMBERS = sv.Interval(0, 1)
-QUESTIONS: dict[str, tuple[sv.Mechanism, Any]] = {
-    "frequency": (GRR, ANSWERS),
-    "mean": (MECHANISMS["bernoulli"], ANSWERS),
-    "vector": (sv.mechanism("duchi-linf", Box(0, 1, 3), epsilon=1), [[0.1, 0.2, 0.3]] * 100),
-    "group": (
+QUESTIONS: dict[type[sv.Question], tuple[sv.Mechanism, Any]] = {
+    sv.Frequency: (GRR, ANSWERS),
+    sv.Mean: (MECHANISMS["bernoulli"], ANSWERS),
+    sv.VectorMean: (sv.mechanism("duchi-linf", Box(0, 1, 3), epsilon=1), [[0.1, 0.2, 0.3]] * 100),
+    sv.GroupMean: (
         sv.mechanism("group-bernoulli", Pair(sv.Categories(["f", "m"]), NUMBERS), epsilon=4),
         [("f", 0.2), ("m", 0.7)] * 2_000,
     ),
@@ -119,7 +119,7 @@ QUESTIONS: dict[str, tuple[sv.Mechanism, Any]] = {
 
 
 def test_every_question_is_asked() -> None:
-    assert {mechanism.question for mechanism, _ in QUESTIONS.values()} == set(QUESTIONS)
+    assert {type(mechanism.question) for mechanism, _ in QUESTIONS.values()} == set(QUESTIONS)
 
 
 def says_simulation(estimate: Any, simulated: bool) -> None:
@@ -132,11 +132,11 @@ def says_simulation(estimate: Any, simulated: bool) -> None:
 @pytest.mark.parametrize("simulated", [True, False])
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
-def test_estimates_say_simulation(question: str, simulated: bool) -> None:
+def test_estimates_say_simulation(question: type[sv.Question], simulated: bool) -> None:
     mechanism, answers = QUESTIONS[question]
     found = mechanism.estimate(mechanism.tally(mechanism.privatize(answers, seed=1 if simulated else None)))
     says_simulation(found, simulated)
-    if question == "frequency":
+    if question is sv.Frequency:
         says_simulation(found.project("simplex"), simulated)
         says_simulation(mechanism.decode(mechanism.privatize(answers, seed=1 if simulated else None)), simulated)
 
@@ -167,7 +167,7 @@ def test_shares_within_groups_say_simulation(simulated: bool) -> None:
 
 @pytest.mark.parametrize("seed", [1, None])
 def test_simulated_protocols_say_so(seed: int | None) -> None:
-    protocol = sv.AdaptiveMean(NUMBERS, epsilon=2, participants=400)
+    protocol = sv.AdaptiveMeanRounds(NUMBERS, epsilon=2, participants=400)
     answers = [0.25] * 400
     found = sv.simulate(protocol, answers, seed=seed)
     says_simulation(found["mean"], True)
@@ -175,7 +175,7 @@ def test_simulated_protocols_say_so(seed: int | None) -> None:
 
 
 def test_a_protocol_of_secure_reports_is_no_simulation() -> None:
-    protocol = sv.Variance(NUMBERS, epsilon=2)
+    protocol = sv.VarianceRounds(NUMBERS, epsilon=2)
     stage, past = protocol.start(), []
     while hasattr(stage, "arms"):
         past.append(tuple(arm.mechanism.tally(arm.mechanism.privatize([0.25, 0.75] * 300)) for arm in stage.arms))

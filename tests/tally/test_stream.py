@@ -15,7 +15,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.tally.stream import BATCH_BYTES, arrow_schema, from_arrow, read_parquet, to_arrow
 
-NAMES = [*sv.names("frequency"), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
+NAMES = [*sv.names(sv.Frequency), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
 
 
 def build(name: str, size: int) -> sv.Mechanism:

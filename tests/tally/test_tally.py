@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.core.coins import SeededCoins
+from sottovoce.core.question import Frequency
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import from_payloads
 
-NAMES = [*sv.names("frequency"), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
+NAMES = [*sv.names(sv.Frequency), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
 MAGIC = b"sottovoce tally 2\n"
 
 
@@ -91,7 +92,7 @@ def test_what_is_no_tally_is_not_added() -> None:
         (
             sv.Mechanism(
                 "grr",
-                GRR.domain,
+                Frequency(GRR.domain),
                 dataclasses.replace(GRR.channel, keep=GRR.channel.keep - 1),
                 GRR.claimed,
                 GRR.statistic,

@@ -21,6 +21,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli.app import app
 from sottovoce.core import registry
+from sottovoce.core.question import Frequency
 from sottovoce.testing import check_mechanism
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,7 +163,7 @@ def test_every_mechanism_has_a_row_and_a_heading(name: str) -> None:
     assert re.search(rf"^### {re.escape(name)}$", page, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", registry.names("frequency"))
+@pytest.mark.parametrize("name", registry.names(Frequency))
 def test_every_frequency_oracle_has_a_row_in_the_readme(name: str) -> None:
     assert re.search(rf"^\| `{re.escape(name)}` \|", prose(ROOT / "README.md"), flags=re.MULTILINE)
 

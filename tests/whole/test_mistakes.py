@@ -8,7 +8,10 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.channel import Bits, PoolMap, Public, Subset, Table
 from sottovoce.core.exact import law, public_words
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.counts import simulate_cells
 
@@ -18,13 +21,13 @@ M = sv.mechanism("grr", sv.Categories(["a", "b", "c"]), epsilon=1)
 def test_a_code_without_a_bit_has_no_support_to_count() -> None:
     channel = Bits(64, UNIT // 2, UNIT // 4, "optional")
     with pytest.raises(sv.SpecError, match="every code"):
-        sv.Mechanism("optional", sv.Integers(0, 64), channel, "2", "supports")  # type: ignore[arg-type]
+        sv.Mechanism("optional", Frequency(sv.Integers(0, 64)), channel, "2", CountSupports())  # type: ignore[arg-type]
 
 
 def test_an_output_that_no_row_gives_is_refused_in_batches_too() -> None:
     half = UNIT // 2
     table = Table([[half + 1, half - 1, 0], [half - 1, half + 1, 0]])
-    m = sv.Mechanism("made up", sv.Integers(0, 1), table, "1", "outputs")  # type: ignore[arg-type]
+    m = sv.Mechanism("made up", Frequency(sv.Integers(0, 1)), table, "1", CountOutputs())  # type: ignore[arg-type]
     message = m.randomize(0)[:16] + b"\x02"
     with pytest.raises(sv.ReportError, match="2 of 2"):
         m.tally([message, message])
@@ -79,7 +82,7 @@ def test_variances_are_for_a_number_of_participants(n: object) -> None:
 def test_tiny_budgets_are_refused_in_one_sentence() -> None:
     for name in sv.names():
         domain = sv.Integers(0, 1 if name == "rr" else 2)
-        if name in sv.names("group"):
+        if name in sv.names(sv.GroupMean):
             domain = sv.Pair(sv.Integers(0, 2), domain)
         with pytest.raises(sv.ParameterError):
             sv.mechanism(name, domain, epsilon="1e-16")
@@ -114,7 +117,7 @@ def test_likely_slips_get_a_sentence() -> None:
 @pytest.mark.parametrize("name", ["", "\x1b[31mred", "two\nlines", "x" * 101])
 def test_names_cannot_disturb_a_terminal(name: str) -> None:
     with pytest.raises(sv.SpecError, match="printable"):
-        sv.Mechanism(name, sv.Integers(0, 1), Subset(2, 1, 5 << 50), "1", "outputs")  # type: ignore[arg-type]
+        sv.Mechanism(name, Frequency(sv.Integers(0, 1)), Subset(2, 1, 5 << 50), "1", CountOutputs())  # type: ignore[arg-type]
 
 
 def test_the_rest_of_a_stream_has_the_words_of_the_whole() -> None:

@@ -12,9 +12,11 @@ import typer
 from sottovoce.cli import BARE
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
-from sottovoce.core.registry import builder, names
+from sottovoce.core.registry import BY_QUESTION, builder, names
 
-CommandError = typer.BadParameter.__mro__[2]  # ClickException, of the click that this typer brings or uses
+CommandError: type[Exception] = typer.BadParameter.__mro__[
+    2
+]  # ClickException, of the click that this typer brings or uses
 
 app = typer.Typer(
     add_completion=False,
@@ -86,8 +88,8 @@ def demo(
 def methods(json_: Json = False) -> None:
     """The registered mechanisms."""
     rows = [
-        {"name": name, "question": question, "about": (builder(name).__doc__ or "").partition("\n")[0]}
-        for question in ("frequency", "mean", "group", "vector")
+        {"name": name, "question": question.kind, "about": (builder(name).__doc__ or "").partition("\n")[0]}
+        for question in BY_QUESTION
         for name in names(question)
     ]
     if json_:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import Any
@@ -40,7 +41,7 @@ def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int 
         finite = [{key: _finite(value) for key, value in row.items()} for row in rows]
         print(json.dumps({**_about(found, interval), "remark": remark, "rows": finite}))
         return
-    say = print
+    say: Callable[[str], None] = print
     if form == "csv":
         mark = [COLUMN] if found.simulated else []
         comma_separated([*COLUMNS, *mark], ([*(row[name] for name in COLUMNS), *["true"] * len(mark)] for row in rows))
@@ -80,7 +81,7 @@ def _finite(value: Any) -> Any:
 
 def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
     return {
-        "question": found.mechanism.question,
+        "question": found.mechanism.question.kind,
         "mechanism": found.mechanism.name,
         "epsilon": found.mechanism.epsilon,
         "fingerprint": found.mechanism.fingerprint,

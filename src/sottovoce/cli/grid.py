@@ -10,6 +10,7 @@ from sottovoce.cli.show import table
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
+from sottovoce.core.question import GroupMean, Mean, VectorMean
 from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
 from sottovoce.privacy.audit import Certificate, audit
 
@@ -17,9 +18,6 @@ EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 SIZES = (2, 3, 4, 16, 1024)
 WASTE = 1e-6
 VECTORS = (Box(-1, 1, 3), Sparse(3, 1), Sparse(1000, 3), Ball(1, 128))
-
-# Mechanisms that do not spend their whole budget, and why. Empty: none of the registered ones wastes any.
-EXCEPTIONS: dict[str, str] = {}
 
 
 def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
@@ -38,18 +36,18 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
                 most = WASTE * max(1, subject.channel.chosen)  # of each coordinate a report speaks of
                 yield {
                     **row,
-                    "ok": row["ok"] and (wasted <= most or name in EXCEPTIONS),
-                    "exception": EXCEPTIONS.get(name) if wasted > most else None,
+                    "ok": row["ok"] and (wasted > most) == (subject.unused is not None),
+                    "unused": subject.unused,
                 }
 
 
 def _domains(name: str) -> list[Domain]:
     """What each mechanism is asked: numbers of one range for a mean, since only their place in it matters."""
-    if ALIASES.get(name, name) in names("mean"):
+    if ALIASES.get(name, name) in names(Mean):
         return [Interval(-1, 1)]
-    if ALIASES.get(name, name) in names("group"):
+    if ALIASES.get(name, name) in names(GroupMean):
         return [Pair(Integers(0, groups - 1), Interval(-1, 1)) for groups in (2, 8)]
-    if ALIASES.get(name, name) in names("vector"):
+    if ALIASES.get(name, name) in names(VectorMean):
         return [domain for domain in VECTORS if fits(name, domain)]
     return [domain for domain in (Integers(0, size - 1) for size in SIZES) if fits(name, domain)]
 
@@ -59,7 +57,7 @@ def audit_file(path: str, place: int = 0, total: int = 1) -> dict[str, Any]:
     name = input_name(path, place, total)
     with reading(path, name) as file, naming(name):
         subject = Mechanism.from_spec(file.read())
-    return {**_row(subject, audit(subject)), "exception": None}
+    return {**_row(subject, audit(subject)), "unused": subject.unused}
 
 
 def _row(subject: Mechanism, certificate: Certificate) -> dict[str, Any]:

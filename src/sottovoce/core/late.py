@@ -27,10 +27,11 @@ _EXTRAS = {
 
 
 def load(target: str) -> Any:
-    """The object that "module:name" names, with `module` relative to the package."""
+    """The object that "module:name" names, with `module` relative to the package; without a name the module itself."""
     module, _, name = target.partition(":")
     try:
-        return getattr(importlib.import_module(f"{_ROOT}.{module}"), name)
+        found = importlib.import_module(f"{_ROOT}.{module}")
+        return getattr(found, name) if name else found
     except ModuleNotFoundError as problem:
         raise missing(problem) from None
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from math import prod
 from typing import Any
 
 from sottovoce.core import codec, late
@@ -28,43 +27,43 @@ from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
+from sottovoce.core.question import Question, question_from_brief
 from sottovoce.core.rational import float_up, loss
 from sottovoce.core.simulation import marked
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
+from sottovoce.core.statistic import Statistic, statistic_from_spec
 from sottovoce.core.work import Budget, check_nodes, check_work
 
 MAX_CELLS = 1 << 24
-MAX_JOINT = 1 << 20  # cells of a statistic "joint": combinations of what several channels report
 MAX_NAME = 100
-STATISTICS = ("outputs", "supports", "seeds", "keyed", "parts", "sums", "joint")
-_HOMES = {
-    "frequency": "shares.frequency",
-    "mean": "mean.mean",
-    "variance": "variance.variance",
-    "group": "group.group",
-    "vector": "vector.vector",
-}
-_KEYS = ("name", "version", "epsilon", "domain", "channel", "statistic", "codec", "guarantee")
+MAX_REASON = 400  # characters of why budget is left unused
+_KEYS = ("name", "version", "epsilon", "question", "domain", "channel", "statistic", "codec", "guarantee", "unused")
 
 
 @dataclass(frozen=True)
 class Mechanism:
     """Frozen and complete: `spec()` holds all of it, `from_spec` needs no builder.
 
-    `claimed` is the budget that was asked for; `epsilon` is computed from the channel. `statistic` says what a
-    tally counts: each output ("outputs"), for each code the reports that support it ("supports"), each pair of public
-    function and payload ("seeds"), for each group and inner report the reports that support the group ("keyed"), for
-    each coordinate of a vector its reports ("parts"); or what a tally adds up, where reports are numbers ("sums").
-    "joint" counts each combination of the reports of channels side by side, the last one fastest.
+    Attributes:
+        name: how it was asked for, or what a protocol calls it.
+        question: what is asked of the crowd.
+        channel: the law of a report given the code of an answer.
+        claimed: the budget that was asked for; `epsilon` is computed from the channel.
+        statistic: what a tally counts.
+        domain: what a device encodes; that of the question unless it is a view of it.
+        guarantee: "pure" unless it says otherwise.
+        unused: why less is lost than claimed, for a mechanism that cannot use all of its budget.
     """
 
     name: str
-    domain: Domain
+    question: Question
     channel: Channel
     claimed: Decimal
-    statistic: str
+    statistic: Statistic
+    domain: Domain = None  # type: ignore[assignment]
     version: int = 1
     guarantee: str = "pure"
+    unused: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isprintable() or not 0 < len(self.name) <= MAX_NAME:
@@ -73,24 +72,14 @@ class Mechanism:
         if type(self.version) is not int or self.version != 1:
             raise SpecError("This package knows version 1 of a mechanism.")
         promised = Guarantee.read(self.guarantee)
-        if self.statistic not in STATISTICS:
-            raise SpecError(f"A statistic is one of {', '.join(STATISTICS)}.")
+        self._check_question()
         check_fits(self.domain, self.channel)
         check_memos(self.channel)
-        if self.statistic == "outputs" and self.channel.outputs is None:
-            raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
-        if (self.statistic == "keyed") != isinstance(self.channel, Keyed):
-            raise SpecError("The reports of a keyed channel are counted by group and inner report, and no others are.")
-        if self.statistic == "seeds" and (self.channel.seeds is None or self.channel.payloads is None):
-            raise SpecError("The public functions of this channel are not numbered, so they cannot be counted apart.")
-        if self.statistic == "parts" and self.channel.part_outputs is None:
-            raise SpecError("The reports of this channel are not counted by coordinate.")
-        if self.statistic == "sums" and self.channel.sums is None:
-            raise SpecError("The reports of this channel are not added up.")
-        if self.statistic == "joint" and not 0 < self.cells <= MAX_JOINT:
-            raise SpecError("Joint cells are for channels side by side with at most 2**20 combinations of outputs.")
-        if self.statistic == "supports" and None in (self.channel.rates(), self.channel.rates(self.channel.inputs - 1)):
-            raise SpecError("The reports of this channel do not support every code, so supports cannot be counted.")
+        if not isinstance(self.statistic, Statistic):
+            raise SpecError("The statistic of a mechanism is an object such as CountOutputs().")
+        self.statistic.check(self.channel)
+        if self.unused is not None and not _is_reason(self.unused):
+            raise SpecError(f"The reason for unused budget is a text of 1 to {MAX_REASON} printable characters.")
         if self.cells > MAX_CELLS:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
         if not self.channel.exact and self.guarantee != "idealised":
@@ -99,6 +88,15 @@ class Mechanism:
         broken = None if promised.kind == "idealised" else promised.broken_by(self.channel, self.claimed)
         if broken is not None:
             raise PrivacyError(f"This {self.name} channel has {broken} it claims.")
+
+    def _check_question(self) -> None:
+        """The domain is that of the question, or a view through which it can be asked."""
+        if not isinstance(self.question, Question):
+            raise SpecError("The question of a mechanism is an object such as Mean(Interval(0, 10)).")
+        if self.domain is None:
+            object.__setattr__(self, "domain", self.question.domain)
+        if not isinstance(self.domain, Domain) or not self.question.is_asked_through(self.domain):
+            raise MismatchError(f"The domain of this {self.name} does not answer its question {self.question.kind}.")
 
     # --- privacy -----------------------------------------------------------------------------------
     @property
@@ -123,17 +121,6 @@ class Mechanism:
         """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
         stages = self.channel.stages
         return float_up(loss(stages[0].ratio())) if stages else float("inf")
-
-    @property
-    def question(self) -> str:
-        """What is asked: the "mean" of numbers or of a "vector", a "variance", means by "group", or "frequency"."""
-        if isinstance(self.channel, Keyed):
-            return "group"
-        if self.statistic == "joint":
-            return "variance"
-        if self.channel.dimensions is not None:
-            return "vector"
-        return "mean" if self.channel.rounding is not None else "frequency"
 
     # --- one answer --------------------------------------------------------------------------------
     @property
@@ -202,11 +189,13 @@ class Mechanism:
             "name": self.name,
             "version": self.version,
             "epsilon": decimal_text(self.claimed),
+            "question": self.question.brief(),
             "domain": self.domain.spec(),
             "channel": self.channel.spec(),
-            "statistic": self.statistic,
+            "statistic": self.statistic.spec(),
             "codec": codec.spec(self.channel),
             "guarantee": self.guarantee,
+            "unused": self.unused,
         }
 
     @classmethod
@@ -218,18 +207,21 @@ class Mechanism:
         """
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
-        name, version, epsilon, domain, nodes, statistic, _, guarantee = take(plain, "a mechanism", _KEYS)
+        name, version, epsilon, asked, held, nodes, statistic, _, guarantee, unused = take(plain, "a mechanism", _KEYS)
         check_nodes(nodes)
         channel = channel_from_spec(nodes)
         check_work(channel, text(guarantee, "a mechanism", "guarantee"), budget or Budget(len(written)))
+        domain = domain_from_spec(held)
         mechanism = cls(
             name=text(name, "a mechanism", "name"),
-            domain=domain_from_spec(domain),
+            question=question_from_brief(asked, domain),
             channel=channel,
-            claimed=check_epsilon("a specification", text(epsilon, "a mechanism", "epsilon")),
-            statistic=text(statistic, "a mechanism", "statistic"),
+            claimed=check_epsilon("a mechanism", text(epsilon, "a mechanism", "epsilon")),
+            statistic=statistic_from_spec(statistic),
+            domain=domain,
             version=integer(version, "a mechanism", "version"),
             guarantee=guarantee,
+            unused=unused if unused is None else text(unused, "a mechanism", "unused"),
         )
         if canonical(mechanism.spec()) != canonical(plain):
             places = "; ".join(_corrections(mechanism.spec(), plain)[:8]) or "it has unknown keys"
@@ -245,20 +237,7 @@ class Mechanism:
     @property
     def cells(self) -> int:
         """How many integers a tally holds."""
-        if isinstance(self.channel, Keyed):
-            return self.channel.key.inputs * self.channel.inner_outputs
-        if self.statistic == "outputs" and self.channel.outputs is not None:
-            return self.channel.outputs
-        if self.statistic == "seeds" and self.channel.seeds is not None and self.channel.payloads is not None:
-            return self.channel.seeds * self.channel.payloads
-        if self.statistic == "parts":
-            return (self.channel.dimensions or 0) * (self.channel.part_outputs or 0)
-        if self.statistic == "sums":
-            return len(self.channel.sums or ())
-        if self.statistic == "joint":
-            parts = self.channel.channels if isinstance(self.channel, Each) else ()
-            return prod(part.outputs or 0 for part in parts) if parts else 0
-        return self.domain.size or self.channel.inputs
+        return self.statistic.cells(self.channel)
 
     # --- batches: bound late, need the extra `analysis` ---------------------------------------------
     def privatize(self, values: Any, *, seed: int | None = None, threads: int | None = None) -> Any:
@@ -275,7 +254,7 @@ class Mechanism:
 
     def estimate(self, tally: Any) -> Any:
         """What the crowd said: unbiased, with intervals."""
-        found = late.load(f"estimate.{_HOMES[self.question]}:estimate")(self, tally)
+        found = late.load(f"estimate.{self.question.room}.{self.question.room}:estimate")(self, tally)
         return marked(found, tally.simulated)
 
     def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
@@ -290,7 +269,9 @@ class Mechanism:
         For frequencies the truth are the shares of all codes, and each share has a variance. For a mean it is a number
         that all participants hold, or an array of such numbers.
         """
-        return late.load(f"estimate.{_HOMES[self.question]}:predicted_variance")(self, truth, n, target=target)
+        return late.load(f"estimate.{self.question.room}.{self.question.room}:predicted_variance")(
+            self, truth, n, target=target
+        )
 
     def worst_case_variance(self) -> float:
         """The largest variance of one report read as a number, over every answer of the domain."""
@@ -301,6 +282,10 @@ class Mechanism:
         """The variance of one report read as a number, averaged over what is believed of the answers."""
         found: float = late.load("estimate.mean.moments:average_variance")(self, prior)
         return found
+
+
+def _is_reason(reason: object) -> bool:
+    return isinstance(reason, str) and reason.isprintable() and 0 < len(reason) <= MAX_REASON
 
 
 def check_fits(domain: Domain, channel: Channel) -> None:

@@ -11,6 +11,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
 
 FREQUENCIES = {
     "grr": "mechanisms.frequency.grr:build",
@@ -58,7 +59,13 @@ VECTORS = {
     "priv-unit-g": "mechanisms.vector.priv_unit_g:build",
     "proj-unit": "mechanisms.vector.proj_unit:build",
 }
-BUILDERS = {**FREQUENCIES, **MEANS, **GROUPS, **VECTORS}
+BY_QUESTION: dict[type[Question], dict[str, str]] = {
+    Frequency: FREQUENCIES,
+    Mean: MEANS,
+    GroupMean: GROUPS,
+    VectorMean: VECTORS,
+}
+BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
 ALIASES = {
     "k-rr": "grr",
     "direct-encoding": "grr",
@@ -76,12 +83,14 @@ ALIASES = {
 }
 
 
-def names(question: str | None = None) -> list[str]:
-    """Every registered mechanism, or those for one question: "frequency", "mean", "group" or "vector"."""
-    questions = {None: BUILDERS, "frequency": FREQUENCIES, "mean": MEANS, "group": GROUPS, "vector": VECTORS}
-    if question not in questions:
-        raise reject("question", "names", "'frequency', 'mean', 'group' or 'vector'", question)
-    return list(questions[question])
+def names(question: type[Question] | None = None) -> list[str]:
+    """Every registered mechanism, or those for one kind of question, such as `Mean`."""
+    if question is None:
+        return list(BUILDERS)
+    if question not in BY_QUESTION:
+        known = ", ".join(sorted(kind.__name__ for kind in BY_QUESTION))
+        raise reject("question", "names", f"one of the classes {known}", question)
+    return list(BY_QUESTION[question])
 
 
 def builder(name: str) -> Callable[..., Mechanism]:

@@ -16,7 +16,9 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON, check_epsilon, check_integer, reject
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT, odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.design.layout import Floats, Layout, wide
 from sottovoce.design.program import BULGE, Program, Solution, worst_variance
 from sottovoce.design.rows import RepairError, Rows, integer_rows, trimmed
@@ -91,7 +93,7 @@ def build(
         prior = _check_prior(prior).scaled(float(low + origin), float(high + origin))
     found = design(budget, objective=objective, inputs=count, prior=prior, between=between)
     return Mechanism(
-        "designed", domain, Then(scale("designed", domain, count - 1), Table(found.rows)), budget, "outputs"
+        "designed", Mean(domain), Then(scale("designed", domain, count - 1), Table(found.rows)), budget, CountOutputs()
     )
 
 

@@ -16,6 +16,8 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
+from sottovoce.core.question import Mean
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.design.designed import MAX_INPUTS, Design, check_budget, count_inputs, shipped, uniform
 from sottovoce.design.layout import Layout
 from sottovoce.design.program import Program, Solution
@@ -50,7 +52,7 @@ def build(domain: Domain, *, epsilon: Any, outputs: Any = None, inputs: Any = No
     count, between = count_inputs(NAME, domain, inputs, budget)
     found = design(budget, outputs=outputs, inputs=count, between=between)
     grid = scale(NAME, domain, found.layout.inputs - 1)
-    return Mechanism(NAME, domain, Then(grid, Table(found.rows)), budget, "outputs")
+    return Mechanism(NAME, Mean(domain), Then(grid, Table(found.rows)), budget, CountOutputs())
 
 
 def design(epsilon: Any, *, outputs: Any = None, inputs: int = 33, between: bool = True) -> Design:

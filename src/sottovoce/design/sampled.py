@@ -12,6 +12,8 @@ from sottovoce.core.domain import Domain, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.question import Mean, VectorMean
+from sottovoce.core.statistic.parts import CountParts
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.mean.common import scale
 
@@ -96,8 +98,8 @@ def _share(budget: Decimal, count: int) -> Decimal:
 
 
 def _one(inner: str, budget: Decimal) -> Mechanism:
-    if inner not in registry.names("mean"):
-        raise reject("inner", "sampled", f"one of {', '.join(registry.names('mean'))}", inner)
+    if inner not in registry.names(Mean):
+        raise reject("inner", "sampled", f"one of {', '.join(registry.names(Mean))}", inner)
     return registry.mechanism(inner, _UNIT, epsilon=budget)
 
 
@@ -118,7 +120,7 @@ def _built(name: str, domain: Domain, budget: Decimal, inner: str, count: int) -
             " need more."
         )
     grids = [scale(name, part, second.inputs - 1) for part in parts]
-    return Mechanism(name, domain, Some(tuple(grids), second, count), budget, "parts")
+    return Mechanism(name, VectorMean(domain), Some(tuple(grids), second, count), budget, CountParts())
 
 
 def _second(inner: str, channel: Channel) -> Channel:

@@ -14,6 +14,7 @@ from sottovoce.core import late
 from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
+from sottovoce.core.question import Mean, VectorMean
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.remarks import outside, reach, remark
@@ -126,11 +127,11 @@ class Estimate:
         check_target(target)
         if len(self.values) == 1:
             return self.evidence.variances(target).reshape(1, 1)
-        if self.mechanism.question == "vector":
+        if isinstance(self.mechanism.question, VectorMean):
             raise NoCovarianceError(
                 "A tally of vectors counts each coordinate by itself, so their covariance is unknown."
             )
-        second_moments = late.load("estimate.shares.frequency:second_moments")
+        second_moments = late.load("estimate.shares.shares:second_moments")
         moments: Floats = second_moments(self.mechanism, self.n, self.cells)
         shares = self.evidence.values()
         first = np.outer(shares, shares) if target == "population" else np.diag(shares)
@@ -197,14 +198,14 @@ class Estimate:
             f" with odds better than e^{self.mechanism.epsilon:.4g} = {np.exp(self.mechanism.epsilon):.3g} to 1 against"
             f" any other answer."
         )
-        if self.mechanism.question == "mean":
+        if isinstance(self.mechanism.question, Mean):
             bottom, ceiling = self.evidence.limits
             return (
                 f"{start} The estimate of their mean is {kind}: {self.values[0]:.6g} on a scale from {bottom:g} to"
                 f" {ceiling:g}, with a standard error of {self.std_errors[0]:.2g} ({level:.0%} {self.evidence.default}"
                 f" interval from {low[0]:.6g} to {high[0]:.6g} for the population)."
             )
-        if self.mechanism.question == "vector":
+        if isinstance(self.mechanism.question, VectorMean):
             return (
                 f"{start} The estimates of the means of {len(self.values)} coordinates are {kind}; the standard error"
                 f" of one is about {np.median(self.std_errors):.2g}. Intervals hold for one coordinate at a time, with"

@@ -195,7 +195,7 @@ def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) ->
         parts = {field.name: getattr(subject, field.name) for field in fields(subject)}
     else:
         device = object.__new__(Mechanism)
-        parts = {"name": subject.kind, "statistic": "outputs", "version": 1}
+        parts = {"name": subject.kind, "question": None, "statistic": None, "version": 1, "unused": None}
     vars(device).update(parts, domain=Codes(channel), channel=channel, claimed=claimed, guarantee="idealised")
     return device
 

@@ -33,6 +33,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
+from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
 from sottovoce.core.registry import ALIASES, builder, mechanism, names
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA
@@ -51,19 +52,19 @@ LEVELS = (0.0, 0.001, 0.002, 0.005, *np.linspace(0.01, 0.99, 99).tolist(), 0.995
 SHORT, LONG, OTHER = 1.0, -0.9876543210987654, 0.9876543210987654  # near the ends, quick and slow to read
 DIGITS, SAME_DIGITS = "few digits, many digits", "many digits both"
 Inputs = tuple[str, Any, Any]
-CASES: dict[str, tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
-    "frequency": (
+CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
+    Frequency: (
         (Integers(0, 15), (("first category, last category", 0, 15),)),
         (Integers(0, 1), (("first category, last category", 0, 1),)),
     ),
-    "mean": ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
-    "group": (
+    Mean: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
+    GroupMean: (
         (
             Pair(Integers(0, 3), Interval(-1, 1)),
             ((DIGITS, (0, SHORT), (3, LONG)), (SAME_DIGITS, (0, OTHER), (3, LONG))),
         ),
     ),
-    "vector": (
+    VectorMean: (
         (Box(-1, 1, 8), ((DIGITS, [SHORT] * 8, [LONG] * 8), (SAME_DIGITS, [OTHER] * 8, [LONG] * 8))),
         (Sparse(32, 4), (("no entry, all entries", {}, {8 * place: LONG for place in range(4)}),)),
         (Sparse(32, 1), (("no entry, all entries", {}, {31: LONG}),)),
@@ -153,7 +154,7 @@ def leaky_grr() -> Mechanism:
     plain = mechanism("grr", Integers(0, 3), epsilon=EPSILON)
     assert isinstance(plain.channel, Subset)
     leaky = LeakySubset(plain.channel.k, plain.channel.w, plain.channel.keep)
-    return Mechanism(CONTROL_NAME, plain.domain, leaky, plain.claimed, "outputs")
+    return Mechanism(CONTROL_NAME, plain.question, leaky, plain.claimed, plain.statistic)
 
 
 @cache

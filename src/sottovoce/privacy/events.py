@@ -288,7 +288,7 @@ def _weighed(first: Batch, second: Batch) -> Iterator[Literal]:
 
     def weigh(batch: Batch) -> Bytes:
         total = np.unpackbits(batch.array(), axis=1)[:, telling] @ gain + clear.sum()
-        return np.clip(np.rint(EVIDENCE_STEPS * total) + 128, 0, 255).astype(np.uint8)
+        return np.asarray(np.clip(np.rint(EVIDENCE_STEPS * total) + 128, 0, 255), np.uint8)
 
     column = Column(f"the evidence of {len(telling)} bits together", weigh)
     for ratio in RATIOS:

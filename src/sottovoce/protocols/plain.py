@@ -19,7 +19,7 @@ from sottovoce.core.work import Budget
 from sottovoce.estimate.prior import Prior
 
 PROTOCOLS = {
-    "AdaptiveMean": "protocols.mean.adaptive:AdaptiveMean",
+    "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "Ask": "protocols.ask:Ask",
     "AskEach": "protocols.ask:AskEach",
     "KVGausstimate": "protocols.gaussian.known:KVGausstimate",
@@ -31,7 +31,7 @@ PROTOCOLS = {
     "Refine": "protocols.ranges.refine:Refine",
     "UVGausstimate": "protocols.gaussian.unknown:UVGausstimate",
     "UnkVar": "protocols.gaussian.delta:UnkVar",
-    "Variance": "protocols.variance.rounds:Variance",
+    "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import FINE, UNIT
 from sottovoce.core.round import Estimates, History, Protocol, Round
 from sottovoce.fast.words import WordStream
@@ -92,7 +93,7 @@ def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None, c
     tallies = []
     for place, arm in enumerate(stage.arms):
         chosen = who[arms == place]
-        values = _take(answers, chosen, whole=arm.mechanism.question == "vector")
+        values = _take(answers, chosen, whole=isinstance(arm.mechanism.question, VectorMean))
         reports = arm.mechanism.privatize(values, seed=_derived(seed, f"arm {place}"))
         tallies.append(replace(arm.mechanism.tally(reports), simulated=True))  # whatever the noise came from
     return tuple(tallies)

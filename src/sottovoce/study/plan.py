@@ -14,8 +14,10 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.question import Frequency
 from sottovoce.core.registry import builder, names
 from sottovoce.core.registry import mechanism as build
+from sottovoce.core.statistic.supports import CountSupports
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +105,7 @@ def plan_frequency(
     size = domain.size
     if size > MAX_CELLS:
         raise ParameterError(f"A tally has at most 2**24 cells; there is no method for {size} categories.")
-    chosen = names("frequency") if methods is None else list(methods)
+    chosen = names(Frequency) if methods is None else list(methods)
     for name in chosen:
         builder(name)  # refuses a name that is not registered, where a method that does not fit is left out
     truth = np.full(size, 1 / size) if shares is None else np.asarray(shares, float)
@@ -131,7 +133,7 @@ def plan_frequency(
 
 def _rank(mechanism: Mechanism, ratio: float, size: int) -> tuple[bool, float, float, float]:
     """Close ones first, by bytes; between equals the one whose tally does not hash every candidate."""
-    hashes_each_candidate = mechanism.channel.publics > 0 and mechanism.statistic == "supports"
+    hashes_each_candidate = mechanism.channel.publics > 0 and isinstance(mechanism.statistic, CountSupports)
     slow = hashes_each_candidate and mechanism.channel.inputs > MANY
     return (False, size, slow, ratio) if ratio <= CLOSE else (True, ratio, size, slow)
 

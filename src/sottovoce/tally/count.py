@@ -9,20 +9,14 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Each, Public
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
+from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs, possible_outputs
-from sottovoce.fast.joint import count_joint
-from sottovoce.fast.kernels import Count, counter, last_node
-from sottovoce.fast.kernels.compose.public import count_seeds
-from sottovoce.fast.kernels.masks import count_indices
+from sottovoce.fast.kernels import Count, last_node
 from sottovoce.fast.threads import run, thread_count
-from sottovoce.tally.definition import scalar_cells
-from sottovoce.tally.tally import Tally
-
-COUNTED_BY_NODE = ("supports", "keyed", "parts", "sums")  # statistics that a kernel of the node itself counts
+from sottovoce.tally.tally import Tally, report_cells
 
 
 def tally(mechanism: Mechanism, reports: Any, *, threads: int | None = None) -> Tally:
@@ -49,16 +43,18 @@ def _safe(batch: Reports) -> Reports:
 
 
 def _counter(mechanism: Mechanism) -> Count:
-    """The tally kernel of the channel; one without is counted by the definition, and a note says so."""
+    """The kernel of the statistic for this channel; without one the definition counts, and a note says so."""
     try:
-        return counter(mechanism.channel)
+        kernel: Count = load(mechanism.statistic.kernel)(mechanism.channel)
     except NoBatchError as problem:
         warn(f"These reports are counted one by one, which takes longer: {problem}", BatchWarning, stacklevel=4)
+    else:
+        return kernel
 
     def count(reports: Any, public: Any, cells: NDArray[np.int64]) -> None:
         ids = [NO_WORDS] * len(reports) if public is None else public.tolist()
         for report, words in zip(Reports(mechanism, reports), ids, strict=True):
-            cells += scalar_cells(mechanism, (words[0], words[1]), report)
+            cells += report_cells(mechanism, report, (words[0], words[1]))
 
     return count
 
@@ -66,20 +62,12 @@ def _counter(mechanism: Mechanism) -> Count:
 def count_cells(batch: Reports, *, threads: int | None = None) -> NDArray[np.int64]:
     """The cells of a batch, counted on all cores."""
     mechanism = batch.mechanism
-    count = _counter(mechanism) if mechanism.statistic in COUNTED_BY_NODE else None
+    count = _counter(mechanism)
 
     def work(start: int, stop: int) -> NDArray[np.int64]:
         cells = np.zeros(mechanism.cells, np.int64)
-        reports = batch.payload[start:stop]
         public = None if batch.public is None else batch.public[start:stop]
-        if count is not None:
-            count(reports, public, cells)
-        elif isinstance(mechanism.channel, Each):
-            count_joint(mechanism.channel, reports, cells)
-        elif isinstance(mechanism.channel, Public):
-            count_seeds(mechanism.channel, reports, public, cells)
-        else:
-            count_indices(reports, cells)
+        count(batch.payload[start:stop], public, cells)
         return cells
 
     # One chunk per thread: each holds its own cells, and their sum does not depend on the split.

@@ -40,6 +40,7 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.set_draws import add_hadamard, add_pool, add_uniform
@@ -64,7 +65,7 @@ def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int
         )
     check_integer("runs", "simulate_cells", runs, 1, 1 << 24)
     rng = np.random.default_rng(check_integer("seed", "simulate_counts", seed, 0, 1 << 256))
-    if not joint and mechanism.statistic != "supports":
+    if not joint and not isinstance(mechanism.statistic, CountSupports):
         raise ParameterError("Only counts of supports can be drawn cell by cell; leave joint=True.")
     each_run = np.broadcast_to(held.astype(np.int64), (runs, len(held)))
     return _draw(mechanism.channel, each_run, rng) if joint else _each_cell(mechanism.channel, each_run, rng)
@@ -80,7 +81,7 @@ def _each_cell(channel: Channel, held: Ints, rng: np.random.Generator) -> Ints:
 
 def _others(held: Ints) -> Ints:
     """How many hold any other code."""
-    return held.sum(axis=1, keepdims=True) - held
+    return np.asarray(held.sum(axis=1, keepdims=True) - held)
 
 
 @singledispatch

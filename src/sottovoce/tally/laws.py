@@ -115,4 +115,4 @@ def _(channel: Then | Chain, code: int) -> Floats:
         return law_row(channel.second, code)
     between = law_row(channel.first, code)
     rows = [between[m] * law_row(channel.second, int(m)) for m in np.flatnonzero(between)]
-    return np.sum(rows, axis=0, dtype=np.float64)
+    return np.asarray(np.sum(rows, axis=0, dtype=np.float64))

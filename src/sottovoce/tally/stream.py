@@ -20,7 +20,8 @@ from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.simulation import METADATA, NOTE
-from sottovoce.fast.batch import Reports, checked, from_payloads, index_type, is_mask, payload_outputs
+from sottovoce.fast.batch import Reports, checked, from_payloads, is_mask, payload_outputs
+from sottovoce.fast.kernels import index_type
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import Tally
 

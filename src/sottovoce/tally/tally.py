@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Subset
+from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
@@ -47,18 +47,20 @@ class Tally:
             raise MismatchError(f"A tally of this mechanism has {self.mechanism.cells} cells. Got {given.shape}.")
         if given.dtype.kind not in "iu":  # a cell of 1.7 would be cut to 1
             raise MismatchError(f"The cells of a tally are 64-bit integers. Got {given.dtype}.")
-        sums = self.mechanism.channel.sums if self.mechanism.statistic == "sums" else None
-        most = n if sums is None else _most(n, sums)
+        limits = self.mechanism.statistic.limits(self.mechanism.channel)
+        most = _most(n, limits.most)
         if not (given.min() >= 0 and (given <= most).all()):
             raise MismatchError(f"Each cell of a tally of {n} reports holds from 0 to {np.max(most)}.")
         cells = given.astype(np.int64)
         cells.setflags(write=False)
-        several = self.mechanism.statistic == "keyed" and self.mechanism.channel.outputs is None  # groups at once
-        counted = n * self.mechanism.channel.chosen if self.mechanism.statistic == "parts" else n
-        if self.mechanism.statistic not in ("supports", "sums") and not several and _exact_sum(cells) != counted:
-            raise MismatchError(f"The cells of this tally sum to {_exact_sum(cells)}, not to its {counted} reports.")
-        if several:
-            _check_groups(self.mechanism.channel, n, cells)
+        if limits.total is not None and _exact_sum(cells) != limits.total * n:
+            raise MismatchError(
+                f"The cells of this tally sum to {_exact_sum(cells)}, not to {limits.total * n}: {limits.total} for"
+                f" each of its {n} reports."
+            )
+        most_of_block = max(map(_exact_sum, cells.reshape(-1, limits.block))) if limits.block is not None else 0
+        if most_of_block > n:
+            raise MismatchError(f"A group of this tally has {most_of_block} reports of {n}.")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "cells", cells)
 
@@ -86,7 +88,8 @@ class Tally:
 
     def update(self, reports: Any) -> Tally:
         """This tally and further reports."""
-        return self + self.mechanism.tally(reports)
+        further: Tally = self.mechanism.tally(reports)
+        return self + further
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -161,21 +164,20 @@ class Tally:
         return cls(found, n, np.frombuffer(cells, "<i8"), mark == 1)
 
 
-def _most(n: int, sums: tuple[int, ...]) -> NDArray[np.int64]:
+def report_cells(mechanism: Mechanism, report: int, public: Words = NO_WORDS) -> NDArray[np.int64]:
+    """What one report adds to a tally, by the definition of its statistic."""
+    cells = np.zeros(mechanism.cells, np.int64)
+    for cell, amount in mechanism.statistic.add(mechanism.channel, report, public):
+        cells[cell] += amount
+    return cells
+
+
+def _most(n: int, each: int | tuple[int, ...]) -> NDArray[np.int64] | int:
     """The largest that n reports can add up to; a tally of so many that 64 bits do not hold it is refused."""
-    if n * max(sums) >= 1 << 63:
-        raise MismatchError(f"A tally of this mechanism adds up at most {((1 << 63) - 1) // max(sums)} reports.")
-    return n * np.array(sums, np.int64)
-
-
-def _check_groups(channel: Channel, n: int, cells: NDArray[np.int64]) -> None:
-    """A report supports a group once, and a subset of groups has a known size."""
-    key = channel.key  # type: ignore[attr-defined]
-    groups = [_exact_sum(row) for row in cells.reshape(key.inputs, -1)]
-    if max(groups) > n:
-        raise MismatchError(f"A group of this tally has {max(groups)} reports of {n}.")
-    if isinstance(key, Subset) and sum(groups) != key.w * n:
-        raise MismatchError(f"The cells of this tally sum to {sum(groups)}; {n} reports support {key.w} groups each.")
+    largest = each if isinstance(each, int) else max(each)
+    if n * largest >= 1 << 63:
+        raise MismatchError(f"A tally of this mechanism adds up at most {((1 << 63) - 1) // largest} reports.")
+    return n * each if isinstance(each, int) else n * np.array(each, np.int64)
 
 
 def _exact_sum(cells: NDArray[np.int64]) -> int:

@@ -15,18 +15,20 @@ from sottovoce.core.channel import Bits, Channel, Each, Keyed, Mix, Public, Rate
 from sottovoce.core.channel.base import Words, channel_from_spec, excess
 from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record
+from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import PrivacyError, SottovoceError, TooLargeError
 from sottovoce.core.exact import law, worst_ratio
-from sottovoce.core.mechanism import STATISTICS, Mechanism
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
+from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
 from sottovoce.core.rational import FINE
+from sottovoce.core.statistic import STATISTICS, statistic_from_spec
 from sottovoce.fast.batch import draw
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
-from sottovoce.tally.definition import scalar_cells
+from sottovoce.tally.tally import report_cells
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
-from sottovoce.testing.vectors import box_of
+from sottovoce.testing.vector import box_of
 
 SHORT = 8  # bits of a coin with which draws are rejected
 ODDS = (Fraction(1), Fraction(3, 2), Fraction(20))
@@ -166,15 +168,12 @@ def _check_tally(mechanism: Mechanism, seed: int, count: int) -> None:
     found, cells = mechanism.tally(batch, threads=1).cells, np.zeros(mechanism.cells, np.int64)
     for place, report in enumerate(batch):
         words = (0, 0) if batch.public is None else (int(batch.public[place, 0]), int(batch.public[place, 1]))
-        cells += scalar_cells(mechanism, words, report)
-    require(bool((cells == found).all()), f"The tally of {mechanism.statistic} does not count like its definition.")
+        cells += report_cells(mechanism, report, words)
+    require(bool((cells == found).all()), f"The {mechanism.statistic.kind} are not counted like their definition.")
 
 
 def batch_codes_of(channel: Channel, seed: int, count: int) -> Any:
     """Codes as a batch holds them."""
-    if isinstance(channel, Each):
-        columns = [batch_of_codes(part, seed + place, count) for place, part in enumerate(channel.channels)]
-        return np.stack([column.astype(np.uint64) for column in columns], axis=1)
     if isinstance(channel, Bits) and not channel.takes_every_code:
         masks = [code for code, _ in zip(cycle(channel.codes()), range(count), strict=False)]
         return np.array(masks, np.uint64).reshape(-1, 1)
@@ -183,12 +182,22 @@ def batch_codes_of(channel: Channel, seed: int, count: int) -> Any:
 
 def mechanisms_of(channel: Channel) -> Iterator[Mechanism]:
     """A mechanism for each statistic that the channel has, without a claim."""
-    domain = domain_of(channel)
-    for statistic in STATISTICS:
+    question = question_of(domain_of(channel))
+    for kind in STATISTICS:
+        statistic = statistic_from_spec({"kind": kind})
         try:
-            yield Mechanism("x", domain, channel, Decimal(MAX_EPSILON), statistic, guarantee="approximate")
+            yield Mechanism("x", question, channel, Decimal(MAX_EPSILON), statistic, guarantee="approximate")
         except SottovoceError:
             continue
+
+
+def question_of(domain: Domain) -> Question:
+    """Something to ask of a domain."""
+    if isinstance(domain, Pair):
+        return GroupMean(domain.group, domain.value) if domain.value.numbers is not None else Frequency(domain)
+    if domain.coordinates is not None or isinstance(domain, Sparse):
+        return VectorMean(domain)
+    return Frequency(domain) if domain.size is not None else Mean(domain)
 
 
 def domain_of(channel: Channel) -> Domain:

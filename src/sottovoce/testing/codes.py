@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Keyed, Rounding, Slots
+from sottovoce.core.channel import Channel, Each, Keyed, Rounding, Slots
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.domain.sparse import Code
@@ -31,6 +31,8 @@ def codes_of(channel: Channel) -> list[Any]:
     """Every code; where numbers are rounded, grid points and a number after each, of a fine grid some of them."""
     if isinstance(channel, Keyed):
         return list(product(channel.key.codes(), codes_of(channel.inner)))
+    if isinstance(channel, Each):
+        return list(product(*map(codes_of, channel.channels)))
     slots = slots_of(channel)
     if slots is not None:
         return [*channel.codes(), *partly_filled(slots)]
@@ -62,6 +64,9 @@ def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
     """Codes as a batch holds them: indices in turn, or positions all over the range, its two ends among them."""
     if not channel.exact:
         return ball_batch(channel, seed, count)
+    if isinstance(channel, Each):
+        columns = [batch_of_codes(part, seed + place, count) for place, part in enumerate(channel.channels)]
+        return np.stack([column.astype(np.uint64) for column in columns], axis=1)
     if isinstance(channel, Keyed):
         parts = (batch_of_codes(part, seed, count).astype(np.uint64) for part in (channel.key, channel.inner))
         return np.column_stack(list(parts))

@@ -5,115 +5,63 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from decimal import Decimal
-from fractions import Fraction
-
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Contrast, Keyed, Rates
-from sottovoce.core.channel.vector.place import slots_of
+from sottovoce.core.channel import Channel
 from sottovoce.core.coins import SeededCoins, TapeCoins
-from sottovoce.core.domain import Domain, Integers, Interval, Pair
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
 from sottovoce.core.hashing import id_bytes
+from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.rational import within
-from sottovoce.estimate.shares.frequency import evidence
-from sottovoce.experiments.coverage.shares import coverage
 from sottovoce.fast.batch import draw
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.privacy.audit import audit
-from sottovoce.tally.definition import scalar_cells
 from sottovoce.tally.stream import to_arrow
-from sottovoce.tally.tally import Tally
+from sottovoce.tally.tally import Tally, report_cells
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
-from sottovoce.testing.groups import check_drawn_groups, check_small_groups
-from sottovoce.testing.idealised import check_drawn_ball
-from sottovoce.testing.means import check_drawn_mean, check_small_mean, check_whole_mean
-from sottovoce.testing.statistics import check_rate
-from sottovoce.testing.vectors import box_of, check_drawn_vector, check_small_vector
 
 WASTE = 1e-6
 MAX_ENUMERATED = 8  # codes of a mechanism that has small instances as well
 MAX_ALONE = 1 << 10  # of one that has none
-SMALL = {"mean": check_small_mean, "group": check_small_groups, "vector": check_small_vector}
 
 
 def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_000) -> None:
-    """Everything a mechanism must keep."""
+    """Everything a mechanism must keep; what its question adds to that is in the module of the question's room."""
+    room = load(f"testing.{mechanism.question.room}")
     check_privacy(mechanism)
-    instances = list(small_instances(mechanism))
+    instances = [room.instance(mechanism, channel) for channel in small_channels(mechanism.channel)]
     require(bool(instances) or not mechanism.channel.exact, "There is no small instance whose law could be enumerated.")
     for small in instances:
         check_law(small)
-        SMALL.get(mechanism.question, check_estimator)(small)
+        room.check_small(small)
     check_spec(mechanism)
     check_messages(mechanism, seed)
     check_fast_is_scalar(mechanism, seed)
     check_tallies(mechanism, seed)
-    if mechanism.question == "mean":
-        check_whole_mean(mechanism)
-        check_drawn_mean(mechanism, seed, reports)
-    elif mechanism.question == "group":
-        check_drawn_groups(mechanism, seed, reports)
-    elif not mechanism.channel.exact:
-        check_drawn_ball(mechanism, seed, reports)
-    elif mechanism.question == "vector":
-        check_drawn_vector(mechanism, seed, reports)
-    else:
-        check_intervals(mechanism)
-        check_drawn_rates(mechanism, seed, reports)
+    room.check_drawn(mechanism, seed, reports)
 
 
-def small_instances(mechanism: Mechanism) -> Iterator[Mechanism]:
-    """The mechanism itself where it can be enumerated, and small instances of its channel."""
-    whole = mechanism.channel
+def small_channels(whole: Channel) -> list[Channel]:
+    """Small instances of a channel, and the channel itself where it can be enumerated."""
     channels = list(whole.miniatures())
     few = whole.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE)
-    if few and not whole.publics and whole.exact:
-        channels.append(whole)
-    for channel in channels:
-        counted = {"outputs": channel.outputs, "seeds": channel.seeds}.get(mechanism.statistic)
-        statistic = mechanism.statistic if counted is not None else "supports"
-        rounding = channel.rounding
-        domain: Domain = Integers(0, 1) if rounding is None else Interval(rounding.low, rounding.high)
-        if rounding is None and channel.takes_every_code:
-            domain = Integers(0, channel.inputs - 1)
-        if isinstance(channel, Keyed):
-            domain, statistic = _pairs_of(channel), "keyed"
-        slots = slots_of(channel)
-        if slots is not None:
-            domain, statistic = slots.vectors, mechanism.statistic
-        if mechanism.statistic == "parts":
-            domain, statistic = box_of(channel), "parts"
-        yield Mechanism(mechanism.name, domain, channel, Decimal(MAX_EPSILON), statistic)
-
-
-def _pairs_of(channel: Keyed) -> Pair:
-    """The pairs that a keyed channel takes."""
-    rounding = channel.inner.rounding
-    if rounding is None:
-        raise AssertionError("The values of groups are numbers that are rounded first.")
-    return Pair(Integers(0, channel.key.inputs - 1), Interval(rounding.low, rounding.high))
+    return [*channels, whole] if few and not whole.publics and whole.exact else channels
 
 
 def check_privacy(mechanism: Mechanism) -> None:
-    """The audit holds, and no budget is wasted."""
+    """The audit holds, and no budget is wasted, unless the mechanism declares that some is left and why."""
     certificate = audit(mechanism)
     require(certificate.ok, str(certificate))
     require(within(mechanism.ratio, mechanism.claimed), "The ratio exceeds e**epsilon.")
     parts = mechanism.channel.chosen or 1  # each of which may waste a little
-    require(
-        mechanism.epsilon >= float(mechanism.claimed) - WASTE * parts,
-        f"{mechanism.name} wastes budget: epsilon {mechanism.epsilon!r} of {mechanism.claimed}.",
-    )
+    spent = mechanism.epsilon >= float(mechanism.claimed) - WASTE * parts
+    loss = f"epsilon {mechanism.epsilon!r} of {mechanism.claimed}"
+    require(spent or mechanism.unused is not None, f"{mechanism.name} wastes budget: {loss}.")
+    require(not spent or mechanism.unused is None, f"{mechanism.name} declares unused budget, and uses it: {loss}.")
 
 
 def check_law(mechanism: Mechanism) -> None:
@@ -128,24 +76,6 @@ def check_law(mechanism: Mechanism) -> None:
         for (words, report), probability in one.items():
             require(channel.contains(report), "A drawn report is not in the alphabet.")
             require(probability * ids == channel.likelihood(report, code, words), "The likelihood is not the law.")
-
-
-def check_estimator(mechanism: Mechanism) -> None:
-    """Mean and variance of the shipped estimator of one report, over the enumerated law, are what is claimed."""
-    channel = mechanism.channel
-    for code in channel.codes():
-        mean = np.zeros(channel.inputs)
-        square = np.zeros(channel.inputs)
-        for (words, report), probability in law(channel, code).items():
-            values = evidence(mechanism, 1, scalar_cells(mechanism, words, report)).values()
-            mean += float(probability) * values
-            square += float(probability) * values**2
-        truth = np.eye(channel.inputs)[code]
-        scale = float(np.sqrt(square.max()))
-        require(float(np.abs(mean - truth).max()) < 1e-9 * scale, f"The estimate is biased for code {code}.")
-        predicted = mechanism.variance(truth, 1, target="sample")
-        error = float(np.abs(square - mean**2 - predicted).max())
-        require(error < 1e-9 * scale**2, f"The predicted variance is not that of the law for code {code}.")
 
 
 def check_spec(mechanism: Mechanism) -> None:
@@ -208,44 +138,5 @@ def check_tallies(mechanism: Mechanism, seed: int, count: int = 60) -> None:
     cells = np.zeros(mechanism.cells, np.int64)
     for place, report in enumerate(batch):
         words = (0, 0) if batch.public is None else (int(batch.public[place, 0]), int(batch.public[place, 1]))
-        cells += scalar_cells(mechanism, words, report)
+        cells += report_cells(mechanism, report, words)
     require(bool((cells == whole.cells).all()), "The tally kernel does not count like the scalar definition.")
-
-
-def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
-    """Exact intervals cover, computed from the law."""
-    if not isinstance(mechanism.channel.rates(), (Rates, Contrast)) or mechanism.channel.rates_vary:
-        return
-    for share in (0.0, 0.05, 0.5):
-        for target in ("population", "sample"):
-            covered = coverage(mechanism, n, share, "exact", target)
-            require(covered >= 0.95 - 1e-9, f"The exact interval for the {target} covers {covered:.4f} at {share}.")
-
-
-def check_drawn_rates(mechanism: Mechanism, seed: int, reports: int) -> None:
-    """Drawn reports have the rates of the law, and enough of them to notice a rate that is 30 % off."""
-    for what, rate, supported in _rate_checks(mechanism):
-        count = min(max(reports, math.ceil(2000 / float(min(rate, 1 - rate)))), 2_000_000)
-        holder = np.zeros(count, np.uint32)
-        batch = draw(mechanism, holder, WordStream.seeded(mechanism.words, seed))
-        cells = mechanism.tally(batch).cells
-        check_rate(f"{mechanism.name}, {what}", supported(cells, count), count, float(rate))
-
-
-def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[NDArray[np.int64], int], int]]]:
-    """Rates of the first and the last code when everyone holds the first."""
-    rates = mechanism.channel.rates()
-    last = mechanism.channel.inputs - 1
-
-    def supports(code: int) -> Callable[[NDArray[np.int64], int], int]:
-        def count(cells: NDArray[np.int64], n: int) -> int:
-            found = evidence(mechanism, n, cells)
-            return int((found.counts if hasattr(found, "counts") else found.plus)[code])  # type: ignore[attr-defined]
-
-        return count
-
-    if isinstance(rates, Rates) and not mechanism.channel.rates_vary:
-        return [("own support", rates.own, supports(0)), ("other support", rates.other, supports(last))]
-    if isinstance(rates, Contrast):
-        return [("own support", rates.plus_own, supports(0))]
-    return []

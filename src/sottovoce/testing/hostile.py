@@ -14,6 +14,13 @@ from typing import Any
 UNIT = 1 << 53
 Plain = dict[str, Any]
 Recipe = Callable[[Random, int], bytes]
+QUESTIONS = {
+    "interval": "mean",
+    "pair": "group-mean",
+    "sparse": "vector-mean",
+    "box": "vector-mean",
+    "ball": "vector-mean",
+}
 INTERVAL: Plain = {"kind": "interval", "low": "0", "high": "1"}
 
 
@@ -25,9 +32,11 @@ def text_of(
         "name": "x",
         "version": 1,
         "epsilon": "20",
+        "question": {"kind": QUESTIONS.get(domain["kind"], "frequency")},
         "domain": domain,
         "channel": channel,
-        "statistic": statistic,
+        "statistic": {"kind": statistic},
+        "unused": None,
     }
     plain = {**fields, "codec": {"version": 1, "bytes": 1}, "guarantee": guarantee, **other}
     return json.dumps(plain, separators=(",", ":"), sort_keys=True).encode()

@@ -16,6 +16,8 @@ from sottovoce.core.channel import Cap, Projected
 from sottovoce.core.channel.vector.sphere import facts
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import VectorMean
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.vector.sphere import evidence, predicted_variance
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
@@ -36,7 +38,9 @@ def check_drawn_ball(mechanism: Mechanism, seed: int, reports: int) -> None:
     inner = channel.inner if isinstance(channel, Projected) else channel
     if isinstance(inner, Cap):
         ball = Ball(1, inner.size)
-        check_ratio(Mechanism("inner", ball, inner, mechanism.claimed, "sums", guarantee="idealised"), seed, reports)
+        check_ratio(
+            Mechanism("inner", VectorMean(ball), inner, mechanism.claimed, Sums(), guarantee="idealised"), seed, reports
+        )
 
 
 def check_mean_and_variance(mechanism: Mechanism, seed: int, reports: int, off: float = OFF) -> None:

@@ -12,12 +12,13 @@ from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.vector.sparse import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.slots import slot_rows
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import codes_of, partly_filled, require
-from sottovoce.testing.means import OFF
+from sottovoce.testing.mean import OFF
 from sottovoce.testing.statistics import check_mean, reports_for_mean
 
 MOST_WORDS = 1 << 26  # that drawing reports may take
@@ -35,7 +36,7 @@ def sign_of(channel: Channel, report: int, place: int) -> int:
 
 def cells_of(mechanism: Mechanism, report: int) -> Any:
     """The tally of one report."""
-    if mechanism.statistic == "sums":
+    if isinstance(mechanism.statistic, Sums):
         return np.array(mechanism.channel.summands(report), np.int64)
     return np.eye(1, mechanism.cells, report, dtype=np.int64)[0]
 

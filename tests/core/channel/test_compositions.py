@@ -32,7 +32,9 @@ from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import BatchWarning, SpecError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.batch import Reports, draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.brute import Bare, check_by_law, check_draws, check_kernels
@@ -118,7 +120,7 @@ def test_optional_bits_behind_a_map_have_no_rates() -> None:
     assert Public(HashMap(3, 3), bits).rates() is None
     assert Public(HashMap(3, 2), Bits(2, MORE, HALF // 2)).rates() is not None
     with pytest.raises(SpecError, match="supports cannot be counted"):
-        Mechanism("x", sv.Integers(0, 2), Public(HashMap(3, 3), bits), Decimal(5), "supports")
+        Mechanism("x", Frequency(sv.Integers(0, 2)), Public(HashMap(3, 3), bits), Decimal(5), CountSupports())
 
 
 # --- small proofs of a place and its second stage --------------------------------------------------------------------
@@ -141,7 +143,7 @@ def test_the_proof_of_many_places_is_one_of_few_with_the_same_ratio(
 # --- one by one, with a note -----------------------------------------------------------------------------------------
 def test_what_has_no_kernel_is_counted_one_by_one_with_a_note() -> None:
     channel = Block(HadamardSets(7, 8, 1), MORE)
-    m = Mechanism("x", sv.Integers(0, 6), channel, Decimal(5), "supports")
+    m = Mechanism("x", Frequency(sv.Integers(0, 6)), channel, Decimal(5), CountSupports())
     reports = m.privatize(np.arange(70) % 7, seed=1)
     with pytest.warns(BatchWarning, match="counted one by one"):
         cells = m.tally(reports).cells

@@ -21,13 +21,15 @@ from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import MismatchError, ParameterError, PrivacyError, ReportError, SpecError
 from sottovoce.core.exact import law_of, worst_ratio
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import FINE, UNIT, loss, odds, units
+from sottovoce.core.statistic.parts import CountParts
 from sottovoce.fast.batch import checked, draw
 from sottovoce.fast.kernels import Draws, empty_reports, sampler
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.mechanisms.vector import linf
-from sottovoce.testing.contract import scalar_cells
+from sottovoce.tally.tally import report_cells
 from sottovoce.testing.statistics import ALPHA
 from tests.museum.tables import half_spaces
 
@@ -242,7 +244,7 @@ def test_a_weight_that_is_one_percent_too_large_is_refused() -> None:
     right = half_space(box(32))
     wrong = HalfSpace(right.grids, right.inside + right.inside // 100)
     with pytest.raises(PrivacyError, match="more than the 1 it claims"):
-        Mechanism("duchi-linf", sv.Box(-1, 1, 32), wrong, Decimal(1), "parts")
+        Mechanism("duchi-linf", VectorMean(sv.Box(-1, 1, 32)), wrong, Decimal(1), CountParts())
 
 
 # --- errata: where ties go -------------------------------------------------------------------------------------------
@@ -334,7 +336,8 @@ def scalar(channel: HalfSpace, code: Any, stream: Any, report: int, bits: int) -
 )
 def test_batches_equal_the_scalar_sampler(dimensions: int, bits: int, seed: int) -> None:
     mechanism = Mechanism(
-        *("test", sv.Box(-1, 1, dimensions), HalfSpace(grids(dimensions), UNIT // 8 * 7), Decimal(20), "parts"),
+        *("test", VectorMean(sv.Box(-1, 1, dimensions)), HalfSpace(grids(dimensions), UNIT // 8 * 7), Decimal(20)),
+        statistic=CountParts(),
         guarantee="idealised",
     )
     channel, count = half_space(mechanism), 4000 if dimensions == 2 else 50
@@ -350,7 +353,7 @@ def test_batches_equal_the_scalar_sampler(dimensions: int, bits: int, seed: int)
         assert list(batch) == [report for report, _ in expected]
         assert [int.from_bytes(row.tobytes(), "little") for row in batch.payload] == list(batch)  # no spare bits
     counted = mechanism.tally(batch)
-    cells = sum(scalar_cells(mechanism, (0, 0), report) for report in batch)
+    cells = sum(report_cells(mechanism, report) for report in batch)
     assert (counted.cells == cells).all() and counted.cells.sum() == count * dimensions
     assert mechanism.tally([bytes(16) + row.tobytes() for row in batch.payloads()]) == counted
 
@@ -378,8 +381,11 @@ class Crafted:
 @pytest.mark.parametrize("dimensions", [64, 128])
 def test_signs_that_are_always_tied_read_the_overflow(dimensions: int) -> None:
     mechanism = Mechanism(
-        *("test", sv.Box(0, 1, dimensions), HalfSpace((Rounding(0, 1, 1),) * dimensions, UNIT // 2), Decimal(20)),
-        statistic="parts",
+        "test",
+        VectorMean(sv.Box(0, 1, dimensions)),
+        HalfSpace((Rounding(0, 1, 1),) * dimensions, UNIT // 2),
+        Decimal(20),
+        CountParts(),
         guarantee="idealised",
     )
     channel, blocks = half_space(mechanism), dimensions // 64
@@ -434,7 +440,7 @@ def test_miniatures_are_small_with_the_same_ratio() -> None:
         (lambda: HalfSpace(grids(2), UNIT), ParameterError, "inside"),
         (lambda: channel_from_spec({"node": "half-space", "grids": []}), SpecError, "inside"),
         (
-            lambda: Mechanism("x", sv.Box(0, 1, 3), HalfSpace(grids(3), 5), Decimal(1), "parts"),
+            lambda: Mechanism("x", VectorMean(sv.Box(0, 1, 3)), HalfSpace(grids(3), 5), Decimal(1), CountParts()),
             MismatchError,
             "does not",
         ),

@@ -19,7 +19,9 @@ from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.compose.keyed import neutral_law, spread
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.exact import law, worst_ratio
+from sottovoce.core.question import GroupMean, Mean
 from sottovoce.core.rational import UNIT, float_up, floor_unit, loss, odds
+from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.fast.batch import checked, draw
 from sottovoce.fast.numbers import batch_codes, scalar_code
 from sottovoce.fast.words import WordStream
@@ -135,14 +137,14 @@ def test_a_mechanism_of_pairs_fits_pairs_only() -> None:
     inner = Then(Rounding(0, 100, 1), Subset(2, 1, floor_unit(Fraction(2, 3))))
     channel = Keyed(Subset(2, 1, floor_unit(Fraction(3, 5))), inner, neutral_law(inner))
     domain = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(0, 100))
-    mechanism = sv.Mechanism("group", domain, channel, 1, "keyed")
-    assert mechanism.question == "group" and mechanism.cells == 4
+    mechanism = sv.Mechanism("group", GroupMean(domain.group, domain.value), channel, 1, CountKeyed())
+    assert mechanism.domain == domain and mechanism.cells == 4
     assert sv.Mechanism.from_spec(mechanism.spec()) == mechanism
     assert sv.audit(mechanism).ok
     with pytest.raises(sv.MismatchError):
-        sv.Mechanism("group", sv.Pair(sv.Categories(["f", "m"]), sv.Interval(0, 10)), channel, 1, "keyed")
+        sv.Mechanism("group", GroupMean(domain.group, sv.Interval(0, 10)), channel, 1, CountKeyed())
     with pytest.raises(sv.SpecError, match="keyed"):
-        sv.Mechanism("group", domain, channel, 1, "outputs")
+        sv.Mechanism("mean", Mean(domain.value), inner, 1, CountKeyed())
 
 
 # --- batches --------------------------------------------------------------------------------------------------------

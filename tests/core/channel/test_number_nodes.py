@@ -30,7 +30,9 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.channel.base import readings
 from sottovoce.core.exact import law, worst_ratio
+from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.outputs import CountOutputs
 
 
 @st.composite
@@ -185,9 +187,13 @@ def test_bad_parameters_get_one_sentence(build: Any, sentence: str) -> None:
 
 def test_a_mechanism_of_numbers_fits_its_domain_only() -> None:
     channel = sv.mechanism("piecewise", sv.Interval(0, 1), epsilon=1).channel
-    for domain in (sv.Interval(0, 2), sv.Integers(0, 9), sv.Categories(["a", "b"])):
+    for domain in (sv.Interval(0, 2), sv.Integers(0, 9)):
         with pytest.raises(sv.MismatchError, match="does not fit"):
-            sv.Mechanism("piecewise", domain, channel, 1, "outputs")
+            sv.Mechanism("piecewise", Mean(domain), channel, 1, CountOutputs())
+    with pytest.raises(sv.MismatchError, match="does not fit"):
+        sv.Mechanism("piecewise", Frequency(sv.Categories(["a", "b"])), channel, 1, CountOutputs())
+    with pytest.raises(sv.ParameterError, match="domain of numbers"):
+        Mean(sv.Categories(["a", "b"]))
     with pytest.raises(sv.ParameterError, match="domain of numbers"):
         sv.mechanism("piecewise", sv.Categories(["a", "b"]), epsilon=1)
 
@@ -202,7 +208,7 @@ def test_each_side_by_side_fits_a_record() -> None:
     assert channel.contains(channel.sample(code, coins))
     assert channel.ratio() == parts[0].ratio() * parts[1].ratio()
     with pytest.raises(sv.MismatchError, match="side by side"):
-        sv.Mechanism("each", sv.Record({"age": sv.Integers(0, 9)}), channel, 1, "outputs")
+        sv.Mechanism("each", Frequency(sv.Record({"age": sv.Integers(0, 9)})), channel, 1, CountOutputs())
 
 
 # --- specifications that would tell ---------------------------------------------------------------------------------

@@ -23,7 +23,9 @@ from sottovoce.core.coins import BACKWARD, Coins, SeededCoins, SystemCoins, Tape
 from sottovoce.core.errors import WordsError
 from sottovoce.core.exact import BEYOND, COPIED, ENDS, NO_LAW, STALE, TWICE, TreeCoins, law_of
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import FINE, UNIT
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.privacy.drawn import watch_messages, watch_nodes
 from sottovoce.privacy.follow import AGAIN, SPAN, MessageCoins, WatchedCoins
 from tests.core.test_limits import LINES, every_line
@@ -390,8 +392,8 @@ def test_a_channel_without_public_words_does_not_see_the_id() -> None:
     """Of such a channel the audit enumerates one id, so its law must be the same under all of them."""
     channel = ReadsTheId([[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]])
     fresh = ReadsTheId([[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]])
-    mechanism = Mechanism("reads-id", sv.Integers(0, 1), channel, Decimal("1.1"), "outputs")
-    chain = Mechanism("keeps-memo", sv.Integers(0, 1), Chain(channel, fresh), Decimal("1.1"), "outputs")
+    mechanism = Mechanism("reads-id", Frequency(sv.Integers(0, 1)), channel, Decimal("1.1"), CountOutputs())
+    chain = Mechanism("keeps-memo", Frequency(sv.Integers(0, 1)), Chain(channel, fresh), Decimal("1.1"), CountOutputs())
     for first in (0, 1, 65):
         other = TapeCoins([first, 7, (1 << 64) - 1])
         assert mechanism.randomize(0, other)[-1] == 1

@@ -21,6 +21,7 @@ from sottovoce.core.domain import Above, Clamp, Digit
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
@@ -67,8 +68,10 @@ def law(mechanism: Mechanism, mean: Any, deviation: Any) -> Floats:
 def _rows(mechanism: Mechanism) -> Floats:
     """The law of a report for each code."""
     channel = mechanism.channel
-    if mechanism.statistic != "outputs":
-        raise ParameterError(f"The likelihood needs tallies of outputs; {mechanism.name} counts {mechanism.statistic}.")
+    if not isinstance(mechanism.statistic, CountOutputs):
+        raise ParameterError(
+            f"The likelihood needs tallies of outputs; {mechanism.name} has {mechanism.statistic.kind}."
+        )
     rows = np.array([law_row(channel, code) for code in range(channel.inputs)])
     rows.setflags(write=False)
     return rows

@@ -15,7 +15,7 @@ from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence
-from sottovoce.estimate.mean.mean import Mean
+from sottovoce.estimate.mean.mean import MeanEvidence
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ class Combined(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     default: ClassVar[str] = "normal"
-    parts: tuple[Mean, ...]
+    parts: tuple[MeanEvidence, ...]
     weights: Floats
 
     @property
@@ -85,7 +85,7 @@ class Combined(Evidence):
 def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
     """The weighted sum; weights are scaled to sum to one. It answers for the largest budget among the parts."""
     parts = [estimate.evidence for estimate in estimates]
-    means = tuple(part for part in parts if isinstance(part, Mean))
+    means = tuple(part for part in parts if isinstance(part, MeanEvidence))
     scaled = np.asarray(weights, float)
     if not means or len(means) != len(parts) or scaled.shape != (len(parts),) or not (scaled > 0).all():
         raise ParameterError("Means are combined with one positive weight each, and there is at least one.")

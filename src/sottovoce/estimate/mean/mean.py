@@ -27,7 +27,7 @@ from sottovoce.estimate.mean.moments import (
     variance_at,
     variances_at,
 )
-from sottovoce.estimate.mean.readings import Readings, read
+from sottovoce.estimate.mean.readings import Readings, Sums, read
 from sottovoce.estimate.prior import Prior
 from sottovoce.tally.tally import Tally
 
@@ -36,7 +36,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mean(Evidence):
+class MeanEvidence(Evidence):
     """Reports read as numbers, whose mean is that of the answers.
 
     "normal" is the default: the others hold at every n, but "betting", the narrowest of them, is about 1.4 times as
@@ -53,6 +53,11 @@ class Mean(Evidence):
     @property
     def n(self) -> int:  # type: ignore[override]
         return self.readings.sums.n
+
+    @property
+    def sums(self) -> Sums:
+        """Number, mean and sample variance of the readings."""
+        return self.readings.sums
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -176,7 +181,7 @@ def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
     return Estimate(mechanism, tally.n, found.values(), np.sqrt(found.variances("population")), found, tally.cells)
 
 
-def evidence(mechanism: Mechanism, cells: Ints) -> Mean:
+def evidence(mechanism: Mechanism, cells: Ints) -> MeanEvidence:
     """What the cells say."""
     check_numbers(mechanism, "estimate")
     low, high, origin = numbers_of(mechanism)
@@ -184,7 +189,7 @@ def evidence(mechanism: Mechanism, cells: Ints) -> Mean:
     grid, known = mechanism.channel.rounding, profile(mechanism.channel)
     if grid is not None and holds_every_code(mechanism.domain, grid):
         known = replace(known, between=False)
-    return Mean(readings, (float(low + origin), float(high + origin)), float(origin), known)
+    return MeanEvidence(readings, (float(low + origin), float(high + origin)), float(origin), known)
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:

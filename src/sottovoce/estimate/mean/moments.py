@@ -27,6 +27,7 @@ from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.question import GroupMean, Mean, VectorMean
 from sottovoce.estimate.prior import Prior
 
 Floats = NDArray[np.float64]
@@ -143,13 +144,13 @@ def average_variance(mechanism: Mechanism, prior: Any) -> float:
 
 def check_numbers(mechanism: Mechanism, owner: str) -> None:
     """Only reports that are read as numbers have such a variance."""
-    if mechanism.question == "group":
+    if isinstance(mechanism.question, GroupMean):
         raise ParameterError(
             f"{owner} is about one mean; {mechanism.name} asks for several: variance((shares, priors), n)."
         )
-    if mechanism.question == "vector":
+    if isinstance(mechanism.question, VectorMean):
         raise ParameterError(f"{owner} is about one mean; {mechanism.name} asks for several: variance(vector, n).")
-    if mechanism.question != "mean":
+    if not isinstance(mechanism.question, Mean):
         raise ParameterError(
             f"{owner} is about reports read as numbers; {mechanism.name} asks for frequencies, whose variances depend"
             " on all shares: ask for variance(shares, n)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -68,10 +69,15 @@ def read(channel: Channel, cells: Ints, origin: Fraction) -> Readings:
 
 def exact_sums(scales: list[Scale], ends: list[int], outputs: Ints, counts: Ints) -> Sums:
     """Sums over whole numbers, put together as fractions: a float is made of the result only."""
+    stretches = [(outputs >= scale.first) & (outputs < end) for scale, end in zip(scales, ends, strict=True)]
+    powers = [_power_sums(outputs[h] - s.first, counts[h]) for s, h in zip(scales, stretches, strict=True)]
+    return sums_of_powers(scales, powers)
+
+
+def sums_of_powers(scales: Sequence[Scale], powers: Iterable[Sequence[int]]) -> Sums:
+    """From n, the sum and the sum of squares of the outputs of each stretch, counted from its first output on."""
     total, first, second = 0, Fraction(0), Fraction(0)
-    for (start, origin, slope), end in zip(scales, ends, strict=True):
-        here = (outputs >= start) & (outputs < end)
-        n, linear, square = _power_sums(outputs[here] - start, counts[here])
+    for (start, origin, slope), (n, linear, square) in zip(scales, powers, strict=True):
         shift = start - origin
         total += n
         first += (linear + n * shift) / slope

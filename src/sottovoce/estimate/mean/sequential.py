@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.mean.combine import Combined
-from sottovoce.estimate.mean.mean import Mean, hoeffding
+from sottovoce.estimate.mean.mean import MeanEvidence, hoeffding
 
 Floats = NDArray[np.float64]
 MUCH = 0.25  # of the variance of a mean: one round's part, which must then be well known
@@ -58,7 +58,7 @@ class Sequential(Combined):
             half += abs(self._excess) * self.n / second.n * hoeffding(high - low, first.n, each)
         return Bounds(self.values() - half, self.values() + half)
 
-    def _poor(self) -> list[Mean]:
+    def _poor(self) -> list[MeanEvidence]:
         """Rounds that hardly know their own variance and make much of that of the mean."""
         each = self.weights**2 * self._variances("population")
         much = each > MUCH * each.sum()
@@ -113,7 +113,7 @@ def weights_of(participants: tuple[int, int], variances: tuple[float, float]) ->
 
 def two_rounds(first: Estimate, second: Estimate, variances: tuple[float, float]) -> Estimate:
     """Both rounds, weighted by participants over the variance of one report that was predicted for each."""
-    parts = tuple(one.evidence for one in (first, second) if isinstance(one.evidence, Mean))
+    parts = tuple(one.evidence for one in (first, second) if isinstance(one.evidence, MeanEvidence))
     found = Sequential(parts, np.array(weights_of((first.n, second.n), variances)))
     errors = np.array([math.sqrt(float(found.variances("population")[0]))])
     cells = np.concatenate([first.cells, second.cells])

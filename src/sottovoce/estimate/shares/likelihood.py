@@ -21,10 +21,12 @@ from sottovoce.core.hashing import WORD
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
 from sottovoce.core.rational import FINE
+from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.shares.frequency import estimate, output_law
 from sottovoce.estimate.shares.maximise import maximise
 from sottovoce.estimate.shares.mixture import Bytes, Dense, Diagonal, Floats, Hadamard, Masks, Mixture, Pool
+from sottovoce.estimate.shares.shares import estimate, output_law
 from sottovoce.fast.batch import Reports, from_messages
 from sottovoce.fast.kernels.compose.public import mapped_words, mapper
 from sottovoce.fast.threads import run
@@ -63,7 +65,7 @@ def decode(
 
 def mixture(mechanism: Mechanism, data: Tally | Reports) -> Mixture:
     """The likelihood of shares given these reports, in the shape of the channel's law."""
-    if mechanism.statistic == "supports":
+    if isinstance(mechanism.statistic, CountSupports):
         if isinstance(data, Tally):
             raise ParameterError(
                 f"Counts of supports do not determine the likelihood of {mechanism.name}: decode the reports themselves"
@@ -71,7 +73,7 @@ def mixture(mechanism: Mechanism, data: Tally | Reports) -> Mixture:
             )
         return _of_reports(mechanism.channel, data, None)
     cells = (data if isinstance(data, Tally) else mechanism.tally(data)).cells
-    if mechanism.statistic == "seeds":
+    if isinstance(mechanism.statistic, CountSeeds):
         return _of_seeds(mechanism, cells)
     return _of_outputs(mechanism.channel, cells)
 

@@ -16,7 +16,7 @@ from sottovoce.core.channel import Channel, Rounding, Subset, Then
 from sottovoce.core.domain.plain import Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.mean.mean import Mean, evidence
+from sottovoce.estimate.mean.mean import MeanEvidence, evidence
 from sottovoce.estimate.variance.variance import Noise, Part, Spread
 from sottovoce.tally.tally import Tally
 
@@ -115,7 +115,7 @@ def readings(mechanism: Mechanism) -> Readings:
     )
 
 
-def from_outputs(tally: Tally) -> tuple[Mean, Spread]:
+def from_outputs(tally: Tally) -> tuple[MeanEvidence, Spread]:
     """What one tally of outputs says of the mean, and of the variance."""
     mechanism = tally.mechanism
     read, mean = readings(mechanism), evidence(mechanism, tally.cells)
@@ -143,6 +143,6 @@ def _part(row: Row, tally: Tally, ends: tuple[float, float], poor: bool) -> Part
     return Part(tally.n, mean, variance, float(max(row) - min(row)), ends, poor)
 
 
-def _ends(mean: Mean, read: Readings) -> tuple[float, float]:
+def _ends(mean: MeanEvidence, read: Readings) -> tuple[float, float]:
     """Of the squares: about the middle, so up to half the range, squared."""
     return 0.0, max((end - float(read.centre)) ** 2 for end in mean.ends)

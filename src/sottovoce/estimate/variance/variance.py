@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core import question
 from sottovoce.core.channel import Each
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.powers import Powers
@@ -30,9 +31,12 @@ from sottovoce.core.domain.views import Square
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
+from sottovoce.core.statistic.moments import POWERS, Moments
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import Estimate, check_tally
 from sottovoce.estimate.evidence import Bounds, Evidence
-from sottovoce.estimate.mean.mean import Mean, evidence, hoeffding
+from sottovoce.estimate.mean.from_sums import SummedMeanEvidence, from_sums
+from sottovoce.estimate.mean.mean import MeanEvidence, evidence, hoeffding
 from sottovoce.estimate.mean.readings import scale_of
 from sottovoce.tally.tally import Tally
 
@@ -52,9 +56,9 @@ class Part(NamedTuple):
     poor: bool  # whether the sample variance is itself hardly known
 
     @classmethod
-    def of(cls, mean: Mean) -> Part:
+    def of(cls, mean: MeanEvidence | SummedMeanEvidence) -> Part:
         """What evidence of a mean says."""
-        sums = mean.readings.sums
+        sums = mean.sums
         if sums.variance is None:
             raise ParameterError("A variance takes at least two reports of the number and two of its square.")
         return cls(sums.n, sums.mean, sums.variance, mean.reach, mean.ends, bool(mean.normal_is_poor()[0]))
@@ -301,20 +305,29 @@ def parts(mechanism: Mechanism) -> tuple[Mechanism, Mechanism]:
     if not isinstance(domain, Powers) or not isinstance(channel, Each):
         raise ParameterError(f"The joint cells of {mechanism.name} are not those of a number and its square.")
     first, second = (
-        Mechanism(f"{mechanism.name}: {name}", own, part, mechanism.claimed, "outputs")
+        Mechanism(f"{mechanism.name}: {name}", question.Mean(own), part, mechanism.claimed, CountOutputs())
         for name, own, part in zip(("number", "square"), domain.parts, channel.channels, strict=True)
     )
     return first, second
 
 
-def from_joint(tally: Tally) -> tuple[Mean, Spread]:
+def from_both(tally: Tally) -> tuple[MeanEvidence | SummedMeanEvidence, Spread]:
     """One tally of both reports of every participant: what it says of the mean, and of the variance."""
     both, view = parts(tally.mechanism), tally.mechanism.domain
-    table = tally.cells.reshape([mechanism.cells for mechanism in both])
-    first, second = evidence(both[0], table.sum(axis=1)), evidence(both[1], table.sum(axis=0))
+    first: MeanEvidence | SummedMeanEvidence
+    second: MeanEvidence | SummedMeanEvidence
+    if isinstance(tally.mechanism.statistic, Moments):
+        table = _moment_table(both, tally.cells)
+        first = from_sums(both[0], [[int(n) for n in row] for row in table[:, :, [0, 1, 3]].sum(axis=1)])
+        second = from_sums(both[1], [[int(n) for n in row] for row in table[:, :, [0, 2, 4]].sum(axis=0)])
+        products = _products(both, table)
+    else:
+        joint = tally.cells.reshape([mechanism.cells for mechanism in both])
+        first, second = evidence(both[0], joint.sum(axis=1)), evidence(both[1], joint.sum(axis=0))
+        products = _products(both, _moments_of(both, joint))
     number, square = Part.of(first), Part.of(second)
     centre = Fraction(view.centre) if isinstance(view, Powers) else Fraction(0)
-    covariance = _covariance(both, table, number, square)
+    covariance = (products - number.n * number.mean * square.mean) / (number.n - 1)
 
     def noise() -> Noise:
         return Noise(first.noise, second.noise)
@@ -322,21 +335,34 @@ def from_joint(tally: Tally) -> tuple[Mean, Spread]:
     return first, Spread(number, square, centre, first.ends, covariance=covariance, noise=noise)
 
 
-def _covariance(both: tuple[Mechanism, Mechanism], table: Ints, number: Part, square: Part) -> Fraction:
-    """The sample covariance of the two readings, exactly: sums of whole numbers, one for each pair of scales."""
+def _moment_table(both: tuple[Mechanism, Mechanism], cells: Ints) -> NDArray[np.object_]:
+    """Moments by stretch of the number, stretch of the square and power: as whole numbers that do not overflow."""
+    rows, columns = (len(_stretches(mechanism)) for mechanism in both)
+    return cells.astype(object).reshape(rows, columns, len(POWERS))
+
+
+def _moments_of(both: tuple[Mechanism, Mechanism], joint: Ints) -> NDArray[np.object_]:
+    """The same moments from joint cells; only those that a covariance takes."""
     rows, columns = (_stretches(mechanism) for mechanism in both)
-    places = [np.arange(size).astype(object) for size in table.shape]  # integers that do not overflow
+    found = np.zeros((len(rows), len(columns), len(POWERS)), object)
+    for r, (_, row) in enumerate(rows):
+        for c, (_, column) in enumerate(columns):
+            block = joint[row, column].astype(object)
+            ys, zs = (np.arange(size).astype(object) for size in block.shape)
+            found[r, c] = [block.sum(), ys @ block.sum(axis=1), zs @ block.sum(axis=0), 0, 0, ys @ block @ zs]
+    return found
+
+
+def _products(both: tuple[Mechanism, Mechanism], table: NDArray[np.object_]) -> Fraction:
+    """The sum of the products of both readings of each participant, exactly."""
+    rows, columns = (_stretches(mechanism) for mechanism in both)
     total = Fraction(0)
-    for left, row in rows:
-        for right, column in columns:
-            block = table[row, column].astype(object)
-            ys, zs = places[0][row], places[1][column]
-            n, linear, other, product = block.sum(), ys @ block.sum(axis=1), zs @ block.sum(axis=0), ys @ block @ zs
-            moved = (
-                product - right.origin * int(linear) - left.origin * int(other) + left.origin * right.origin * int(n)
-            )
-            total += moved / (left.slope * right.slope)
-    return (total - number.n * number.mean * square.mean) / (number.n - 1)
+    for r, (left, _) in enumerate(rows):
+        for c, (right, _) in enumerate(columns):
+            n, linear, other, crossed = (int(table[r, c, power]) for power in (0, 1, 2, 5))
+            a, b = left.first - left.origin, right.first - right.origin
+            total += (crossed + b * linear + a * other + a * b * n) / (left.slope * right.slope)
+    return total
 
 
 def _stretches(mechanism: Mechanism) -> list[tuple[Any, slice]]:
@@ -345,7 +371,7 @@ def _stretches(mechanism: Mechanism) -> list[tuple[Any, slice]]:
     return [(scale, slice(scale.first, end)) for scale, end in zip(scales, ends, strict=True)]
 
 
-def moments(mechanism: Mechanism, spread: Spread, mean: Mean, cells: Ints) -> dict[str, Estimate]:
+def moments(mechanism: Mechanism, spread: Spread, mean: Evidence, cells: Ints) -> dict[str, Estimate]:
     """Mean, variance and standard deviation as estimates, which answer for the budget of a mechanism."""
     found: dict[str, Evidence] = {"mean": mean, "variance": spread, "sd": Deviation(spread)}
     return {
@@ -357,7 +383,7 @@ def moments(mechanism: Mechanism, spread: Spread, mean: Mean, cells: Ints) -> di
 def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
     """The unbiased variance from a tally of joint cells."""
     check_tally(mechanism, tally)
-    mean, spread = from_joint(tally)
+    mean, spread = from_both(tally)
     return moments(mechanism, spread, mean, tally.cells)["variance"]
 
 

@@ -19,7 +19,7 @@ from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
 from sottovoce.estimate.mean.mean import bernstein, hoeffding
-from sottovoce.estimate.shares.frequency import hadamard_counts
+from sottovoce.estimate.shares.shares import hadamard_counts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

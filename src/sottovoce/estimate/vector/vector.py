@@ -20,6 +20,7 @@ from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.estimate import Estimate, check_tally, check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
@@ -161,7 +162,7 @@ def _home(mechanism: Mechanism) -> str | None:
     """Where the reports of other vectors are read: of the ball, and of vectors with few entries."""
     if isinstance(mechanism.domain, Sparse):
         return "estimate.vector.sparse"
-    return "estimate.vector.sphere" if mechanism.statistic == "sums" else None
+    return "estimate.vector.sphere" if isinstance(mechanism.statistic, Sums) else None
 
 
 def _ranges(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats, Floats]:

@@ -22,7 +22,7 @@ from sottovoce.estimate.mean.moments import profile
 from sottovoce.estimate.mean.sequential import weights_of
 from sottovoce.estimate.prior import Prior
 from sottovoce.experiments.coverage.mean import Judge
-from sottovoce.protocols.mean.adaptive import AdaptiveMean
+from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds
 from sottovoce.protocols.mean.belief import Decision, spread
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.laws import law_row
@@ -106,7 +106,7 @@ def bias(runs: Sequence[Run]) -> tuple[float, float]:
     return float(each.mean()), float(each.std() / math.sqrt(len(each)))
 
 
-def first_rounds(protocol: AdaptiveMean, law: Prior, runs: int, rng: np.random.Generator) -> Iterator[Run]:
+def first_rounds(protocol: AdaptiveMeanRounds, law: Prior, runs: int, rng: np.random.Generator) -> Iterator[Run]:
     """Many first rounds of a protocol whose participants are drawn from a law."""
     start = protocol.start()
     mechanism = start.arms[0].mechanism
@@ -126,7 +126,7 @@ def first_rounds(protocol: AdaptiveMean, law: Prior, runs: int, rng: np.random.G
         yield Run(found.adapted, away, weight, before, spread(found.mechanism, law) / (n - asked))
 
 
-def one_round_error(protocol: AdaptiveMean, law: Prior) -> float:
+def one_round_error(protocol: AdaptiveMeanRounds, law: Prior) -> float:
     """The mean square error of the one-round channel, exactly."""
     return spread(protocol.one_round(), law) / protocol.participants
 
@@ -211,7 +211,7 @@ def _reach(mechanism: Mechanism) -> float:
 
 
 def coverages(
-    protocol: AdaptiveMean, law: Prior, *, firsts: int, seconds: int, rng: np.random.Generator
+    protocol: AdaptiveMeanRounds, law: Prior, *, firsts: int, seconds: int, rng: np.random.Generator
 ) -> tuple[Floats, float]:
     """For each first round the share of second rounds that cover, by kind; and how often the protocol adapted.
 
@@ -249,7 +249,7 @@ def table(
         for name, law in laws().items():
             for epsilon in epsilons:
                 rng = np.random.default_rng([seed, n, int(epsilon)])
-                protocol = AdaptiveMean(RANGE, epsilon, n)
+                protocol = AdaptiveMeanRounds(RANGE, epsilon, n)
                 hits, adapted = coverages(protocol, law, firsts=firsts, seconds=seconds, rng=rng)
                 means, errors = hits.mean(axis=0), hits.std(axis=0) / math.sqrt(firsts)
                 for (method, target), mean, off in zip(KINDS, means, errors, strict=True):
@@ -268,7 +268,7 @@ def _lines(rows: Sequence[AdaptiveCoverage]) -> Iterator[str]:
         "",
         "## Adaptive means",
         "",
-        f"`AdaptiveMean` on [-1, 1], answers drawn from the law; {rows[0].runs:,} runs a row, of"
+        f"`AdaptiveMeanRounds` on [-1, 1], answers drawn from the law; {rows[0].runs:,} runs a row, of"
         f" {rows[0].runs // SECOND_ROUNDS:,} first rounds. Percentages; the largest standard error is"
         f" {100 * max(row.std_error for row in rows):.2f}. The normal interval is promised to cover 93 to 97 % of"
         " populations and at least 93 % of samples, the Hoeffding interval at least 95 % of either.",

@@ -20,6 +20,7 @@ from sottovoce.core.domain import Above, Digit, Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Estimates, Protocol, Round
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import informed, law
 from sottovoce.protocols.gaussian.delta import KnownVar, UnkVar
 from sottovoce.protocols.gaussian.known import KVGausstimate, OneRoundKVGausstimate
@@ -69,7 +70,7 @@ def drawn(protocol: Protocol, mean: float, deviation: float, participants: int, 
 
 
 def _tally(mechanism: Mechanism, mean: float, deviation: float, n: int, rng: np.random.Generator) -> Tally:
-    if mechanism.statistic == "outputs":
+    if isinstance(mechanism.statistic, CountOutputs):
         shares = law(mechanism, mean, deviation)
         return Tally(mechanism, n, rng.multinomial(n, shares / shares.sum()).astype(np.int64))
     return Tally(mechanism, n, _supports(mechanism, mean, deviation, n, rng))

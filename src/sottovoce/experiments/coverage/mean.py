@@ -21,11 +21,12 @@ from scipy.special import logsumexp
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Sides
-from sottovoce.estimate.mean.mean import Mean, bernstein, evidence, hoeffding
+from sottovoce.estimate.mean.mean import MeanEvidence, bernstein, evidence, hoeffding
 from sottovoce.estimate.mean.moments import numbers_of, profile
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
 from sottovoce.experiments.coverage.draws import add_sums
@@ -83,7 +84,7 @@ class Judge:
         return numbers_at(*scale_of(self.mechanism.channel, origin), np.arange(self.mechanism.cells))
 
     @cached_property
-    def known(self) -> Mean:
+    def known(self) -> MeanEvidence:
         """What intervals take from the mechanism and n alone; the tally in it does not matter."""
         return evidence(self.mechanism, np.eye(1, self.mechanism.cells, dtype=np.int64)[0] * self.n)
 
@@ -188,7 +189,7 @@ def table(
     mechanisms: Sequence[str] | None = None, *, sizes: Sequence[tuple[int, int]] = SIZES, seed: int = SEED
 ) -> Iterator[MeanCoverage]:
     """Every cell of the grid, on [-1, 1]."""
-    for name in mechanisms or names("mean"):
+    for name in mechanisms or names(Mean):
         mechanism = build(name, Interval(-1, 1), epsilon=EPSILON)
         for n, runs in sizes:
             for crowd, answers in CROWDS.items():
@@ -282,7 +283,7 @@ def _stream_lines() -> Iterator[str]:
         "| mechanism | false alarms, % |",
         "|---|---|",
     )
-    for name in names("mean"):
+    for name in names(Mean):
         alarms = false_alarms(build(name, Interval(-1, 1), epsilon=EPSILON), answers)
         yield f"| {name} | {100 * alarms / STREAMS:.1f} |"
 

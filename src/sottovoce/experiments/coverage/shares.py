@@ -22,6 +22,7 @@ from scipy import stats
 from sottovoce.core.channel import Block, Contrast, Rates
 from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.core.registry import fits, names
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import Contrasts, Evidence, Supports
@@ -168,7 +169,7 @@ def table(
     shares: Sequence[float] = SHARES,
 ) -> Iterator[Coverage]:
     """Every cell of the grid."""
-    for name in methods or names("frequency"):
+    for name in methods or names(Frequency):
         for k in sizes:
             if not fits(name, Integers(0, k - 1)):
                 continue

@@ -15,6 +15,7 @@ from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.domain import Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.vector.sparse import Places
 from sottovoce.experiments.coverage.mean import MeanCoverage
 
@@ -43,7 +44,7 @@ def rates(mechanism: Mechanism, held: bool, number: float) -> Floats:
     known, domain = score(mechanism.channel), mechanism.domain
     if not isinstance(domain, Sparse):
         raise TypeError("Coverage is of sparse vectors here.")
-    slots = 1 if mechanism.statistic == "sums" else domain.most
+    slots = 1 if isinstance(mechanism.statistic, Sums) else domain.most
     share = 1 / slots if held else 0.0  # of reports that are about this place
     hit = float(known.hit_other) + float(known.hit_own - known.hit_other) * share
     score_mean = number / float(known.scale) if held else 0.0

@@ -24,7 +24,7 @@ from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.round import Estimates, Round
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.protocols.variance.rounds import METHODS, Variance
+from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
 from sottovoce.tally.laws import law_at
 from sottovoce.tally.tally import Tally
 
@@ -62,15 +62,15 @@ class VarianceCoverage:
     runs: int
 
 
-def protocol(method: str, n: int, *, epsilon: Any = EPSILON) -> Variance:
+def protocol(method: str, n: int, *, epsilon: Any = EPSILON) -> VarianceRounds:
     """What is measured: each method with the share that it chooses."""
     if method == "same-reports":
-        return Variance(Integers(0, 4), epsilon, method=method)
+        return VarianceRounds(Integers(0, 4), epsilon, method=method)
     first = n // SEQUENTIAL if method == "sequential" else None
-    return Variance(Interval(-1, 1), epsilon, method=method, mechanism=MECHANISM, first=first)
+    return VarianceRounds(Interval(-1, 1), epsilon, method=method, mechanism=MECHANISM, first=first)
 
 
-def draw(asked: Variance, answers: Sequence[Any], held: Ints, rng: np.random.Generator) -> Estimates:
+def draw(asked: VarianceRounds, answers: Sequence[Any], held: Ints, rng: np.random.Generator) -> Estimates:
     """A whole protocol with so many participants of each answer."""
     history: list[tuple[Tally, ...]] = []
     stage: Round | Estimates = asked.start()
@@ -115,7 +115,7 @@ def variance_of(answers: Sequence[float], weights: Any, *, sample: bool = False)
 
 
 def coverages(
-    asked: Variance,
+    asked: VarianceRounds,
     answers: Sequence[Any],
     weights: Sequence[float],
     n: int,

@@ -11,7 +11,9 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.field import MAX_ORDER, is_order
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import floor_unit, odds
+from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.mechanisms.frequency.common import categories
 
 
@@ -45,7 +47,7 @@ def pooled(name: str, domain: Domain, budget: Any, e: Fraction, g: int) -> Mecha
     """Randomized response on the value of a map of the balanced pool over g elements."""
     k = categories(name, domain, MAX_CELLS // 2)
     inner = Subset(g, 1, floor_unit(e / (e + g - 1)))
-    return Mechanism(name, domain, Public(PoolMap(k, g, digits(k, g)), inner), budget, "seeds")
+    return Mechanism(name, Frequency(domain), Public(PoolMap(k, g, digits(k, g)), inner), budget, CountSeeds())
 
 
 def digits(k: int, g: int) -> int:

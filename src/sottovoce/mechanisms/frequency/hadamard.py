@@ -9,7 +9,9 @@ from sottovoce.core.channel import Block, HadamardSets
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import floor_unit, odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.frequency.common import categories
 
 
@@ -33,7 +35,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     order = 1 << max(1, (-(-k // groups)).bit_length())
     sets = HadamardSets(k, order, groups)
     share = e * sets.size / (e * sets.size + sets.outputs - sets.size)
-    return Mechanism("hadamard", domain, Block(sets, floor_unit(share)), budget, "outputs")
+    return Mechanism("hadamard", Frequency(domain), Block(sets, floor_unit(share)), budget, CountOutputs())
 
 
 def _best_groups(e: Fraction, k: int) -> int:

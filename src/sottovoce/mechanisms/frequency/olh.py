@@ -10,7 +10,9 @@ from sottovoce.core.channel import HashMap, Public, Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import floor_unit, odds
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.frequency.common import categories
 
 MAX_VALUES = 1 << 20
@@ -37,4 +39,5 @@ def build(domain: Domain, *, epsilon: Any, g: int | None = None) -> Mechanism:
 def hashed(name: str, domain: Domain, budget: Decimal, e: Fraction, g: int) -> Mechanism:
     """Randomized response on a public hash to g values."""
     inner = Subset(g, 1, floor_unit(e / (e + g - 1)))
-    return Mechanism(name, domain, Public(HashMap(categories(name, domain), g), inner), budget, "supports")
+    channel = Public(HashMap(categories(name, domain), g), inner)
+    return Mechanism(name, Frequency(domain), channel, budget, CountSupports())

@@ -8,7 +8,9 @@ from sottovoce.core.channel import Bits
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, ceil_unit, odds
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.frequency.common import categories
 
 
@@ -24,4 +26,6 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """
     budget = check_epsilon("oue", epsilon)
     k = categories("oue", domain, 1 << 20)
-    return Mechanism("oue", domain, Bits(k, UNIT // 2, ceil_unit(1 / (odds(budget) + 1))), budget, "supports")
+    return Mechanism(
+        "oue", Frequency(domain), Bits(k, UNIT // 2, ceil_unit(1 / (odds(budget) + 1))), budget, CountSupports()
+    )

@@ -8,7 +8,9 @@ from sottovoce.core.channel import Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import floor_unit, odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.frequency.common import categories
 
 
@@ -25,4 +27,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     budget = check_epsilon("rr", epsilon)
     categories("rr", domain, 2)
     e = odds(budget)
-    return Mechanism("rr", domain, Subset(2, 1, floor_unit(e / (e + 1))), budget, "outputs")
+    return Mechanism("rr", Frequency(domain), Subset(2, 1, floor_unit(e / (e + 1))), budget, CountOutputs())

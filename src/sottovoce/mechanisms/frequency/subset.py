@@ -8,7 +8,10 @@ from sottovoce.core.channel import Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import floor_unit, odds
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.frequency.common import categories
 
 
@@ -29,4 +32,4 @@ def build(domain: Domain, *, epsilon: Any, w: int | None = None) -> Mechanism:
     e = odds(budget)
     size = max(1, round(k / (e + 1))) if w is None else check_integer("w", "subset", w, 1, k - 1)
     channel = Subset(k, size, floor_unit(e * size / (e * size + k - size)))
-    return Mechanism("subset", domain, channel, budget, "outputs" if size == 1 else "supports")
+    return Mechanism("subset", Frequency(domain), channel, budget, CountOutputs() if size == 1 else CountSupports())

@@ -8,7 +8,9 @@ from sottovoce.core.channel import Bits
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, floor_unit, odds, sqrt_down
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.frequency.common import categories
 
 
@@ -26,4 +28,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     k = categories("sue", domain, 1 << 20)
     root = sqrt_down(odds(budget))
     p = floor_unit(root / (root + 1))
-    return Mechanism("sue", domain, Bits(k, p, UNIT - p), budget, "supports")
+    return Mechanism("sue", Frequency(domain), Bits(k, p, UNIT - p), budget, CountSupports())

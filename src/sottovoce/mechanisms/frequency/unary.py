@@ -8,7 +8,9 @@ from sottovoce.core.channel import Bits
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_fraction, reject
+from sottovoce.core.question import Frequency
 from sottovoce.core.rational import ceil_unit, floor_unit, odds, units
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.frequency.common import categories
 
 
@@ -35,4 +37,4 @@ def build(domain: Domain, *, epsilon: Any, p: Any = "0.5", q: Any = None) -> Mec
     low = least if q is None else ceil_unit(check_fraction("q", "unary", q))
     if not least <= low < high:
         raise reject("q", "unary", f"a number in [{float(units(least)):.6g}, p)", q)
-    return Mechanism("unary", domain, Bits(k, high, low), budget, "supports")
+    return Mechanism("unary", Frequency(domain), Bits(k, high, low), budget, CountSupports())

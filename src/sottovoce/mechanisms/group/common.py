@@ -14,7 +14,9 @@ from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, reject
+from sottovoce.core.question import GroupMean
 from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
+from sottovoce.core.statistic.keyed import CountKeyed
 
 NOTHING_LEFT = 1 + Fraction(1, 1 << 20)  # odds of a key that would tell next to nothing
 KEYS = ("grr", "subset", "unary")
@@ -56,7 +58,7 @@ def build_group(
         channel = _best_split(domain, inner, budget, key, least)
         if channel is None:
             raise reject("epsilon", name, "larger: it leaves nothing for the group", epsilon)
-    return Mechanism(name, domain, channel, budget, "keyed")
+    return Mechanism(name, GroupMean(domain.group, domain.value), channel, budget, CountKeyed())
 
 
 def _best_split(domain: Pair, inner: Inner, budget: Decimal, key: str, least: Decimal) -> Keyed | None:

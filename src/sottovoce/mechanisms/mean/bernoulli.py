@@ -8,7 +8,9 @@ from sottovoce.core.channel import Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import coin, scale
 
 
@@ -25,4 +27,5 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         2017: all three are this law.
     """
     budget = check_epsilon("bernoulli", epsilon)
-    return Mechanism("bernoulli", domain, Then(scale("bernoulli", domain, 1), coin(odds(budget))), budget, "outputs")
+    channel = Then(scale("bernoulli", domain, 1), coin(odds(budget)))
+    return Mechanism("bernoulli", Mean(domain), channel, budget, CountOutputs())

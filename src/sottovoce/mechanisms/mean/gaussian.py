@@ -13,7 +13,9 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, decimal_text, reject
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT, odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import scale
 
 STEPS = 8  # beside the noise, rounding to eighths adds less than one part in a hundred
@@ -42,7 +44,7 @@ def build(domain: Domain, *, epsilon: Any, delta: Any, steps: int = STEPS) -> Me
     noise = gaussian_noise(budget, chance, points)
     channel = Then(scale("gaussian", domain, points), Table(shifted(noise, points)))
     guarantee = f"approximate({decimal_text(chance)})"
-    return Mechanism("gaussian", domain, channel, budget, "outputs", guarantee=guarantee)
+    return Mechanism("gaussian", Mean(domain), channel, budget, CountOutputs(), guarantee=guarantee)
 
 
 def check_delta(owner: str, value: object) -> Decimal:

@@ -10,7 +10,9 @@ from sottovoce.core.channel.base import Channel
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT, odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import coin, scale, window
 
 # The budget above which mixing pays: about 0.61 (Wang et al., Lemma 3).
@@ -38,4 +40,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         share = round(UNIT * -(exp(-float(budget) / 2) - 1))
         either = Mix((share, UNIT - share), (near, Then(Rounding(0, near.k - 1, 1), coin(e))))
         channel = Then(scale("hybrid", domain, near.k - 1), either)
-    return Mechanism("hybrid", domain, channel, budget, "outputs")
+    return Mechanism("hybrid", Mean(domain), channel, budget, CountOutputs())

@@ -9,7 +9,9 @@ from sottovoce.core.channel import Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import noise, power_of_two, scale
 
 _FINE = Context(prec=40)
@@ -30,7 +32,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     steps = power_of_two(8 * float(budget))
     profile = _geometric(budget, steps)
     channel = Then(scale("laplace", domain, steps), noise("laplace", budget, profile, profile))
-    return Mechanism("laplace", domain, channel, budget, "outputs")
+    return Mechanism("laplace", Mean(domain), channel, budget, CountOutputs())
 
 
 def _geometric(budget: Decimal, steps: int) -> list[int]:

@@ -9,7 +9,9 @@ from sottovoce.core.channel import Subset, Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import floor_unit, odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import scale
 
 MOST_LEVELS = 1 << 16
@@ -32,7 +34,7 @@ def build(domain: Domain, *, epsilon: Any, k: int | None = None) -> Mechanism:
     steps = min(_TRIED, key=lambda levels: _worst(e, levels)) if k is None else k
     steps = check_integer("k", "nprr", steps, 1, MOST_LEVELS)
     channel = Then(scale("nprr", domain, steps), _levels(e, steps))
-    return Mechanism("nprr", domain, channel, budget, "outputs")
+    return Mechanism("nprr", Mean(domain), channel, budget, CountOutputs())
 
 
 def _levels(e: Fraction, steps: int) -> Subset:

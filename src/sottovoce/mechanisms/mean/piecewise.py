@@ -9,7 +9,9 @@ from sottovoce.core.channel import Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import scale, window
 
 
@@ -33,5 +35,6 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
 def windowed(name: str, domain: Domain, epsilon: Any, power: float) -> Mechanism:
     """A window narrower than its way by the factor e**(power epsilon)."""
     budget = check_epsilon(name, epsilon)
-    channel = window(odds(budget), exp(power * float(budget)))
-    return Mechanism(name, domain, Then(scale(name, domain, channel.k - 1), channel), budget, "outputs")
+    second = window(odds(budget), exp(power * float(budget)))
+    channel = Then(scale(name, domain, second.k - 1), second)
+    return Mechanism(name, Mean(domain), channel, budget, CountOutputs())

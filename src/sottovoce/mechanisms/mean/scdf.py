@@ -8,6 +8,8 @@ from typing import Any
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Mean
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import bands, power_of_two, staircase
 
 
@@ -26,4 +28,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     bands("scdf", budget)  # refuses a budget too small for floats, too
     e = float(budget)
     channel = staircase("scdf", domain, budget, 1 / e - 1 / expm1(e), power_of_two(max(16, 200 * e)))
-    return Mechanism("scdf", domain, channel, budget, "outputs")
+    return Mechanism("scdf", Mean(domain), channel, budget, CountOutputs())

@@ -8,6 +8,8 @@ from typing import Any
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Mean
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import bands, power_of_two, staircase
 
 
@@ -27,7 +29,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     bands("staircase", budget)  # refuses a budget too small for floats, too
     share = centre(float(budget))
     channel = staircase("staircase", domain, budget, share, power_of_two(8 / share))
-    return Mechanism("staircase", domain, channel, budget, "outputs")
+    return Mechanism("staircase", Mean(domain), channel, budget, CountOutputs())
 
 
 def centre(epsilon: float) -> float:

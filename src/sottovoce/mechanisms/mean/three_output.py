@@ -10,7 +10,9 @@ from sottovoce.core.channel import Table, Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject
+from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT, odds
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import scale
 
 _GOLDEN = (5**0.5 - 1) / 2
@@ -35,7 +37,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     if table.scales() is None:
         raise reject("epsilon", "three-output", "larger: its reports would say nothing", epsilon)
     channel = Then(scale("three-output", domain, 2), table)
-    return Mechanism("three-output", domain, channel, budget, "outputs")
+    return Mechanism("three-output", Mean(domain), channel, budget, CountOutputs())
 
 
 def worst_case(e: float, neutral: float) -> float:

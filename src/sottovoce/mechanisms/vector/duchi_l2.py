@@ -9,6 +9,8 @@ from sottovoce.core.channel import Cap
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import VectorMean
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.mechanisms.vector.sphere_common import ball
 
 
@@ -27,4 +29,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """
     budget = check_epsilon("duchi-l2", epsilon)
     channel = Cap.of_budget(ball("duchi-l2", domain).dimensions, "sphere", Decimal(0), budget)
-    return Mechanism("duchi-l2", domain, channel, budget, "sums", guarantee="idealised")
+    return Mechanism("duchi-l2", VectorMean(domain), channel, budget, Sums(), guarantee="idealised")

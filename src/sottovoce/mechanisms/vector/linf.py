@@ -9,7 +9,9 @@ from sottovoce.core.domain import Box, Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import odds
+from sottovoce.core.statistic.parts import CountParts
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
@@ -33,4 +35,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         )
     grid = Rounding(domain.low, domain.high, 1)
     channel = HalfSpace.of_ratio([grid] * domain.dimensions, odds(budget))
-    return Mechanism("duchi-linf", domain, channel, budget, "parts")
+    return Mechanism("duchi-linf", VectorMean(domain), channel, budget, CountParts())

@@ -9,7 +9,9 @@ from sottovoce.core.domain import Domain, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import odds
+from sottovoce.core.statistic.sums import Sums
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
@@ -29,4 +31,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         raise ParameterError(
             "The 'domain' parameter of one-sparse must be vectors with one entry, such as Sparse(1000, most=1)."
         )
-    return Mechanism("one-sparse", domain, Signs.of_ratio(domain, 1, odds(budget)), budget, "sums")
+    return Mechanism("one-sparse", VectorMean(domain), Signs.of_ratio(domain, 1, odds(budget)), budget, Sums())

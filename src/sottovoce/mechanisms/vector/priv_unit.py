@@ -7,6 +7,8 @@ from typing import Any
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import VectorMean
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.mechanisms.vector.sphere_common import ball, best_cap
 
 
@@ -27,4 +29,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """
     budget = check_epsilon("priv-unit", epsilon)
     channel = best_cap(ball("priv-unit", domain).dimensions, "sphere", budget)
-    return Mechanism("priv-unit", domain, channel, budget, "sums", guarantee="idealised")
+    return Mechanism("priv-unit", VectorMean(domain), channel, budget, Sums(), guarantee="idealised")

@@ -7,6 +7,8 @@ from typing import Any
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import VectorMean
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.mechanisms.vector.sphere_common import ball, best_cap
 
 
@@ -26,4 +28,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """
     budget = check_epsilon("priv-unit-g", epsilon)
     channel = best_cap(ball("priv-unit-g", domain).dimensions, "gauss", budget)
-    return Mechanism("priv-unit-g", domain, channel, budget, "sums", guarantee="idealised")
+    return Mechanism("priv-unit-g", VectorMean(domain), channel, budget, Sums(), guarantee="idealised")

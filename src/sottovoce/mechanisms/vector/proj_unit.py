@@ -10,6 +10,8 @@ from sottovoce.core.channel.vector.projected import projections
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject
+from sottovoce.core.question import VectorMean
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.mechanisms.vector.sphere_common import ball, best_cap
 
 COST = 1.05  # times the mean square error of all dimensions, that the chosen number of them may have
@@ -41,7 +43,7 @@ def build(domain: Domain, *, epsilon: Any, k: int | None = None) -> Mechanism:
         channel = _of(size, int(k), budget)
     else:
         raise reject("k", "proj-unit", f"one of {', '.join(map(str, sizes))}", k)
-    return Mechanism("proj-unit", domain, channel, budget, "sums", guarantee="idealised")
+    return Mechanism("proj-unit", VectorMean(domain), channel, budget, Sums(), guarantee="idealised")
 
 
 def _of(size: int, k: int, budget: Decimal) -> Projected:

@@ -12,7 +12,10 @@ from sottovoce.core.domain import Domain, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject
+from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import floor_unit, odds
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.sums import Sums
 
 ORACLES = ("signs", "hints", "hadamard", "grr")
 SHORTER = Fraction(21, 20)  # of the least variance, for a report of a few bytes
@@ -65,7 +68,9 @@ def build(domain: Domain, *, epsilon: Any, oracle: str | None = None) -> Mechani
             candidates.append(best_hints(domain, ratio))
         least = min(map(square, candidates))
         channel = next(one for one in candidates if square(one) <= SHORTER * least)  # rows come first
-    return Mechanism("sparse", domain, channel, budget, "outputs" if isinstance(channel, Then) else "sums")
+    return Mechanism(
+        "sparse", VectorMean(domain), channel, budget, CountOutputs() if isinstance(channel, Then) else Sums()
+    )
 
 
 def best_signs(domain: Sparse, ratio: Fraction) -> Signs:

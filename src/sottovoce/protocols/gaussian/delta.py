@@ -17,6 +17,7 @@ from sottovoce.core.domain import Above, Digit, Domain, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
@@ -65,8 +66,8 @@ class KnownVar(Protocol):
     def __post_init__(self) -> None:
         owner = "KnownVar"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
-        if self.oracle not in names("frequency"):
-            raise reject("oracle", owner, f"one of {', '.join(names('frequency'))}", self.oracle)
+        if self.oracle not in names(Frequency):
+            raise reject("oracle", owner, f"one of {', '.join(names(Frequency))}", self.oracle)
         plain: dict[str, Any] = {"epsilon": epsilon, "participants": participants}
         plain["sigma"] = check_positive("sigma", owner, self.sigma)
         plain["delta"] = check_delta(owner, self.delta)

@@ -10,6 +10,7 @@ from typing import Any
 from sottovoce.core.domain import Clamp, Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
@@ -81,8 +82,8 @@ class UVGausstimate(Protocol):
         owner = "UVGausstimate"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         low, high = check_deviations(owner, self.sigma_min, self.sigma_max)
-        if self.method not in names("mean"):
-            raise reject("method", owner, f"one of {', '.join(names('mean'))}", self.method)
+        if self.method not in names(Mean):
+            raise reject("method", owner, f"one of {', '.join(names(Mean))}", self.method)
         plain = {"epsilon": epsilon, "participants": participants, "sigma_min": low, "sigma_max": high}
         plain["reach"] = check_positive("reach", owner, self.reach, Decimal(20))
         plain["failure"] = check_positive("failure", owner, self.failure, Decimal("0.5"))

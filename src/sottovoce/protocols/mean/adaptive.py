@@ -32,7 +32,7 @@ COARSE, FINE_FROM, FINE = 8, Decimal(3), 16  # its levels
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveMean(Protocol):
+class AdaptiveMeanRounds(Protocol):
     """The mean of a number in two rounds; the second is asked through the channel designed for what the first said.
 
     Round one asks a few of the `participants` through the one-round channel (first="designed": its reports tell enough

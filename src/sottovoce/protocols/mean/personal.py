@@ -9,6 +9,7 @@ from typing import Any
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, decimal_text, reject
+from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
@@ -39,8 +40,8 @@ class PersonalMean(Protocol):
         self, domain: Domain, epsilons: Iterable[Any], *, method: str = "designed", prior: Prior | None = None
     ) -> None:
         budgets = tuple(sorted({check_epsilon("a personal mean", epsilon) for epsilon in epsilons}))
-        if method not in names("mean"):
-            raise reject("method", "a personal mean", f"one of {', '.join(names('mean'))}", method)
+        if method not in names(Mean):
+            raise reject("method", "a personal mean", f"one of {', '.join(names(Mean))}", method)
         if not budgets:
             raise reject("epsilons", "a personal mean", "at least one budget", epsilons)
         for name, value in (("domain", domain), ("epsilons", budgets), ("method", method), ("prior", prior)):

@@ -16,7 +16,7 @@ from sottovoce.core.params import decimal_text
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.estimate import Estimate, check_target
 from sottovoce.estimate.evidence import Bounds, Evidence, Supports, clopper_pearson
-from sottovoce.estimate.mean.mean import Mean
+from sottovoce.estimate.mean.mean import MeanEvidence
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ class Sum(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("normal",)
     default: ClassVar[str] = "normal"
-    parts: tuple[Mean, ...]
+    parts: tuple[MeanEvidence, ...]
     signs: tuple[int, ...]
     constant: float
     ends: tuple[float, float]
@@ -91,8 +91,8 @@ class Cautious(Sum):
 
     methods: ClassVar[tuple[str, ...]] = ("cautious",)
     default: ClassVar[str] = "cautious"
-    below: Mean | None = None  # of numbers clamped to what lies below the range
-    above: Mean | None = None
+    below: MeanEvidence | None = None  # of numbers clamped to what lies below the range
+    above: MeanEvidence | None = None
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         half = 1 - (1 - level) / 2
@@ -113,7 +113,7 @@ class Cautious(Sum):
         return None
 
 
-def _of_bits(mean: Mean, level: float) -> Bounds:
+def _of_bits(mean: MeanEvidence, level: float) -> Bounds:
     """Exact limits of a mean whose reports are one bit each."""
     read = mean.readings
     ones = read.counts[read.numbers > (read.low + read.high) / 2].sum()
@@ -176,7 +176,7 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
     if not all(tally.n for tally in tallies):
         raise ParameterError("Each arm of the last round of a range search needs at least one report.")
     clamped = number.mechanism.estimate(number)
-    means: dict[str, Mean] = {}
+    means: dict[str, MeanEvidence] = {}
     for tally in others:
         own = tally.mechanism.domain
         if isinstance(own, Clamp):

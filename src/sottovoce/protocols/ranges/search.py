@@ -15,6 +15,7 @@ from sottovoce.core.domain import Above, Clamp, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, decimal_text, reject
+from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
@@ -74,8 +75,8 @@ class RangeSearch(Protocol):
         if not isinstance(self.domain, (Integers, Interval)):
             raise reject("domain", _OWNER, "an Interval or Integers, as wide as you like", self.domain)
         budget = check_epsilon(_OWNER, self.epsilon)
-        if self.method not in names("mean"):
-            raise reject("method", _OWNER, f"one of {', '.join(names('mean'))}", self.method)
+        if self.method not in names(Mean):
+            raise reject("method", _OWNER, f"one of {', '.join(names(Mean))}", self.method)
         participants = check_integer("participants", _OWNER, self.participants, 1, 1 << 53)
         tails = check_decimal("tails", _OWNER, self.tails)
         if not 0 < tails <= Decimal("0.5"):

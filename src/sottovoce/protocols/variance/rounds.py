@@ -14,13 +14,16 @@ from sottovoce.core.domain import Domain, Integers, Interval, Powers, Square
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, reject
+from sottovoce.core.question import Mean, Variance
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.statistic.joint import MAX_JOINT, CountJoint
+from sottovoce.core.statistic.moments import Moments
 from sottovoce.estimate.mean.mean import evidence
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.variance.same_reports import MOST, from_outputs
-from sottovoce.estimate.variance.variance import from_arms, from_joint, moments, parts
+from sottovoce.estimate.variance.variance import from_arms, from_both, moments, parts
 from sottovoce.protocols.variance.shares import (
     Expected,
     belief,
@@ -40,7 +43,7 @@ SHARES = 1000  # parts of the participants or of the budget that are told apart
 
 
 @dataclass(frozen=True, slots=True)
-class Variance(Protocol):
+class VarianceRounds(Protocol):
     """The variance of a number, with its mean and its standard deviation, from the same reports.
 
     Methods: "split-n", in one round a `share` of the participants tells the number, the others the square of its
@@ -81,8 +84,8 @@ class Variance(Protocol):
             raise reject("method", OWNER, f"one of {', '.join(METHODS)}", method)
         usual = "nprr" if method == "same-reports" else "designed"
         chosen = usual if mechanism is None else mechanism
-        if chosen not in names("mean"):
-            raise reject("mechanism", OWNER, f"one of {', '.join(names('mean'))}", mechanism)
+        if chosen not in names(Mean):
+            raise reject("mechanism", OWNER, f"one of {', '.join(names(Mean))}", mechanism)
         if method == "same-reports" and (not isinstance(domain, Integers) or domain.size > MOST):
             raise reject("domain", OWNER, f"at most {MOST} whole numbers for same-reports", domain)
         if prior is not None and not isinstance(prior, Prior):
@@ -121,7 +124,7 @@ class Variance(Protocol):
             return moments(tally.mechanism, spread, mean, tally.cells)
         if self.method == "split-eps":
             ((tally,),) = history
-            mean, spread = from_joint(_enough(tally))
+            mean, spread = from_both(_enough(tally))
             return moments(tally.mechanism, spread, mean, tally.cells)
         if self.method == "split-n":
             ((number, square),) = history
@@ -182,7 +185,9 @@ class Variance(Protocol):
         first = self.budget
         number, square = self._of_number(first), self._of_square(self.about, self.epsilon - first)
         channel = Each((number.channel, square.channel))
-        return Mechanism("split-eps", Powers(self.domain, self.about), channel, self.epsilon, "joint")
+        statistic = CountJoint() if 0 < CountJoint().cells(channel) <= MAX_JOINT else Moments()
+        view = Powers(self.domain, self.about)
+        return Mechanism("split-eps", Variance(self.domain), channel, self.epsilon, statistic, domain=view)
 
     def _of_levels(self) -> Mechanism:
         if self.mechanism == "nprr":
@@ -238,7 +243,7 @@ class Variance(Protocol):
 
 
 @lru_cache(maxsize=32)
-def _first_of(protocol: Variance) -> Round:
+def _first_of(protocol: VarianceRounds) -> Round:
     """The first round, which a collector asks for again and again; shares and channels take a while to find."""
     return protocol._start()
 

@@ -13,6 +13,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, check_integer, reject
+from sottovoce.core.question import Mean
 from sottovoce.core.registry import ALIASES, builder, names
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.estimate import check_target
@@ -48,10 +49,10 @@ def plan_mean(
     if sum(given is None for given in (epsilon, participants, std_error)) != 1:
         raise ParameterError("A plan for a mean takes two of epsilon, participants and std_error, and finds the third.")
     belief = _belief(domain, prior)
-    chosen = names("mean") if methods is None else [ALIASES.get(name, name) for name in methods]
+    chosen = names(Mean) if methods is None else [ALIASES.get(name, name) for name in methods]
     for name in chosen:
-        if builder(name) and name not in names("mean"):
-            raise reject("methods", "plan_mean", f"names among {', '.join(names('mean'))}", name)
+        if builder(name) and name not in names(Mean):
+            raise reject("methods", "plan_mean", f"names among {', '.join(names(Mean))}", name)
     spread = belief.variance if target == "population" else 0.0
     goal = None if std_error is None else _positive(std_error)
     n = None if participants is None else check_integer("participants", "plan_mean", participants, 1, 1 << 53)
@@ -193,7 +194,9 @@ def _plan(epsilon: Any, n: int, ranked: list[Candidate], spread: float, informed
         share = first.average / (first.average + spread)
         advice += f" {share:.0%} of its square is privacy noise and rounding, the rest is the spread of the answers."
     if not informed and check_epsilon("plan_mean", epsilon) >= LEAST_EPSILON and n >= LEAST_PARTICIPANTS:
-        advice += " If answers lie close together, `AdaptiveMean` learns where in a first round, and has less noise."
+        advice += (
+            " If answers lie close together, `AdaptiveMeanRounds` learns where in a first round and has less noise."
+        )
     return Plan(f"Mean of a number at epsilon {epsilon}", n, options, advice)
 
 

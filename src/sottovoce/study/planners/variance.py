@@ -12,7 +12,7 @@ from sottovoce.core.domain import Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.estimate.prior import Prior
-from sottovoce.protocols.variance.rounds import METHODS, Variance
+from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
 from sottovoce.protocols.variance.shares import OFF, first_round
 from sottovoce.study.plan import Option, Plan
 
@@ -24,7 +24,7 @@ FEWEST = 100  # participants of a plan
 class VarianceOption(Option):
     """One way to learn a variance, ready to run."""
 
-    protocol: Variance | None = None
+    protocol: VarianceRounds | None = None
     std_error_off: float = math.nan  # where the mean is half a standard deviation off
 
     @property
@@ -75,7 +75,7 @@ def _options(
     for method in methods:
         named = None if method == "same-reports" else mechanism
         try:
-            protocol = Variance(
+            protocol = VarianceRounds(
                 domain,
                 epsilon,
                 method=method,
@@ -95,12 +95,12 @@ def _options(
 
 def _first(domain: Integers | Interval, epsilon: Any, n: int, prior: Prior | None, mechanism: str | None) -> int:
     """The first round of least expected error, weighed with the squares about the mean that is expected."""
-    about = Variance(domain, epsilon, method="split-n", mechanism=mechanism, prior=prior)
+    about = VarianceRounds(domain, epsilon, method="split-n", mechanism=mechanism, prior=prior)
     number, square = (arm.mechanism for arm in about.start().arms)
     return first_round(number, square, about.believed, n)
 
 
-def _reason(protocol: Variance, error: float, off: float, n: int) -> str:
+def _reason(protocol: VarianceRounds, error: float, off: float, n: int) -> str:
     arms = protocol.start().arms
     if protocol.method == "split-n":
         share = arms[0].weight / sum(arm.weight for arm in arms)

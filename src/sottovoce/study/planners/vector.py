@@ -14,6 +14,7 @@ from sottovoce.core.domain import Ball, Box, Domain, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.question import VectorMean
 from sottovoce.core.registry import builder, names
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.prior import Prior, expected_answers
@@ -47,8 +48,8 @@ def plan_vector(
     if not isinstance(domain, (Ball, Sparse)) and not _is_numbers(domain):
         raise reject("domain", "plan_vector", "a Box, a Ball, a Sparse, or a record of numbers", domain)
     for name in methods or ():
-        if builder(name) and name not in names("vector"):
-            raise reject("methods", "plan_vector", f"names among {', '.join(names('vector'))}", name)
+        if builder(name) and name not in names(VectorMean):
+            raise reject("methods", "plan_vector", f"names among {', '.join(names(VectorMean))}", name)
     found = [
         (
             math.sqrt(mean_coordinate_variance(mechanism, prior, n)),
@@ -56,7 +57,7 @@ def plan_vector(
             variant,
             mechanism,
         )
-        for variant, mechanism in _built(domain, epsilon, names("vector") if methods is None else methods)
+        for variant, mechanism in _built(domain, epsilon, names(VectorMean) if methods is None else methods)
     ]
     if not found:
         raise ParameterError(f"No method takes these vectors with epsilon {epsilon}.")

@@ -66,7 +66,7 @@ class Each(Channel):
     def payload_bits(self) -> int:
         return self.shifts()[-1]
 
-    def parts(self, report: int) -> list[int]:
+    def split(self, report: int) -> list[int]:
         """The report of each channel."""
         return [
             report >> shift & (1 << channel.payload_bits) - 1
@@ -76,13 +76,13 @@ class Each(Channel):
     def contains(self, report: int) -> bool:
         if not 0 <= report < 1 << self.payload_bits:
             return False
-        return all(channel.contains(part) for channel, part in zip(self.channels, self.parts(report), strict=True))
+        return all(channel.contains(part) for channel, part in zip(self.channels, self.split(report), strict=True))
 
     def ratio(self) -> Fraction:
         return prod((channel.ratio() for channel in self.channels), start=Fraction(1))
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
-        each = zip(self.channels, self.parts(report), code, strict=True)
+        each = zip(self.channels, self.split(report), code, strict=True)
         return prod((channel.likelihood(part, own) for channel, part, own in each), start=Fraction(1))
 
     def effort(self) -> Effort:

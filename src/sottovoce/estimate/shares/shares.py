@@ -13,6 +13,8 @@ from sottovoce.core.errors import NoCovarianceError, ParameterError, TooLargeErr
 from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.estimate.estimate import Estimate, check_tally, check_target
 from sottovoce.estimate.evidence import Contrasts, Evidence, Matrix, Supports
 from sottovoce.estimate.shares.pool import pool_supports
@@ -40,7 +42,7 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
         return Contrasts(plus, hits, n, float(rates.hit_own), float(rates.plus_own))
     if rates is None:
         return Matrix(cells, n, left_inverse(channel), output_law(channel))
-    if mechanism.statistic == "seeds" and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
+    if isinstance(mechanism.statistic, CountSeeds) and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
         counts = pool_supports(channel.map, cells)
     elif isinstance(channel, Block):
         counts, _ = hadamard_counts(channel, cells)
@@ -105,7 +107,7 @@ def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
     size = channel.inputs
     if size > MAX_COVARIANCE:
         raise TooLargeError(f"The covariance of {size} shares is too large; it is given up to {MAX_COVARIANCE}.")
-    if mechanism.statistic == "seeds":
+    if isinstance(mechanism.statistic, CountSeeds):
         return _pool_moments(channel, n, cells)
     if channel.publics:
         raise NoCovarianceError(
@@ -113,7 +115,7 @@ def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
             " covariance of two."
         )
     rates, pair = channel.rates(), channel.pair()
-    if mechanism.statistic == "outputs":
+    if isinstance(mechanism.statistic, CountOutputs):
         scores = _scores(channel, rates)
         return np.asarray((scores * (cells / n)) @ scores.T)
     if pair is None or not isinstance(rates, Rates):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 
-from sottovoce.core.channel import Keyed, Noise, Then
+from sottovoce.core.channel import Channel, Keyed, Noise, Then
+from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import MAX_EPSILON
+from sottovoce.core.question import GroupMean
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
-from sottovoce.tally.definition import group_cells
-from sottovoce.tally.tally import Tally
+from sottovoce.tally.tally import Tally, report_cells
 from sottovoce.testing.codes import codes_of, require
 from sottovoce.testing.statistics import check_rate
 
@@ -22,7 +26,16 @@ def keyed_of(mechanism: Mechanism) -> Keyed:
     return mechanism.channel
 
 
-def check_small_groups(mechanism: Mechanism) -> None:
+def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
+    """The same question through a small channel."""
+    rounding = channel.inner.rounding if isinstance(channel, Keyed) else None
+    if not isinstance(channel, Keyed) or rounding is None:
+        raise AssertionError("The values of groups are numbers that are rounded first.")
+    question = GroupMean(Integers(0, channel.key.inputs - 1), Interval(rounding.low, rounding.high))
+    return Mechanism(mechanism.name, question, channel, Decimal(MAX_EPSILON), mechanism.statistic)
+
+
+def check_small(mechanism: Mechanism) -> None:
     """Sizes and sums of one report are unbiased over the enumerated law; sums up to what clamped noise loses."""
     channel = keyed_of(mechanism)
     if channel.inner.scales() is None:
@@ -31,7 +44,7 @@ def check_small_groups(mechanism: Mechanism) -> None:
     for group, value in codes_of(channel):
         sizes, sums = np.zeros(channel.key.inputs), np.zeros(channel.key.inputs)
         for (_, report), probability in law(channel, (group, value)).items():
-            estimate = mechanism.estimate(Tally(mechanism, 1, group_cells(channel, report)))
+            estimate = mechanism.estimate(Tally(mechanism, 1, report_cells(mechanism, report)))
             sizes += float(probability) * estimate.sizes.values
             sums += float(probability) * estimate.sums.values
         held = np.arange(channel.key.inputs) == group
@@ -42,7 +55,7 @@ def check_small_groups(mechanism: Mechanism) -> None:
             require(wrong < 1e-8 * scale, f"The sums are biased for group {group}.")
 
 
-def check_drawn_groups(mechanism: Mechanism, seed: int, reports: int) -> None:
+def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     """Drawn keys support groups at the rates of the law, and enough of them to notice a rate that is 30 % off."""
     channel = keyed_of(mechanism)
     rates = channel.key.rates()

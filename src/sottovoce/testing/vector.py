@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -9,14 +10,18 @@ import numpy as np
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.base import readings
 from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.domain import Box, Sparse
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import MAX_EPSILON
+from sottovoce.core.question import VectorMean
 from sottovoce.estimate.vector.vector import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import codes_of, require
-from sottovoce.testing.means import CLAMPED, HELD, OFF, is_clamped
+from sottovoce.testing.idealised import check_drawn_ball
+from sottovoce.testing.mean import CLAMPED, HELD, OFF, is_clamped
 from sottovoce.testing.sparse import check_drawn_sparse, check_small_sparse
 from sottovoce.testing.statistics import check_mean, reports_for_mean
 
@@ -29,7 +34,14 @@ def box_of(channel: Channel) -> Box:
     return Box(grid.low, grid.high, channel.dimensions or 0)
 
 
-def check_small_vector(mechanism: Mechanism) -> None:
+def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
+    """The same question through a small channel."""
+    slots = slots_of(channel)
+    domain = box_of(channel) if slots is None else slots.vectors
+    return Mechanism(mechanism.name, VectorMean(domain), channel, Decimal(MAX_EPSILON), mechanism.statistic)
+
+
+def check_small(mechanism: Mechanism) -> None:
     """Each coordinate is chosen equally often; what is read of it has the mean of the answer, and the moments that the
     closed form says, over the enumerated law."""
     if isinstance(mechanism.domain, Sparse):
@@ -60,8 +72,11 @@ def check_small_vector(mechanism: Mechanism) -> None:
             require(abs(predicted - exact) <= 1e-9 * exact, "The predicted variance is not that of the law.")
 
 
-def check_drawn_vector(mechanism: Mechanism, seed: int, reports: int) -> None:
+def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     """At full size: the closed form is unbiased on the grid, and drawn reports have its mean in every coordinate."""
+    if not mechanism.channel.exact:
+        check_drawn_ball(mechanism, seed, reports)
+        return
     if isinstance(mechanism.domain, Sparse):
         check_drawn_sparse(mechanism, seed, reports)
         return

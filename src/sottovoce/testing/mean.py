@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -9,8 +10,11 @@ import numpy as np
 from sottovoce.core.channel import Channel, Mix, Noise, Rounding, Then
 from sottovoce.core.channel.base import readings
 from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.domain import Interval
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import MAX_EPSILON
+from sottovoce.core.question import Mean
 from sottovoce.estimate.mean.mean import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
@@ -23,7 +27,16 @@ HELD = Fraction(7, 10)  # of the way through the range: what everyone holds when
 OFF = 0.15  # of the range: a mean that is 30 % of half the range off must be noticed
 
 
-def check_small_mean(mechanism: Mechanism) -> None:
+def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
+    """The same question through a small channel."""
+    rounding = channel.rounding
+    if rounding is None:
+        raise AssertionError("Numbers are not rounded first.")
+    question = Mean(Interval(rounding.low, rounding.high))
+    return Mechanism(mechanism.name, question, channel, Decimal(MAX_EPSILON), mechanism.statistic)
+
+
+def check_small(mechanism: Mechanism) -> None:
     """Moments in closed form are those of the enumerated law; so are bias and variance of the shipped estimator."""
     channel = mechanism.channel
     reads = _readings(channel)
@@ -43,7 +56,7 @@ def check_small_mean(mechanism: Mechanism) -> None:
         require(error <= second / 10**9, f"The predicted variance is not that of the law at {code}.")
 
 
-def check_whole_mean(mechanism: Mechanism) -> None:
+def check_whole(mechanism: Mechanism) -> None:
     """At its full size: no bias, at the ends of the range, in its middle and between grid points; one variance."""
     channel, rounding = mechanism.channel, _rounding(mechanism)
     numbers = mechanism.domain.numbers
@@ -64,6 +77,12 @@ def check_whole_mean(mechanism: Mechanism) -> None:
     if mechanism.domain.size is None:
         worst = mechanism.worst_case_variance()
         require(bool((alone <= worst * (1 + 1e-12)).all()), "Some variance exceeds the worst case.")
+
+
+def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
+    """The closed forms at full size, and reports that were drawn."""
+    check_whole(mechanism)
+    check_drawn_mean(mechanism, seed, reports)
 
 
 def check_drawn_mean(mechanism: Mechanism, seed: int, reports: int) -> None:
@@ -99,6 +118,12 @@ def _check_readings(mechanism: Mechanism, outputs: list[int]) -> None:
     for output in outputs:
         (value,) = evidence(mechanism, np.eye(1, mechanism.cells, output, dtype=np.int64)[0]).values()
         require(abs(value - float(reads[output] + origin)) <= 1e-12 * scale, "A report is not read by its scale.")
+
+
+def numbers(mechanism: Mechanism) -> np.ndarray:
+    """The answer that each output speaks for."""
+    origin = mechanism.domain.numbers.origin if mechanism.domain.numbers else Fraction(0)
+    return np.array([float(read + origin) for read in _readings(mechanism.channel)])
 
 
 def _readings(channel: Channel) -> list[Fraction]:

@@ -1,0 +1,201 @@
+"""What is asked of the crowd: declared by whoever asks, never guessed from a channel.
+
+A question owns a plain noun, says which domain a participant answers, and names the room of the analysis side that
+knows it: `estimate/<room>` reads tallies, `study/planners/<room>` finds methods, `testing/<room>` checks mechanisms.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.late import load
+from sottovoce.core.params import reject
+from sottovoce.core.specs import Spec, take
+
+
+class Question(ABC):
+    """Subclasses are frozen dataclasses, with one line in `QUESTIONS`."""
+
+    kind: ClassVar[str]
+    room: ClassVar[str]
+    noun: ClassVar[str]  # what one number of the answer is called
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def domain(self) -> Domain:
+        """What a participant answers."""
+
+    @classmethod
+    @abstractmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Question:
+        """The question of this kind that a device answers through a domain, which may be a view of the answer."""
+
+    def fields(self) -> Spec:
+        """Parameters beside the domain, in plain data."""
+        return {}
+
+    def brief(self) -> Spec:
+        """The question in plain data, where its domain is known from elsewhere."""
+        return {"kind": self.kind, **self.fields()}
+
+    def spec(self) -> Spec:
+        """All of the question in plain data."""
+        return {**self.brief(), "domain": self.domain.spec()}
+
+    def is_asked_through(self, domain: Domain) -> bool:
+        """Whether answers of a domain answer this question."""
+        try:
+            return type(self).about(domain, self.fields()) == self
+        except ParameterError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Frequency(Question):
+    """The share of each value."""
+
+    kind: ClassVar[str] = "frequency"
+    room: ClassVar[str] = "shares"
+    noun: ClassVar[str] = "share"
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Domain) or (self.domain.size is None and self.domain.coordinates is None):
+            raise reject("domain", self.kind, "a domain with finitely many codes", self.domain)
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Frequency:
+        _no_fields(cls, fields)
+        return cls(domain)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Question):
+    """The mean of a number."""
+
+    kind: ClassVar[str] = "mean"
+    room: ClassVar[str] = "mean"
+    noun: ClassVar[str] = "mean"
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        _check_numbers(self.kind, "domain", self.domain)
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Mean:
+        _no_fields(cls, fields)
+        return cls(domain)
+
+
+@dataclass(frozen=True, slots=True)
+class Variance(Question):
+    """The variance of a number."""
+
+    kind: ClassVar[str] = "variance"
+    room: ClassVar[str] = "variance"
+    noun: ClassVar[str] = "variance"
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        _check_numbers(self.kind, "domain", self.domain)
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Variance:
+        """Of a number, or of what a view of the number and of its square is a view of."""
+        _no_fields(cls, fields)
+        if domain.numbers is None:
+            domain = getattr(domain, "of", domain)
+        return cls(domain)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMean(Question):
+    """The mean of a number in each of several groups; both the group and the number are private."""
+
+    kind: ClassVar[str] = "group-mean"
+    room: ClassVar[str] = "group"
+    noun: ClassVar[str] = "mean"
+    by: Domain
+    value: Domain
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.by, Domain) or self.by.size is None or self.by.size < 2:
+            raise reject("by", self.kind, "a domain with at least two and finitely many codes", self.by)
+        _check_numbers(self.kind, "value", self.value)
+
+    @property
+    def domain(self) -> Domain:
+        pair: Domain = load("core.domain.pair:Pair")(self.by, self.value)
+        return pair
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> GroupMean:
+        _no_fields(cls, fields)
+        by, value = getattr(domain, "group", None), getattr(domain, "value", None)
+        if by is None or value is None:
+            raise ParameterError(f"Means by group are asked of pairs, not of a domain of kind {domain.kind}.")
+        return cls(by, value)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorMean(Question):
+    """The mean of each coordinate of a vector."""
+
+    kind: ClassVar[str] = "vector-mean"
+    room: ClassVar[str] = "vector"
+    noun: ClassVar[str] = "mean of a coordinate"
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Domain) or (
+            self.domain.coordinates is None and getattr(self.domain, "dimensions", None) is None
+        ):
+            raise reject("domain", self.kind, "a domain of vectors, such as Box(-1, 1, dimensions=3)", self.domain)
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> VectorMean:
+        _no_fields(cls, fields)
+        return cls(domain)
+
+
+QUESTIONS: dict[str, type[Question]] = {
+    question.kind: question for question in (Frequency, Mean, Variance, GroupMean, VectorMean)
+}
+
+
+def question_from_brief(brief: object, domain: Domain) -> Question:
+    """The question of a specification whose domain stands elsewhere."""
+    return _kind_of(brief).about(domain, _rest(brief, ("kind",)))
+
+
+def question_from_spec(spec: object) -> Question:
+    """The question a specification describes."""
+    kind, fields = _kind_of(spec), _rest(spec, ("kind",))
+    (domain,) = take({key: fields[key] for key in fields if key == "domain"}, "a question", ("domain",))
+    return kind.about(domain_from_spec(domain), _rest(fields, ("domain",)))
+
+
+def _kind_of(spec: object) -> type[Question]:
+    kind = spec.get("kind") if isinstance(spec, Mapping) else None
+    if not isinstance(kind, str) or kind not in QUESTIONS:
+        raise SpecError(f"A question of a specification has a kind among {', '.join(QUESTIONS)}.")
+    return QUESTIONS[kind]
+
+
+def _rest(spec: object, known: tuple[str, ...]) -> Spec:
+    return {key: value for key, value in spec.items() if key not in known} if isinstance(spec, Mapping) else {}
+
+
+def _no_fields(kind: type[Question], fields: Mapping[str, Any]) -> None:
+    take(fields, f"the question {kind.kind}", ())
+
+
+def _check_numbers(owner: str, name: str, domain: object) -> None:
+    if not isinstance(domain, Domain) or domain.numbers is None:
+        raise reject(name, owner, "a domain of numbers, such as Interval(0, 10)", domain)

@@ -1,0 +1,40 @@
+"""`CountJoint`: how often each combination of the reports of channels side by side was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.compose.each import Each
+from sottovoce.core.errors import SpecError
+from sottovoce.core.statistic.base import Limits, Statistic
+
+MAX_JOINT = 1 << 20  # combinations of outputs
+
+
+@dataclass(frozen=True, slots=True)
+class CountJoint(Statistic):
+    """One cell for each combination, the last report varying fastest."""
+
+    kind: ClassVar[str] = "joint"
+    kernel: ClassVar[str] = "fast.counting:joint"
+
+    def check(self, channel: Channel) -> None:
+        if not isinstance(channel, Each) or not 0 < self.cells(channel) <= MAX_JOINT:
+            raise SpecError("Joint cells are for channels side by side with at most 2**20 combinations of outputs.")
+
+    def cells(self, channel: Channel) -> int:
+        return prod(part.outputs or 0 for part in channel.channels) if isinstance(channel, Each) else 0
+
+    def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
+        place = 0
+        if isinstance(channel, Each):
+            for part, own in zip(channel.channels, channel.split(report), strict=True):
+                place = place * (part.outputs or 0) + own
+        yield place, 1
+
+    def limits(self, channel: Channel) -> Limits:
+        return Limits(total=1)

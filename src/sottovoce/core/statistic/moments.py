@@ -1,0 +1,62 @@
+"""`Moments`: sums, squares and products of two reports, where a cell for each combination would be too many."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.compose.each import Each
+from sottovoce.core.errors import SpecError
+from sottovoce.core.statistic.base import Limits, Statistic
+
+POWERS = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))  # of the two reports, in the order of the cells
+
+
+@dataclass(frozen=True, slots=True)
+class Moments(Statistic):
+    """Of two channels side by side whose reports are numbers: n, sums of y, z, y**2, z**2 and y z.
+
+    A channel may read its outputs by several scales, one stretch of outputs after another. Readings are straight lines
+    on each stretch only, so there are six cells for each pair of stretches, and y and z are counted from the first
+    output of their stretch on. The second channel's stretches vary faster.
+    """
+
+    kind: ClassVar[str] = "moments"
+    kernel: ClassVar[str] = "fast.counting:moments"
+
+    def check(self, channel: Channel) -> None:
+        if not isinstance(channel, Each) or len(channel.channels) != 2 or not all(map(bounds, channel.channels)):
+            raise SpecError("Moments are of two channels side by side whose reports are read as numbers.")
+
+    def cells(self, channel: Channel) -> int:
+        first, second = _starts(channel)
+        return len(POWERS) * (len(first) - 1) * (len(second) - 1)
+
+    def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
+        first, second = _starts(channel)
+        y, z = channel.split(report)  # type: ignore[attr-defined]
+        row, column = bisect_right(first, y) - 1, bisect_right(second, z) - 1
+        y, z = y - first[row], z - second[column]
+        start = len(POWERS) * (row * (len(second) - 1) + column)
+        return ((start + place, y**a * z**b) for place, (a, b) in enumerate(POWERS))
+
+    def limits(self, channel: Channel) -> Limits:
+        first, second = ([end - start - 1 for start, end in pairwise(ends)] for ends in _starts(channel))
+        return Limits(most=tuple(y**a * z**b for y, z in product(first, second) for a, b in POWERS))
+
+
+def bounds(part: Channel) -> tuple[int, ...] | None:
+    """Where the stretches of a channel begin, and its number of outputs; None where reports are not numbers."""
+    scales = part.scales()
+    if scales is None or part.outputs is None or part.publics:
+        return None
+    return (*(scale.first for scale in scales), part.outputs)
+
+
+def _starts(channel: Channel) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    first, second = (bounds(part) for part in channel.channels)  # type: ignore[attr-defined]
+    return first or (), second or ()

@@ -1,0 +1,33 @@
+"""`CountParts`: for each coordinate of a vector how often each of its reports was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.errors import SpecError
+from sottovoce.core.statistic.base import Limits, Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class CountParts(Statistic):
+    """One cell for each pair of coordinate and report, the report varying fastest."""
+
+    kind: ClassVar[str] = "parts"
+    kernel: ClassVar[str] = "fast.counting:by_node"
+
+    def check(self, channel: Channel) -> None:
+        if channel.part_outputs is None:
+            raise SpecError("The reports of this channel are not counted by coordinate.")
+
+    def cells(self, channel: Channel) -> int:
+        return (channel.dimensions or 0) * (channel.part_outputs or 0)
+
+    def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
+        for coordinate, part in channel.parts_of(report, public):
+            yield coordinate * (channel.part_outputs or 0) + part, 1
+
+    def limits(self, channel: Channel) -> Limits:
+        return Limits(total=channel.chosen)

@@ -1,0 +1,32 @@
+"""`CountSeeds`: how often each payload was sent under each public function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.errors import SpecError
+from sottovoce.core.statistic.base import Limits, Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class CountSeeds(Statistic):
+    """One cell for each pair of public function and payload, the payload varying fastest."""
+
+    kind: ClassVar[str] = "seeds"
+    kernel: ClassVar[str] = "fast.counting:seeds"
+
+    def check(self, channel: Channel) -> None:
+        if channel.seeds is None or channel.payloads is None:
+            raise SpecError("The public functions of this channel are not numbered, so they cannot be counted apart.")
+
+    def cells(self, channel: Channel) -> int:
+        return (channel.seeds or 0) * (channel.payloads or 0)
+
+    def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
+        yield channel.seed(public) * (channel.payloads or 0) + report, 1
+
+    def limits(self, channel: Channel) -> Limits:
+        return Limits(total=1)

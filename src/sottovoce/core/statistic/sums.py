@@ -1,0 +1,32 @@
+"""`Sums`: sums of the numbers that reports hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.errors import SpecError
+from sottovoce.core.statistic.base import Limits, Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class Sums(Statistic):
+    """One cell for each sum."""
+
+    kind: ClassVar[str] = "sums"
+    kernel: ClassVar[str] = "fast.counting:by_node"
+
+    def check(self, channel: Channel) -> None:
+        if channel.sums is None:
+            raise SpecError("The reports of this channel are not added up.")
+
+    def cells(self, channel: Channel) -> int:
+        return len(channel.sums or ())
+
+    def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
+        return enumerate(channel.summands(report, public))
+
+    def limits(self, channel: Channel) -> Limits:
+        return Limits(most=channel.sums or ())

@@ -1,0 +1,94 @@
+"""Kernels of the statistics: each gives, for a channel, a function that adds reports to cells."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Channel, Each, Public
+from sottovoce.core.errors import NoBatchError
+from sottovoce.core.statistic.moments import POWERS, bounds
+from sottovoce.fast.kernels import Count, Reports, counter
+from sottovoce.fast.kernels.compose.each import unpacked
+from sottovoce.fast.kernels.compose.public import count_seeds
+from sottovoce.fast.kernels.masks import count_indices
+
+Cells = NDArray[np.int64]
+PublicWords = NDArray[np.uint64] | None
+_CELLS = len(POWERS)
+
+
+def by_node(channel: Channel) -> Count:
+    """Where each node has a kernel of its own: supports, groups, coordinates and sums."""
+    return counter(channel)
+
+
+def outputs(channel: Channel) -> Count:
+    """Reports are the numbers of their cells."""
+
+    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
+        count_indices(reports, cells)
+
+    return count
+
+
+def seeds(channel: Channel) -> Count:
+    """Pairs of public function and payload."""
+    if not isinstance(channel, Public):
+        raise NoBatchError(f"There is no kernel that counts the public functions of the node {channel.kind}.")
+    public_channel = channel
+
+    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
+        count_seeds(public_channel, reports, public, cells)
+
+    return count
+
+
+def joint(channel: Channel) -> Count:
+    """Cells are numbered by the outputs of the channels, the last one fastest."""
+    each = _side_by_side(channel)
+
+    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
+        places = np.zeros(len(reports), np.int64)
+        for part, own in unpacked(each, reports):
+            places = places * (part.outputs or 0) + own.astype(np.int64)
+        cells += np.bincount(places, minlength=len(cells))
+
+    return count
+
+
+def moments(channel: Channel) -> Count:
+    """Six sums for each pair of stretches."""
+    each = _side_by_side(channel)
+    first, second = (np.array(bounds(part), np.int64) for part in each.channels)
+
+    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
+        (_, y), (_, z) = unpacked(each, reports)
+        _add_moments(y.astype(np.int64), z.astype(np.int64), first, second, cells)
+
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _add_moments(ys, zs, first, second, cells):
+    for i in range(ys.shape[0]):
+        row, column = 0, 0
+        while ys[i] >= first[row + 1]:
+            row += 1
+        while zs[i] >= second[column + 1]:
+            column += 1
+        y, z = ys[i] - first[row], zs[i] - second[column]
+        at = _CELLS * (row * (second.shape[0] - 1) + column)
+        cells[at] += 1
+        cells[at + 1] += y
+        cells[at + 2] += z
+        cells[at + 3] += y * y
+        cells[at + 4] += z * z
+        cells[at + 5] += y * z
+
+
+def _side_by_side(channel: Channel) -> Each:
+    if not isinstance(channel, Each):
+        raise NoBatchError(f"There is no kernel that counts the reports of the node {channel.kind} together.")
+    return channel

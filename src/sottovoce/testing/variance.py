@@ -1,0 +1,62 @@
+"""What a mechanism for a variance must keep beside the rest of the contract: a number and its square, side by side."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+
+from sottovoce.core.channel import Channel, Each
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import MAX_EPSILON
+from sottovoce.estimate.variance.variance import from_both, parts
+from sottovoce.fast.batch import draw
+from sottovoce.fast.kernels.compose.each import unpacked
+from sottovoce.fast.words import WordStream
+from sottovoce.testing import mean
+from sottovoce.testing.codes import batch_of_codes, require
+
+
+def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
+    """The channels of the number and of its square through smaller ones; a single one is a mean by itself."""
+    if not isinstance(channel, Each) or len(channel.channels) == 1:
+        (alone,) = channel.channels if isinstance(channel, Each) else (channel,)
+        return mean.instance(parts(mechanism)[0], alone)
+    return Mechanism(
+        mechanism.name,
+        mechanism.question,
+        channel,
+        Decimal(MAX_EPSILON),
+        mechanism.statistic,
+        domain=mechanism.domain,
+    )
+
+
+def check_small(mechanism: Mechanism) -> None:
+    """Both readings are unbiased over the enumerated law. That they are independent, the law of the whole has shown."""
+    for part in parts(mechanism) if isinstance(mechanism.channel, Each) else (mechanism,):
+        mean.check_small(part)
+
+
+def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
+    """Each reading at full size; and a tally of both says of each what a tally of that one alone says, and of their
+    product what the reports say one by one."""
+    both = parts(mechanism)
+    for part in both:
+        mean.check_drawn(part, seed, reports)
+    channel = mechanism.channel
+    if not isinstance(channel, Each):
+        raise AssertionError("A number and its square are reported side by side.")
+    codes = batch_of_codes(channel, seed, 400)
+    batch = draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))
+    number, spread = from_both(mechanism.tally(batch))
+    readings = []
+    for part, (_, own) in zip(both, unpacked(channel, batch.payload), strict=True):
+        readings.append(mean.numbers(part)[own.astype(np.int64)])
+    require(bool(np.isclose(number.values()[0], readings[0].mean(), rtol=1e-9)), "The number is read differently.")
+    require(
+        bool(np.isclose(float(spread.square.mean), readings[1].mean(), rtol=1e-9)), "The square is read differently."
+    )
+    crossed = float(np.cov(readings[0], readings[1])[0, 1])
+    scale = float(np.std(readings[0]) * np.std(readings[1]))
+    require(abs(float(spread.covariance or 0) - crossed) <= 1e-9 * scale, "The covariance is read differently.")
