@@ -46,8 +46,15 @@ def test_coverage_of_small_crowds(name: str) -> None:
     assert broken_promises(list(table([name], sizes=(16,), epsilons=(1.0, 3.0), participants=(500,)))) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "size", "epsilon"), list(product(ORACLES, SIZES, EPSILONS)))
+GRID = [
+    # Every budget, and both sizes; the other half is long.
+    pytest.param(*case, marks=pytest.mark.slow if case in ((16, 0.5), (256, 1.0), (16, 3.0)) else pytest.mark.long)
+    for case in product(SIZES, EPSILONS)
+]
+
+
+@pytest.mark.parametrize(("size", "epsilon"), GRID)
+@pytest.mark.parametrize("name", ORACLES)
 def test_coverage_on_the_whole_grid(name: str, size: int, epsilon: float) -> None:
     rows = list(table([name], sizes=(size,), epsilons=(epsilon,)))
     assert len(rows) == 40
