@@ -185,7 +185,22 @@ def imports(quick: bool) -> list[Row]:
         rows.append(Row(f"import {module}", median(inside), "ms", target, "max"))
         rows.append(Row(f"process that imports {module}", median(ratios), "x bare python"))
         rows.append(Row(f"array packages that {module} imports", heavy, "packages"))
-    return rows
+    return [*rows, client_import(quick)]
+
+
+def client_import(quick: bool) -> Row:
+    """CPU of importing the client, over that of its standard modules: both in one process, so that load cancels."""
+    listed = "import sys; a = set(sys.modules); import sottovoce.client; print(*(m for m in sys.modules if m not in a))"
+    loaded = run_python(listed)[1].split()
+    standard = [name for name in loaded if name.split(".")[0] != "sottovoce"]
+    timed = (
+        "from time import process_time as now; a = now(); [__import__(name) for name in {0}]; b = now();"
+        "import sottovoce.client; print((now() - a) / (b - a))"
+    )
+    ratios = [float(run_python(timed.format(standard))[1]) for _ in range(5 if quick else 25)]
+    own = len(loaded) - len(standard)
+    name = f"import sottovoce.client ({own} modules) over its standard modules"
+    return Row(name, median(ratios), "x", 3, "max")
 
 
 def first_batch() -> float:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from random import Random
 from typing import Any
 
@@ -13,20 +15,39 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client import Client
-from sottovoce.core.channel import Bits, Chain, Channel, Each, Keyed, Mix, Noise, PoolMap, Public, Subset, Table, Then
+from sottovoce.core.channel import (
+    Bits,
+    Chain,
+    Channel,
+    Each,
+    HalfSpace,
+    Hints,
+    Keyed,
+    Mix,
+    Noise,
+    PoolMap,
+    Public,
+    Rounding,
+    Signs,
+    Subset,
+    Table,
+    Then,
+)
+from sottovoce.core.channel.facets import slots_of
 from sottovoce.core.channel.numeric.noise import _magnitudes, _tails
-from sottovoce.core.domain import Categories
+from sottovoce.core.domain import Categories, Sparse
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.round import Arm
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.core.work import MAX_STEPS, MAX_TRIES, Budget, check_nodes, check_work
+from sottovoce.core.work import MAX_STEPS, MAX_TRIES, Budget, check_nodes, check_work, effort, tries
 from sottovoce.protocols.ask import AskEach
 from sottovoce.protocols.history import load, save
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.tally.tally import Tally
 from sottovoce.testing import hostile
+from sottovoce.testing.codes import partly_filled
 from sottovoce.testing.fuzz import check_texts, hostile_text
 from sottovoce.testing.reading import Reading, readings
 
@@ -95,7 +116,7 @@ def test_tries_are_those_of_independent_maps() -> None:
     assert Fraction(1, 2) < share < Fraction(3, 4)
     for depth in (0, 1, 2, 5):
         channel = pools(depth) if depth else Subset(3, 1, UNIT // 2)
-        assert channel.tries == (1 / share) ** depth
+        assert tries(channel) == (1 / share) ** depth
     rng = Random(1)
     accepted = sum(pools(3).accepts((rng.getrandbits(64), rng.getrandbits(64))) for _ in range(4000))
     # Binomial with mean 4000 share**3 and a standard deviation below 30: five of them are a false alarm in a million.
@@ -103,7 +124,7 @@ def test_tries_are_those_of_independent_maps() -> None:
 
 
 def test_the_limit_of_tries_is_kept() -> None:
-    depth = next(depth for depth in range(1, 30) if pools(depth).tries > MAX_TRIES)
+    depth = next(depth for depth in range(1, 30) if tries(pools(depth)) > MAX_TRIES)
     check_work(pools(depth - 1), "pure", Budget(0))
     with pytest.raises(SpecError, match=f"ids drawn until one is accepted, in the mean, where {MAX_TRIES} are allowed"):
         check_work(pools(depth), "pure", Budget(0))
@@ -143,13 +164,10 @@ COUNTED = {
 }
 
 
-@pytest.mark.parametrize("name", COUNTED)
-def test_the_effort_of_a_ratio_is_at_least_the_operations_that_it_takes(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every sum, product and quotient of two fractions, counted while the ratio is computed."""
-    channel: Channel = COUNTED[name]
-    expected, counted = channel.ratio(), []
+@contextmanager
+def operations(patch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Every sum, product, quotient and power of fractions, counted."""
+    counted: list[int] = []
 
     def noting(plain: Any) -> Any:
         def noted(one: Fraction, other: Any) -> Any:
@@ -158,12 +176,70 @@ def test_the_effort_of_a_ratio_is_at_least_the_operations_that_it_takes(
 
         return noted
 
-    with monkeypatch.context() as patch:
-        for operation in ("add", "sub", "mul", "truediv"):
+    with patch.context() as patched:
+        for operation in ("add", "sub", "mul", "truediv", "pow"):
             for method in (f"__{operation}__", f"__r{operation}__"):
-                patch.setattr(Fraction, method, noting(getattr(Fraction, method)))
+                patched.setattr(Fraction, method, noting(getattr(Fraction, method)))
+        yield counted
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_effort_of_a_ratio_is_at_least_the_operations_that_it_takes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel: Channel = COUNTED[name]
+    expected = channel.ratio()
+    with operations(monkeypatch) as counted:
         assert channel.ratio() == expected
-    assert 50 < len(counted) <= channel.effort().ratio
+    assert 50 < len(counted) <= effort(channel).ratio
+
+
+def rates(k: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Different rates of each of so many bits."""
+    chance = Random(k)
+    high = tuple(chance.randrange(UNIT // 2, UNIT) for _ in range(k))
+    return high, tuple(chance.randrange(UNIT // 8, UNIT // 3) for _ in range(k))
+
+
+ALONE = {
+    "bits": Bits(9, UNIT // 2, UNIT // 4),
+    "optional bits": Bits(9, UNIT // 2, UNIT // 4, "optional"),
+    "masks": Bits(9, UNIT // 2, UNIT // 4, "mask", 4),
+    "any masks": Bits(9, UNIT // 2, UNIT // 4, "mask", 0),
+    "uneven bits": Bits(40, *rates(40)),
+    "uneven optional bits": Bits(40, *rates(40), "optional"),
+    "uneven masks": Bits(12, *rates(12), "mask", 6),
+    "any uneven masks": Bits(12, *rates(12), "mask", 0),
+    "half-space of one": HalfSpace((Rounding(0, 1, 1),), UNIT // 2),
+    "half-space": HalfSpace((Rounding(0, 1, 1),) * 40, UNIT // 2),
+    "signs of one": Signs(Sparse(2, 1), 1, UNIT - 5),
+    "signs": Signs(Sparse(50, 12), 6, UNIT - 5),
+    "hints of one": Hints.of_ratio(Sparse(2, 1), UNIT // 8, Fraction(3)),
+    "hints": Hints.of_ratio(Sparse(50, 12), UNIT // 8, Fraction(3)),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_the_effort_of_a_node_is_at_least_the_operations_that_it_takes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel: Channel = ALONE[name]
+    slots = slots_of(channel)
+    codes = [*islice(channel.codes(), 3), *(partly_filled(slots) if slots else ())]
+    channel.ratio()  # what is kept for later is counted as well, but not here
+    with operations(monkeypatch) as counted:
+        channel.ratio()
+    assert 0 < len(counted) <= effort(channel).ratio
+    for code in codes:
+        with operations(monkeypatch) as counted:
+            channel.likelihood(1, code)
+        assert 0 < len(counted) <= effort(channel).likelihood
+
+
+def test_the_bits_of_a_likelihood_are_counted() -> None:
+    for channel in ALONE.values():
+        found = channel.likelihood(1, next(iter(channel.codes())))
+        assert found.numerator.bit_length() + found.denominator.bit_length() <= effort(channel).bits
 
 
 def test_a_budget_is_for_all_specifications_of_a_text() -> None:
@@ -183,7 +259,7 @@ def costly(rows: int = 256) -> sv.Mechanism:
 
 def test_files_of_many_specifications_share_a_budget() -> None:
     one = costly()
-    steps = one.channel.effort().delta
+    steps = effort(one.channel).delta
     assert MAX_STEPS / 8 < steps < MAX_STEPS / 2
     assert sv.Mechanism.from_spec(one.spec()) == one
     tally = Tally.empty(one)
@@ -316,7 +392,6 @@ def test_the_largest_registered_mechanisms_stay_far_below_the_budget(name: str, 
         m = sv.mechanism(name, domain, epsilon=epsilon)
     except ParameterError:
         pytest.skip("too large for its builder")
-    effort = m.channel.effort()
-    assert effort.ratio <= MAX_STEPS // 2
-    assert m.channel.tries < Fraction(1001, 1000)
+    assert effort(m.channel).ratio <= MAX_STEPS // 2
+    assert tries(m.channel) < Fraction(1001, 1000)
     assert sv.Mechanism.from_spec(m.spec()) == m

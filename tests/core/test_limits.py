@@ -20,7 +20,7 @@ from sottovoce.core.channel import (
     Mix,
     Public,
     Rounding,
-    Some,
+    SampledCoordinates,
     Subset,
     Table,
     Then,
@@ -143,7 +143,7 @@ def nested_chains() -> list[tuple[str, object]]:
         ("each", lambda: Each((CHAIN, binary))),
         ("mix", lambda: Mix(half, (CHAIN, binary))),
         ("keyed", lambda: Keyed(Subset(3, 1, UNIT // 2), CHAIN, half)),
-        ("some", lambda: Some((Rounding(0, 1, 1),) * 2, CHAIN, 1)),
+        ("some", lambda: SampledCoordinates((Rounding(0, 1, 1),) * 2, CHAIN, 1)),
     ]
 
 

@@ -23,7 +23,7 @@ from sottovoce.client import Client
 from sottovoce.core import channel as nodes
 from sottovoce.core import codec, late, registry
 from sottovoce.core.channel import Bits, Block, Chain, HadamardSets, HashMap, Public, Subset, Table, Then
-from sottovoce.core.channel.base import Contrast, Rates
+from sottovoce.core.channel.facets import Contrast, Rates, rates_of, stages_of
 from sottovoce.core.channel.finite import bits as bits_module
 from sottovoce.core.coins import Coins, SeededCoins, TapeCoins, flips_span
 from sottovoce.core.domain import Above, Bins, Categories, Integers, Interval, Level, Prefix, Record, Select
@@ -107,7 +107,7 @@ def changed(spec: dict[str, Any], path: tuple[Any, ...], value: object) -> dict[
 
 def answer(one: Mechanism, value: object, coins: Coins | None = None) -> bytes:
     """A message, by way of a memo where the mechanism keeps one."""
-    if one.channel.stages is None:
+    if stages_of(one.channel) is None:
         return one.randomize(value, coins)
     return one.answer_from(one.remember(value, coins), coins)
 
@@ -857,7 +857,7 @@ def close(exact: Fraction, formula: float) -> bool:
 @pytest.mark.parametrize("k", SIZES)
 def test_formulas_of_randomized_response(epsilon: str, k: int) -> None:
     e = math.exp(float(epsilon))
-    rates = build("grr", epsilon, k).channel.rates()
+    rates = rates_of(build("grr", epsilon, k).channel)
     assert isinstance(rates, Rates)
     assert close(rates.own, e / (e + k - 1)) and close(rates.other, 1 / (e + k - 1))
 
@@ -866,7 +866,7 @@ def test_formulas_of_randomized_response(epsilon: str, k: int) -> None:
 @pytest.mark.parametrize("k", SIZES)
 def test_formulas_of_unary_encodings(epsilon: str, k: int) -> None:
     e = math.exp(float(epsilon))
-    sue, oue = build("sue", epsilon, k).channel.rates(), build("oue", epsilon, k).channel.rates()
+    sue, oue = (rates_of(build(name, epsilon, k).channel) for name in ("sue", "oue"))
     assert isinstance(sue, Rates) and isinstance(oue, Rates)
     p = math.sqrt(e) / (math.sqrt(e) + 1)
     assert close(sue.own, p) and close(sue.other, 1 - p) and sue.own + sue.other == 1
@@ -887,7 +887,7 @@ def test_formulas_of_subset_selection(epsilon: str, k: int) -> None:
     chosen = build("subset", epsilon, k).channel
     assert isinstance(chosen, Subset) and chosen.w == max(1, round(k / (e + 1)))
     for w in {1, 2, k // 2, k - 1, chosen.w} & set(range(1, k)):
-        rates = mechanism("subset", Integers(0, k - 1), epsilon=epsilon, w=w).channel.rates()
+        rates = rates_of(mechanism("subset", Integers(0, k - 1), epsilon=epsilon, w=w).channel)
         assert isinstance(rates, Rates)
         total = e * w + k - w
         assert close(rates.own, e * w / total)
@@ -902,7 +902,7 @@ def test_formulas_of_local_hashing(epsilon: str, k: int) -> None:
     one = build("olh", epsilon, k).channel
     assert isinstance(one, Public) and one.map.outputs == max(2, round(e + 1))
     for g in (one.map.outputs, 2, 7):
-        rates = mechanism("olh", Integers(0, k - 1), epsilon=epsilon, g=g).channel.rates()
+        rates = rates_of(mechanism("olh", Integers(0, k - 1), epsilon=epsilon, g=g).channel)
         assert isinstance(rates, Rates)
         p = e / (e + g - 1)
         assert close(rates.own, p)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Rounding, Some, Subset
+from sottovoce.core.channel import Rounding, SampledCoordinates, Subset
 from sottovoce.core.errors import ReportError
 from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.rational import UNIT
@@ -13,7 +13,9 @@ from sottovoce.core.rational import UNIT
 ID = bytes(range(16))
 SMALL = Subset(5, 1, UNIT // 2)  # reports 0, ..., 4 in one byte
 LARGE = Subset(257, 1, UNIT // 2)  # in two
-SOME = Some((Rounding(0, 1, 1),) * 3, Subset(2, 1, UNIT // 4 * 3), 1)  # ids that choose a coordinate evenly
+SOME = SampledCoordinates(
+    (Rounding(0, 1, 1),) * 3, Subset(2, 1, UNIT // 4 * 3), 1
+)  # ids that choose a coordinate evenly
 
 
 @pytest.mark.parametrize(

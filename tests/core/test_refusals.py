@@ -10,7 +10,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core import codec
-from sottovoce.core.channel import Bits, Each, HashMap, PoolMap, Public, Rounding, Some, Subset
+from sottovoce.core.channel import Bits, Each, HashMap, PoolMap, Public, Rounding, SampledCoordinates, Subset
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain import Categories, Integers, Interval
 from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import MAX_CODES, MAX_INTEGER
@@ -18,7 +19,7 @@ from sottovoce.core.errors import DomainError, MismatchError, ParameterError, Re
 from sottovoce.core.params import shown
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.batch import from_payloads
-from sottovoce.fast.kernels import sampler
+from sottovoce.fast.kernels.base import sampler
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.kernels.compose.public import refused_ids
 from sottovoce.fast.kernels.vector.sampled import first_coordinates
@@ -89,7 +90,7 @@ def test_one_cell_outside_its_bounds_is_enough_to_refuse_a_tally(cells: list[int
 def test_one_group_with_more_reports_than_there_are_is_enough_to_refuse_a_tally(key: str) -> None:
     """Two cells for each of six groups; each cell alone is small enough, and so is their sum."""
     m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(1, 6), sv.Interval(0, 1)), epsilon=1, key=key)
-    assert m.cells == 12 and m.channel.outputs is None
+    assert m.cells == 12 and outputs_of(m.channel) is None
     full = [5, 5, 4, 6, *[0] * 8]  # twice ten: each of ten reports supports both groups
     assert Tally(m, 10, np.array(full)).n == 10
     for cells in ([6, 5, 4, 5, *[0] * 8], [*[0] * 8, 4, 5, 6, 5]):
@@ -112,8 +113,8 @@ COIN, GRIDS = Subset(2, 1, UNIT // 4 * 3), (Rounding(0, 1, 1),) * 7
 @pytest.mark.parametrize(
     "channel",
     [
-        Some(GRIDS, COIN, 3),
-        Some(GRIDS, COIN, 3, 8),
+        SampledCoordinates(GRIDS, COIN, 3),
+        SampledCoordinates(GRIDS, COIN, 3, 8),
         Public(PoolMap(9, 3, 8), Subset(3, 1, UNIT // 2)),
         Public(HashMap(3, 2, 4), COIN),
     ],
@@ -128,8 +129,8 @@ def test_a_batch_refuses_the_ids_that_the_channel_refuses(channel: Any) -> None:
 
 def test_coordinates_that_public_words_choose_are_unknown_without_them() -> None:
     with pytest.raises(ValueError, match="chosen by public words"):
-        first_coordinates(Some(GRIDS, COIN, 3), None, 2)
-    assert first_coordinates(Some(GRIDS, COIN, 7), None, 2).tolist() == [0, 0]  # all of them
+        first_coordinates(SampledCoordinates(GRIDS, COIN, 3), None, 2)
+    assert first_coordinates(SampledCoordinates(GRIDS, COIN, 7), None, 2).tolist() == [0, 0]  # all of them
 
 
 @pytest.mark.parametrize("dtype", ["U2", "S2", object])

@@ -14,6 +14,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
+from sottovoce.core.channel.facets import Supporting, need, outputs_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.rational import UNIT
@@ -43,10 +44,10 @@ KEYS = [
 def test_how_often_a_key_supports_several_groups_at_once(key: Channel) -> None:
     """Of a holder of group 0: group 0 and group 1; also group 2; groups 1 and 2 without group 0."""
     masks = (sum(1 << g for g in chosen) for w in range(5) for chosen in combinations(range(key.inputs), w))
-    reports = range(key.outputs) if key.outputs else [mask for mask in masks if key.contains(mask)]
+    reports = range(key.inputs) if outputs_of(key) else [mask for mask in masks if key.contains(mask)]
 
     def chance(*wanted: tuple[int, bool]) -> float:
-        fitting = (r for r in reports if all(key.supports(r, group) is yes for group, yes in wanted))
+        fitting = (r for r in reports if all(need(key, Supporting).supports(r, group) is yes for group, yes in wanted))
         return float(sum((key.likelihood(r, 0) for r in fitting), Fraction(0)))
 
     law, yes, no = key_law(key), True, False

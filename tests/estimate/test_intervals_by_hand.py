@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import beta, binom
 
 import sottovoce as sv
-from sottovoce.core.channel import Bits, PoolMap, Public, Rates, Some, Subset, Table
+from sottovoce.core.channel import Bits, PoolMap, Public, Rates, SampledCoordinates, Subset, Table
 from sottovoce.core.errors import NoCovarianceError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
@@ -65,7 +65,7 @@ def test_adjusted_p_values() -> None:
 def test_a_sampled_coordinate_is_as_uncertain_as_its_own_reports() -> None:
     """Reports 0 and 1 of a bit that is kept with p: read as (report - q) / (p - q) on a range of length 10."""
     m = sv.mechanism("sampled", sv.Box(-5, 5, 4), epsilon=1, inner="bernoulli")
-    assert isinstance(m.channel, Some) and m.channel.count == 1 and isinstance(m.channel.inner, Subset)
+    assert isinstance(m.channel, SampledCoordinates) and m.channel.count == 1 and isinstance(m.channel.inner, Subset)
     p = m.channel.inner.keep / UNIT
     slope, n = 2 * p - 1, 40
     zeros, ones = np.array([6, 1, 9, 2]), np.array([4, 7, 9, 2])
@@ -93,7 +93,7 @@ def test_among_these_participants_a_coordinate_lacks_those_who_did_not_speak_of_
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_predicted_variance_counts_the_reports_of_one_coordinate(count: int) -> None:
     m = sv.mechanism("sampled", sv.Box(-5, 5, 6), epsilon=1, inner="bernoulli", count=count)
-    assert isinstance(m.channel, Some) and isinstance(m.channel.inner, Subset)
+    assert isinstance(m.channel, SampledCoordinates) and isinstance(m.channel.inner, Subset)
     p = Fraction(m.channel.inner.keep, UNIT)
     one = 100 * p * (1 - p) / (2 * p - 1) ** 2  # an answer at an end is not rounded
     assert np.allclose(m.variance([-5.0] * 6, 300), float(one) / (300 * count / 6), **NEAR)

@@ -17,7 +17,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.channel import Keyed
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.facets import readings
 from sottovoce.core.coins import SeededCoins
 from sottovoce.experiments import runner
 from sottovoce.experiments.catalogue import EXPERIMENTS, find

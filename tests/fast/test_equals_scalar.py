@@ -34,6 +34,7 @@ from sottovoce.core.channel import (
     Then,
     Window,
 )
+from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.finite.bits import MAX_MASK
 from sottovoce.core.coins import TapeCoins, flip_levels, flips_span
 from sottovoce.core.domain import Integers
@@ -41,8 +42,8 @@ from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE, UNIT
 from sottovoce.fast.batch import checked, draw, privatize
-from sottovoce.fast.kernels import Draws, empty_reports, last_node, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
+from sottovoce.fast.kernels.base import Draws, empty_reports, last_node, sampler
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.pick import find, weights
 from sottovoce.fast.words import WordStream
@@ -254,8 +255,9 @@ def some_codes(channel: Channel, count: int, seed: int) -> np.ndarray[Any, Any]:
     if isinstance(channel, Each):
         columns = [some_codes(part, count, seed + place) for place, part in enumerate(channel.channels)]
         return np.stack([column.astype(np.uint64) for column in columns], axis=1)
-    if channel.rounding is not None:
-        last = channel.rounding.steps << 32
+    rounding = rounding_of(channel)
+    if rounding is not None:
+        last = rounding.steps << 32
         found = rng.integers(0, last, count, dtype=np.uint64, endpoint=True)
         found[: min(count, 4)] = [0, last, last - (1 << 32), 1][: min(count, 4)]
         return found
@@ -277,8 +279,9 @@ def as_code(channel: Channel, code: Any) -> Any:
     """A code of a batch as the scalar sampler takes it."""
     if isinstance(channel, Each):
         return tuple(as_code(part, own) for part, own in zip(channel.channels, code, strict=True))
-    if channel.rounding is not None:
-        return Fraction(channel.rounding.low) + channel.rounding.step * Fraction(int(code), 1 << 32)
+    rounding = rounding_of(channel)
+    if rounding is not None:
+        return Fraction(rounding.low) + rounding.step * Fraction(int(code), 1 << 32)
     return as_number(code)
 
 
@@ -303,7 +306,7 @@ def scalar(channel: Channel, code: Any, stream: Any, report: int, short: int) ->
 def assert_equal_to_scalar(channel: Channel, codes: Any, stream: Any, short: int, batch: Any) -> None:
     values = list(batch)
     assert len(values) == len(codes)
-    assert batch.payload.ndim == (2 if last_node(channel).outputs is None else 1)
+    assert batch.payload.ndim == (2 if outputs_of(last_node(channel)) is None else 1)
     assert values == [as_number(row) for row in batch.payload]  # no bits beyond the last position
     for report, code in enumerate(codes):
         public, value, _ = scalar(channel, code, stream, report, short)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.core.channel import Each, Rounding, Subset, Then
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Domain, Integers, Interval, Record, Select, Square
 from sottovoce.core.errors import DomainError
 from sottovoce.core.rational import UNIT
@@ -297,7 +298,7 @@ class Several:
 def test_records_have_a_column_for_each_field() -> None:
     people = [{"age": 3, "height": 1.1}, {"height": 2, "age": 8}, {"age": 0, "height": Decimal("2.5")}]
     codes = batch_codes(Several(), people)
-    second = Several.channel.channels[1].rounding
+    second = rounding_of(Several.channel.channels[1])
     expected = [[3, 8, 0], [second.position(value) for value in (Fraction("1.1"), 2, Fraction("2.5"))]]
     assert codes.dtype == np.uint64 and codes.T.tolist() == expected
     assert batch_codes(Several(), []).shape == (0, 2)

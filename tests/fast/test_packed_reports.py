@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from sottovoce.core.channel import Bits, Each, Subset
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.rational import UNIT
-from sottovoce.fast.kernels import lanes
+from sottovoce.fast.kernels.base import lanes
 from sottovoce.fast.kernels.compose.each import pack, unpacked
 from sottovoce.fast.kernels.masks import add_masks
 
@@ -28,7 +29,7 @@ def test_parts_are_found_where_they_were_put(channel: Each) -> None:
     for _ in range(20):
         parts = [chance.getrandbits(width) for width in widths]
         parts = [
-            p if isinstance(c, Bits) else p % (c.outputs or 1) for p, c in zip(parts, channel.channels, strict=True)
+            p if isinstance(c, Bits) else p % (outputs_of(c) or 1) for p, c in zip(parts, channel.channels, strict=True)
         ]
         shifts = [sum(widths[:place]) for place in range(len(widths))]
         report = sum(part << shift for part, shift in zip(parts, shifts, strict=True))

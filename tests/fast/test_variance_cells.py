@@ -12,6 +12,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import Each, Rounding
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain import Powers
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.estimate.variance.same_reports import from_outputs, readings
@@ -83,13 +84,15 @@ def both_of(domain: Any = UNIT_RANGE, mechanism: str = "nprr", epsilon: Any = 6)
 
 def test_joint_cells_count_each_combination() -> None:
     both = both_of()
-    assert isinstance(both.channel, Each) and both.cells == math.prod(part.outputs for part in both.channel.channels)
+    assert isinstance(both.channel, Each) and both.cells == math.prod(
+        outputs_of(part) for part in both.channel.channels
+    )
     values = np.random.default_rng(3).uniform(0, 1, 400)
     reports = both.privatize(values, seed=5)
     cells = np.zeros(both.cells, np.int64)
     for report in reports:
         first, second = both.channel.split(report)
-        cells[first * both.channel.channels[1].outputs + second] += 1
+        cells[first * outputs_of(both.channel.channels[1]) + second] += 1
     tally = both.tally(reports)
     assert np.array_equal(tally.cells, cells)
     assert tally == both.tally(reports, threads=1) == both.tally(reports[:100]) + both.tally(reports[100:])

@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import Rounding, Then, Window
-from sottovoce.core.channel.base import Scale
+from sottovoce.core.channel.facets import Scale
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT

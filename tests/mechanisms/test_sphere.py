@@ -37,7 +37,7 @@ from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.vector.sphere import coordinate_variance, evidence, predicted_variance, total_variance
 from sottovoce.experiments.coverage.sphere import coverage, markdown, table
-from sottovoce.fast.kernels.vector import sphere as kernels
+from sottovoce.fast.kernels.vector import projected as kernels
 from sottovoce.mechanisms.vector import duchi_l2, priv_unit, priv_unit_g, proj_unit
 from sottovoce.mechanisms.vector.sphere_common import mean_square
 from sottovoce.privacy.audit import IDEALISED

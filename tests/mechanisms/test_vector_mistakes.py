@@ -27,9 +27,9 @@ from sottovoce.core.channel import (
     PoolMap,
     Public,
     Rounding,
+    SampledCoordinates,
     SignedSets,
     Signs,
-    Some,
     Subset,
     Table,
     Then,
@@ -143,8 +143,8 @@ def test_repeated_draws_of_strangers_are_walked_through_for_every_code() -> None
 def test_ids_that_no_device_could_draw_are_refused() -> None:
     for bits, size in ((2, 5), (8, 257)):
         with pytest.raises(sv.ParameterError, match=f"Words of {bits} bits"):
-            Some((LINE,) * size, FAIR, 1, bits)
-        assert Some((LINE,) * ((1 << bits) - 1), FAIR, 1, bits).publics
+            SampledCoordinates((LINE,) * size, FAIR, 1, bits)
+        assert SampledCoordinates((LINE,) * ((1 << bits) - 1), FAIR, 1, bits).publics
     with pytest.raises(sv.ParameterError, match="'digits' parameter of pool"):
         Public(PoolMap(10, 4093, 24), Subset(4093, 1, UNIT // 2))
     assert PoolMap(10, 4093, 4).seeds < UNIT
@@ -164,7 +164,7 @@ def test_ratios_of_endless_fractions_are_refused() -> None:
     for _ in range(6):
         inner = Then(inner, Table([[half + 7, half - 7], [half - 9, half + 9]]))
     with pytest.raises(sv.TooLargeError, match="too long"):
-        Some((LINE,) * 65536, inner, 65535).ratio()
+        SampledCoordinates((LINE,) * 65536, inner, 65535).ratio()
 
 
 def test_a_delta_over_endless_pairs_of_codes_is_refused() -> None:
@@ -276,7 +276,7 @@ def random_channel(rng: random.Random) -> Channel:
     if kind == 0:
         steps = rng.randint(1, 2)
         grids = tuple(Rounding(place, place + 1, steps) for place in range(wide))
-        return Some(grids, random_second(rng, steps + 1), rng.randint(1, wide), 2)
+        return SampledCoordinates(grids, random_second(rng, steps + 1), rng.randint(1, wide), 2)
     if kind == 1:
         return HalfSpace((LINE,) * wide, random_units(rng))
     if kind == 2:
@@ -294,9 +294,9 @@ def random_channel(rng: random.Random) -> Channel:
 def codes_between(rng: random.Random, channel: Channel) -> Iterator[Any]:
     """Answers that are no corners: their laws are mixtures."""
     first = getattr(channel, "first", channel)
-    first = channel if isinstance(channel, Some) else first
+    first = channel if isinstance(channel, SampledCoordinates) else first
     for _ in range(2):
-        if isinstance(first, (Some, HalfSpace)):
+        if isinstance(first, (SampledCoordinates, HalfSpace)):
             yield tuple(
                 Fraction(g.low) + (Fraction(g.high) - Fraction(g.low)) * rng.randint(0, 5) / 5 for g in first.grids
             )

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.channel import Rounding, Some, Subset, Table
+from sottovoce.core.channel import Rounding, SampledCoordinates, Subset, Table
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
@@ -48,8 +48,8 @@ def test_coordinates_keep_the_contract(name: str, inner: str, dimensions: int, e
 
 
 # --- the node ----------------------------------------------------------------------------------------------
-def some(dimensions: int, count: int, *, keep: int = 3 * UNIT // 4, bits: int = 2) -> Some:
-    return Some((Rounding(0, 1, 1),) * dimensions, Subset(2, 1, keep), count, bits)
+def some(dimensions: int, count: int, *, keep: int = 3 * UNIT // 4, bits: int = 2) -> SampledCoordinates:
+    return SampledCoordinates((Rounding(0, 1, 1),) * dimensions, Subset(2, 1, keep), count, bits)
 
 
 @pytest.mark.parametrize(("dimensions", "count"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 3)])
@@ -79,14 +79,16 @@ def test_the_ratio_is_that_of_all_chosen_coordinates_together() -> None:
 
 
 def test_a_vector_between_grid_points_is_a_mixture_of_its_neighbours() -> None:
-    channel = Some((Rounding(0, 2, 2), Rounding(-5, 5, 2)), Table([[UNIT // 2, UNIT // 4, UNIT // 4]] * 3), 2, 2)
+    channel = SampledCoordinates(
+        (Rounding(0, 2, 2), Rounding(-5, 5, 2)), Table([[UNIT // 2, UNIT // 4, UNIT // 4]] * 3), 2, 2
+    )
     low, high = law(channel, (Fraction(1), Fraction(0))), law(channel, (Fraction(2), Fraction(0)))
     between = law(channel, (Fraction(5, 4), Fraction(0)))
     assert between == {key: Fraction(3, 4) * low[key] + Fraction(1, 4) * high[key] for key in low}
 
 
 def test_the_kernel_chooses_and_refuses_like_the_scalar() -> None:
-    channel = Some((Rounding(0, 1, 1),) * 7, Subset(2, 1, 3 * UNIT // 4), 3)
+    channel = SampledCoordinates((Rounding(0, 1, 1),) * 7, Subset(2, 1, 3 * UNIT // 4), 3)
     words = WordStream.seeded(2, 5).rows(0, 300)
     words[:3, 0] = [(1 << 64) - 1, 0, ((1 << 53) - (1 << 53) % 7) << 11]
     first, refused = first_coordinates(channel, words, 300), refused_starts(channel, words)
@@ -98,7 +100,7 @@ def test_the_kernel_chooses_and_refuses_like_the_scalar() -> None:
 
 @pytest.mark.parametrize(("count", "bits"), [(1, 8), (3, 8), (7, 8), (3, 53)])
 def test_batches_are_the_scalar_reports_even_with_coins_that_are_often_rejected(count: int, bits: int) -> None:
-    channel = Some((Rounding(0, 1, 5), *(Rounding(-3, 2, 5),) * 6), Subset(6, 1, 3 * UNIT // 4), count)
+    channel = SampledCoordinates((Rounding(0, 1, 5), *(Rounding(-3, 2, 5),) * 6), Subset(6, 1, 3 * UNIT // 4), count)
     domain = sv.Record({"a": sv.Interval(0, 1), **{name: sv.Interval(-3, 2) for name in "bcdefg"}})
     mechanism = Mechanism("some", VectorMean(domain), channel, Decimal(20), CountParts())
     codes = np.arange(2100, dtype=np.uint64).reshape(300, 7) * 0x9E3779B97 % (5 << 32)
@@ -121,7 +123,7 @@ def test_batches_are_the_scalar_reports_even_with_coins_that_are_often_rejected(
 )
 def test_parts_that_do_not_fit_are_refused(grids: Any, inner: Any, count: int, sentence: str) -> None:
     with pytest.raises(sv.ParameterError, match=sentence):
-        Some(grids, inner, count)
+        SampledCoordinates(grids, inner, count)
 
 
 def test_a_mechanism_needs_a_vector_of_the_same_ranges() -> None:

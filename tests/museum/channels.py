@@ -21,6 +21,7 @@ from typing import ClassVar
 from sottovoce.core import codec
 from sottovoce.core.channel import Bits, Chain, Channel, HashMap, Public, Subset, Then
 from sottovoce.core.channel.base import NO_WORDS, Words
+from sottovoce.core.channel.facets import stages_of
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Integers
 from sottovoce.core.hashing import hash_value, id_bytes, id_words
@@ -346,9 +347,10 @@ class MemoDrawnAgain(Mechanism):
         return 1 << self.domain.encode(value)
 
     def answer_from(self, memo: int, coins: Coins | None = None) -> bytes:
-        assert coins is not None and self.channel.stages is not None
+        stages = stages_of(self.channel)
+        assert coins is not None and stages is not None
         code = memo.bit_length() - 1
-        return Mechanism.answer_from(self, self.channel.stages[0].sample(code, coins), coins)
+        return Mechanism.answer_from(self, stages[0].sample(code, coins), coins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +361,10 @@ class Diary(Channel):
     chain: Chain
     times: int
     redrawn: bool
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return (self.chain,)
 
     @property
     def inputs(self) -> int:
@@ -382,10 +388,10 @@ class Diary(Channel):
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         end = coins.position + self.words
-        memo = self.chain.memo(code, coins)
+        memo = self.chain.first.sample(code, coins)
         report = 0
         for place in range(self.times):
-            memo = self.chain.memo(code, coins) if self.redrawn and place else memo
+            memo = self.chain.first.sample(code, coins) if self.redrawn and place else memo
             report |= self.chain.second.sample(memo, coins) << self.chain.payload_bits * place
         coins.seek(end)
         return report

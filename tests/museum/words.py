@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
-from sottovoce.core.channel import Bits, Each, Keyed, Mix, Public, Rounding, Some, Subset, Table, Then
+from sottovoce.core.channel import Bits, Each, Keyed, Mix, Public, Rounding, SampledCoordinates, Subset, Table, Then
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.public import HashMap
 from sottovoce.core.coins import Coins
@@ -353,7 +353,7 @@ def _behind_a_key(table: Table, plain: Subset) -> Channel:
 
 
 def _of_coordinates(table: Table, plain: Subset) -> Channel:
-    return Some((Rounding(0, 1, 1),) * 2, Then(table, plain), 1, 2)
+    return SampledCoordinates((Rounding(0, 1, 1),) * 2, Then(table, plain), 1, 2)
 
 
 COMPOSED = (_side_by_side, _one_after_the_other, _hashed, _mixed, _behind_a_key, _of_coordinates)

@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import pytest
 
-from sottovoce.core.channel import Bits, Channel, Subset
+from sottovoce.core.channel import Bits, Chain, Channel, Subset, Then
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
 from sottovoce.core.rational import UNIT
 from sottovoce.privacy.audit import UNPROVEN, WRONG_LAW, WRONG_RATIO, audit
+from sottovoce.privacy.declared import HIDDEN_PART
 
 LARGE = 100  # codes: 100 x 100 outcomes are too many to enumerate, 100 of one code are not
 
@@ -79,3 +80,19 @@ def test_a_large_channel_of_many_words_without_small_instances_is_not_proven() -
     channel = WithoutProof(2000, UNIT // 2, UNIT // 4)
     certificate = audit(channel, epsilon=4)
     assert certificate.problems == (UNPROVEN,)
+
+
+@dataclass(frozen=True, slots=True)
+class HidesItsParts(Then):
+    """A composition that says it is made of nothing, so that a memo in it would be redrawn in every report."""
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return ()
+
+
+def test_a_part_that_is_not_listed_is_found() -> None:
+    coin = Subset(2, 1, 3 * UNIT // 4)
+    for hidden in (coin, Chain(coin, coin)):
+        assert audit(HidesItsParts(coin, hidden), epsilon=4).problems == (HIDDEN_PART,)
+    assert audit(Then(coin, coin), epsilon=4).ok

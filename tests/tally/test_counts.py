@@ -11,6 +11,7 @@ from scipy import stats
 
 import sottovoce as sv
 from sottovoce.core.channel import Block, Channel, Mix, Noise, PoolMap, Public, Rounding, Subset, Table, Then, Window
+from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.field import dot
 from sottovoce.core.rational import UNIT
@@ -159,12 +160,14 @@ def mean_channel(name: str, epsilon: str) -> Channel:
 def check_rows_of_floats(channel: Channel) -> None:
     codes = list(channel.codes())
     for place, code in enumerate(codes):
-        exact = [float(channel.likelihood(y, code)) if channel.contains(y) else 0.0 for y in range(channel.outputs)]
+        exact = [float(channel.likelihood(y, code)) if channel.contains(y) else 0.0 for y in range(outputs_of(channel))]
         assert law_row(channel, place) == pytest.approx(exact, rel=1e-13, abs=0)
         assert law_at(channel, code) == pytest.approx(exact, rel=1e-13, abs=0)
-    if channel.rounding is not None:
+    if rounding_of(channel) is not None:
         between = (2 * codes[0] + codes[1]) / 3
-        exact = [float(channel.likelihood(y, between)) if channel.contains(y) else 0.0 for y in range(channel.outputs)]
+        exact = [
+            float(channel.likelihood(y, between)) if channel.contains(y) else 0.0 for y in range(outputs_of(channel))
+        ]
         assert law_at(channel, between) == pytest.approx(exact, rel=1e-13, abs=0)
 
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from sottovoce.cli.files import STANDARD, FileProblem, cells, input_name, kind_of, kind_of_stream, naming, reading
 from sottovoce.cli.show import listed, printable
 from sottovoce.client.typed import holds_texts, typed
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Categories, Domain, Integers
 from sottovoce.core.errors import DomainError
 from sottovoce.core.mechanism import Mechanism
@@ -208,7 +209,7 @@ class Outside:
 
 def batch(mechanism: Mechanism, values: pa.Array) -> Any:
     """The codes of some answers as a batch holds them, or what is `Outside`."""
-    if mechanism.channel.rounding is None:
+    if rounding_of(mechanism.channel) is None:
         return codes(mechanism.domain, values)
     return _positions(mechanism, values)
 

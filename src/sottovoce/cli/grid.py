@@ -7,6 +7,7 @@ from typing import Any
 
 from sottovoce.cli.files import input_name, naming, reading
 from sottovoce.cli.show import table
+from sottovoce.core.channel.facets import Coordinates, dimensions_of, facet
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
@@ -33,7 +34,8 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
                 certificate = audit(subject)
                 wasted = float(certificate.claimed) - certificate.epsilon
                 row = _row(subject, certificate)
-                most = WASTE * max(1, subject.channel.chosen)  # of each coordinate a report speaks of
+                coordinates = facet(subject.channel, Coordinates)
+                most = WASTE * (coordinates.chosen if coordinates else 1)  # of each coordinate a report speaks of
                 yield {
                     **row,
                     "ok": row["ok"] and (wasted > most) == (subject.unused is not None),
@@ -64,7 +66,7 @@ def _row(subject: Mechanism, certificate: Certificate) -> dict[str, Any]:
     claimed = decimal_text(certificate.claimed)
     return {
         "name": subject.name,
-        "parameters": {"epsilon": claimed, "size": subject.domain.size, "dimensions": subject.channel.dimensions},
+        "parameters": {"epsilon": claimed, "size": subject.domain.size, "dimensions": dimensions_of(subject.channel)},
         "claimed": claimed,
         "exact": certificate.epsilon,
         "how": certificate.how,

@@ -9,10 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 from sottovoce.client.tick import NoTick, Tick, public_tick
-from sottovoce.client.typed import typed
+from sottovoce.core.channel.facets import stages_of
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.guarantee import Guarantee
+from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.rational import within
@@ -63,7 +64,7 @@ class Client:
 
     def _check_lifetime(self, once: Decimal, lifetime: Decimal | None) -> None:
         """All reports of one value together stay below a limit, where they do at all."""
-        stages, allowed = self.mechanism.channel.stages, once if lifetime is None else lifetime
+        stages, allowed = stages_of(self.mechanism.channel), once if lifetime is None else lifetime
         if stages is None and lifetime is not None:
             raise PrivacyError("This mechanism keeps no memo, so the loss of repeated answers has no limit.")
         if stages is not None and not within(stages[0].ratio(), allowed):
@@ -95,6 +96,7 @@ class Client:
 
     def report_text(self, text: str) -> bytes:
         """The same of an answer that a person typed; to read it takes no time beyond the tick."""
+        typed = load("client.typed:typed")  # which most programs do not need
         return self._after(lambda: self.mechanism.randomize(typed(self.mechanism.domain, text)))
 
     def _after(self, draw: Callable[[], bytes]) -> bytes:

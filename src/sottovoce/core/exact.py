@@ -16,9 +16,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from sottovoce.core.channel.base import Channel, Words
+from sottovoce.core.channel.base import Channel, Words, nested
+from sottovoce.core.channel.facets import PublicCoins, facet
 from sottovoce.core.coins import BACKWARD, Coins, flips_span
 from sottovoce.core.errors import TooLargeError, WordsError
+from sottovoce.core.hashing import WORD
 from sottovoce.core.rational import FINE, UNIT
 
 H = TypeVar("H", bound=Hashable)
@@ -290,12 +292,19 @@ def public_words(channel: Channel) -> Iterator[Words]:
     if not channel.publics:
         yield (0, 0)
         return
-    if 2 * channel.public_bits > MAX_PUBLIC_BITS:
+    bits = public_bits(channel)
+    if 2 * bits > MAX_PUBLIC_BITS:
         raise TooLargeError("Public words of 64 bits are too many to enumerate; proofs use short ones.")
-    for a in range(1 << channel.public_bits):
-        for b in range(1 << channel.public_bits):
+    for a in range(1 << bits):
+        for b in range(1 << bits):
             if channel.accepts((a, b)):
                 yield a, b
+
+
+def public_bits(channel: Channel) -> int:
+    """Bits of each of the two public words: those of the node that reads the shortest."""
+    readers = (facet(node, PublicCoins) for node in (channel, *nested(channel)))
+    return min((reader.public_bits for reader in readers if reader is not None), default=WORD)
 
 
 def worst_ratio(laws: Sequence[dict[H, Fraction]]) -> Fraction | None:

@@ -8,7 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
-from sottovoce.core.channel.base import MAX_SUMMED, Channel
+from sottovoce.core.channel.base import Channel
+from sottovoce.core.channel.closed_forms import MAX_SUMMED, delta
+from sottovoce.core.channel.facets import outputs_of, stages_of
 from sottovoce.core.errors import PrivacyError, SpecError
 from sottovoce.core.params import MAX_DIGITS
 from sottovoce.core.rational import float_up, loss, odds, within
@@ -54,12 +56,13 @@ class Guarantee:
         """The likelihood ratio that the guarantee bounds, exactly."""
         if self.sensitive is None:
             return channel.ratio()
+        outputs = outputs_of(channel)
         if (
-            channel.outputs is None
+            outputs is None
             or channel.publics
-            or channel.stages
-            or not channel.takes_every_code
-            or channel.outputs * channel.inputs > MAX_SUMMED
+            or stages_of(channel)
+            or not channel.codes_are_indices
+            or outputs * channel.inputs > MAX_SUMMED
         ):
             raise SpecError(
                 f"A utility-optimised guarantee is checked report by report; this {channel.kind} channel is too large"
@@ -67,7 +70,7 @@ class Guarantee:
             )
         if max(self.sensitive) >= channel.inputs:
             raise SpecError(f"The sensitive codes of this {channel.kind} channel lie below {channel.inputs}.")
-        reports = filter(channel.contains, range(channel.outputs))
+        reports = filter(channel.contains, range(outputs))
         columns = ([channel.likelihood(report, code) for code in channel.codes()] for report in reports)
         found = guarded_ratio(columns, self.sensitive)
         if found is None:
@@ -79,7 +82,7 @@ class Guarantee:
     def broken_by(self, channel: Channel, epsilon: Decimal) -> str | None:
         """What the channel loses, where that is more than this epsilon allows; None where it keeps the guarantee."""
         if self.delta is not None:
-            found = channel.delta(odds(epsilon))
+            found = delta(channel, odds(epsilon))
             kept = found <= Fraction(self.delta)
             return None if kept else f"delta {float(found):.6g} at epsilon {epsilon}, more than the {self.delta}"
         ratio = self.ratio(channel)

@@ -11,19 +11,15 @@ from functools import cached_property
 from typing import Any
 
 from sottovoce.core import codec, late
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, check_memos
-from sottovoce.core.channel.compose.each import Each
-from sottovoce.core.channel.compose.keyed import Keyed
-from sottovoce.core.channel.numeric.rounding import Rounding
-from sottovoce.core.channel.vector.place import check_vectors
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.facets import (
+    check_memos,
+    stages_of,
+)
 from sottovoce.core.coins import Coins, SystemCoins
-from sottovoce.core.domain.ball import Ball
 from sottovoce.core.domain.base import Domain, domain_from_spec
-from sottovoce.core.domain.pair import Pair
-from sottovoce.core.domain.plain import Record
-from sottovoce.core.domain.powers import Powers
-from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
+from sottovoce.core.fits import check_fits
 from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
@@ -119,7 +115,7 @@ class Mechanism:
     @cached_property
     def epsilon_forever(self) -> float:
         """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
-        stages = self.channel.stages
+        stages = stages_of(self.channel)
         return float_up(loss(stages[0].ratio())) if stages else float("inf")
 
     # --- one answer --------------------------------------------------------------------------------
@@ -132,7 +128,7 @@ class Mechanism:
     def randomize(self, value: object, coins: Coins | None = None) -> bytes:
         """The message of one participant: a 16-byte id, then the payload."""
         code = self.domain.encode(value)  # refuses before a coin is drawn
-        if self.channel.stages:
+        if stages_of(self.channel):
             raise PrivacyError(
                 "This mechanism keeps a memo of each value: `remember` once, then `answer_from` the memo."
             )
@@ -155,16 +151,17 @@ class Mechanism:
     def remember(self, value: object, coins: Coins | None = None) -> int:
         """The memo of a value, drawn once and kept; drawing it again would spend the budget again."""
         code = self.domain.encode(value)
-        if self.channel.stages is None:
+        stages = stages_of(self.channel)
+        if stages is None:
             raise PrivacyError(f"{self.name} keeps no memo: `randomize` answers.")
-        first, _ = self.channel.stages
+        first, _ = stages
         source = coins if coins is not None else SystemCoins()
         source.begin(first.words)
         return first.sample(code, source)
 
     def answer_from(self, memo: int, coins: Coins | None = None) -> bytes:
         """A fresh message of a device that remembers its memo."""
-        stages = self.channel.stages
+        stages = stages_of(self.channel)
         if stages is None or type(memo) is not int or not stages[0].contains(memo):
             raise PrivacyError(f"This is no memo of {self.name}.")
         source = coins if coins is not None else SystemCoins()
@@ -286,73 +283,6 @@ class Mechanism:
 
 def _is_reason(reason: object) -> bool:
     return isinstance(reason, str) and reason.isprintable() and 0 < len(reason) <= MAX_REASON
-
-
-def check_fits(domain: Domain, channel: Channel) -> None:
-    """Every answer has a code that the channel takes: one without would be answered differently, and silence tells."""
-    if isinstance(channel, Each) and isinstance(domain, Record):
-        if len(domain.fields) != len(channel.channels):
-            raise MismatchError(
-                f"A record of {len(domain.fields)} fields does not fit {len(channel.channels)} channels side by side."
-            )
-        for (_, field), part in zip(domain.fields, channel.channels, strict=True):
-            check_fits(field, part)
-        return
-    if isinstance(channel, Keyed) and isinstance(domain, Pair):
-        check_fits(domain.group, channel.key)
-        check_fits(domain.value, channel.inner)
-        return
-    if isinstance(channel, Each) and isinstance(domain, Powers) and len(channel.channels) == len(domain.parts):
-        for own, part in zip(domain.parts, channel.channels, strict=True):
-            check_fits(own, part)
-        return
-    if isinstance(domain, Sparse):
-        check_vectors(domain, channel)
-        return
-    if isinstance(domain, Ball) and not channel.exact and channel.dimensions == domain.dimensions:
-        return
-    if channel.part_outputs is not None:
-        _check_coordinates(domain, channel)
-        return
-    rounding = channel.rounding
-    if rounding is not None:
-        if not _same_range(domain, rounding):
-            raise MismatchError(
-                f"A channel that rounds numbers from {decimal_text(rounding.low)} to {decimal_text(rounding.high)} does"
-                f" not fit this domain of kind {domain.kind}."
-            )
-    elif domain.size != channel.inputs or not channel.takes_every_code:
-        codes = "a continuum of" if domain.size is None else count_text(domain.size)
-        taken = "" if channel.takes_every_code else "not all of "
-        raise MismatchError(
-            f"A domain of {codes} codes does not fit a {channel.kind} channel, which takes"
-            f" {taken}{count_text(channel.inputs)} codes."
-        )
-
-
-def _check_coordinates(domain: Domain, channel: Channel) -> None:
-    """A vector has a number for each grid, of the same range."""
-    parts = domain.coordinates
-    if parts is None or len(parts) != channel.dimensions:
-        raise MismatchError(
-            f"A {channel.kind} channel for vectors of {channel.dimensions} numbers does not fit this domain of kind"
-            f" {domain.kind}."
-        )
-    alike: set[tuple[int, int]] = set()  # pairs that were compared: most coordinates share one
-    for place, (part, grid) in enumerate(zip(parts, channel.roundings, strict=True)):
-        if (id(part), id(grid)) in alike:
-            continue
-        alike.add((id(part), id(grid)))
-        if not _same_range(part, grid):
-            raise MismatchError(
-                f"The grid of coordinate {place}, from {decimal_text(grid.low)} to {decimal_text(grid.high)}, does not"
-                f" fit its domain of kind {part.kind}."
-            )
-
-
-def _same_range(domain: Domain, grid: Rounding) -> bool:
-    """Whether a grid covers exactly the codes of a domain of numbers."""
-    return domain.numbers is not None and domain.numbers[:2] == (Fraction(grid.low), Fraction(grid.high))
 
 
 def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = "") -> list[str]:

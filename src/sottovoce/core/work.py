@@ -7,8 +7,13 @@ one for which a device draws ids for ever. So one budget holds for all of it, an
 from __future__ import annotations
 
 from fractions import Fraction
+from math import prod
 from typing import Any, NamedTuple
 
+from sottovoce.core.channel import NODES
+from sottovoce.core.channel.base import Channel, nested
+from sottovoce.core.channel.closed_forms import MAX_PAIRED, MAX_SUMMED
+from sottovoce.core.channel.facets import Costed, PublicCoins, facet, outputs_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.params import count_text
 
@@ -18,7 +23,7 @@ _BYTES = 4  # of a text for each further step
 MAX_TRIES = 16  # ids that a device draws until one is accepted, in the mean
 MAX_WORDS = 1 << 22  # random words of one report
 MAX_PAYLOAD = 1 << 24  # bits of one report
-VECTORS = ("cap", "half-space", "hints", "place", "projected", "signs", "some")  # nodes that stand for many numbers
+VECTORS = {kind for kind, home in NODES.items() if ".vector." in home}  # nodes that stand for many numbers
 HUGE = 1 << 64
 
 
@@ -41,6 +46,31 @@ def steps(bits: int) -> int:
 def short_steps(bits: int) -> int:
     """The steps of a product with a short fraction."""
     return min(HUGE, 1 + (bits >> 11))
+
+
+def effort(channel: Channel) -> Effort:
+    """What the closed forms cost; by default of a node whose ratio and likelihood are short formulas."""
+    costed = facet(channel, Costed)
+    return summed(channel, Effort()) if costed is None else costed.effort()
+
+
+def summed(channel: Channel, known: Effort) -> Effort:
+    """The same with what extremes and delta cost where they go through the law."""
+    outputs = outputs_of(channel)
+    if outputs is None or channel.publics:  # they refuse at once
+        return known._replace(extremes=1, delta=1)
+    entries = channel.inputs * outputs
+    each, pairs = entries * known.likelihood * steps(known.bits), entries * channel.inputs
+    return known._replace(
+        extremes=1 if entries > MAX_SUMMED else each,
+        delta=1 if pairs > MAX_PAIRED else each + pairs * steps(known.bits + 256),
+    )
+
+
+def tries(channel: Channel) -> Fraction:
+    """How many ids a device draws until one is accepted, in the mean: nodes read independent words of the id."""
+    readers = (facet(node, PublicCoins) for node in (channel, *nested(channel)))
+    return prod((reader.tries for reader in readers if reader is not None), start=Fraction(1))
 
 
 def check_nodes(plain: object) -> None:
@@ -82,19 +112,18 @@ class Budget:
         self._left -= needed
 
 
-def check_work(channel: Any, guarantee: str, budget: Budget) -> None:
+def check_work(channel: Channel, guarantee: str, budget: Budget) -> None:
     """Refuse a channel that a device should not compute with, in a sentence that names the resource and its limit."""
-    effort: Effort = channel.effort()
-    tries: Fraction = channel.tries
-    needed = effort.ratio
+    cost, drawn = effort(channel), tries(channel)
+    needed = cost.ratio
     if guarantee.startswith("approximate("):
-        needed += effort.delta
+        needed += cost.delta
     if guarantee.startswith("utility_optimised("):  # which goes through the law, report by report
-        needed += channel.inputs * (channel.outputs or 0) * effort.likelihood * steps(effort.bits)
+        needed += channel.inputs * (outputs_of(channel) or 0) * cost.likelihood * steps(cost.bits)
     budget.spend(needed)
     _check("random words for a report", channel.words, MAX_WORDS)
     _check("bits for a report", channel.payload_bits, MAX_PAYLOAD)
-    _check("ids drawn until one is accepted, in the mean,", -(-tries.numerator // tries.denominator), MAX_TRIES)
+    _check("ids drawn until one is accepted, in the mean,", -(-drawn.numerator // drawn.denominator), MAX_TRIES)
 
 
 def _check(what: str, needed: int, most: int) -> None:

@@ -7,7 +7,8 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from sottovoce.core import registry
-from sottovoce.core.channel import Channel, Rounding, Some, Then
+from sottovoce.core.channel import Channel, Rounding, SampledCoordinates, Then
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain import Domain, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
@@ -114,13 +115,14 @@ def _ranges(owner: str, domain: Domain) -> list[Domain]:
 def _built(name: str, domain: Domain, budget: Decimal, inner: str, count: int) -> Mechanism:
     parts = _ranges(name, domain)
     second = _second(inner, _one(inner, _share(budget, count)).channel)
-    if len(parts) * (second.outputs or 0) > MAX_CELLS:
+    outputs = outputs_of(second) or 0
+    if len(parts) * outputs > MAX_CELLS:
         raise ParameterError(
-            f"A tally has at most 2**24 cells; {len(parts)} coordinates with {second.outputs} reports of {inner} each"
+            f"A tally has at most 2**24 cells; {len(parts)} coordinates with {outputs} reports of {inner} each"
             " need more."
         )
     grids = [scale(name, part, second.inputs - 1) for part in parts]
-    return Mechanism(name, VectorMean(domain), Some(tuple(grids), second, count), budget, CountParts())
+    return Mechanism(name, VectorMean(domain), SampledCoordinates(tuple(grids), second, count), budget, CountParts())
 
 
 def _second(inner: str, channel: Channel) -> Channel:

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Each, Hints, Keyed, Mix, Some, Subset, Table
+from sottovoce.core.channel import Channel, Each, Hints, Keyed, Mix, SampledCoordinates, Subset, Table
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Draws, Sample, empty_reports, index_type, lanes, last_node, sampler
+from sottovoce.fast.kernels.base import Draws, Sample, empty_reports, index_type, lanes, last_node, sampler
 from sottovoce.fast.kernels.compose.each import unpacked
 from sottovoce.fast.kernels.compose.keyed import side_by_side
 from sottovoce.fast.kernels.compose.public import copy_public, refused_ids
@@ -90,7 +91,7 @@ def is_mask(mechanism: Mechanism) -> bool:
 
 def payload_outputs(mechanism: Mechanism) -> int | None:
     """How many payloads there are, where they are numbered from 0."""
-    return last_node(mechanism.channel).outputs
+    return outputs_of(last_node(mechanism.channel))
 
 
 def privatize(mechanism: Mechanism, values: Any, *, seed: int | None = None, threads: int | None = None) -> Reports:
@@ -203,8 +204,9 @@ def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint
 
 def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
     """Which payloads are no reports of a node."""
-    if node.outputs is not None:
-        wrong = (payload < 0) | (payload >= node.outputs)
+    outputs = outputs_of(node)
+    if outputs is not None:
+        wrong = (payload < 0) | (payload >= outputs)
         possible = possible_outputs(node)
         return wrong if possible is None else wrong | ~possible[np.where(wrong, 0, payload)]
     spare = 64 * payload.shape[1] - node.payload_bits
@@ -213,7 +215,7 @@ def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
         wrong |= popcounts(payload) != node.w
     if isinstance(node, Hints):
         wrong |= wrong_hints(node, payload)
-    if isinstance(node, Some):
+    if isinstance(node, SampledCoordinates):
         node = Each((node.inner,) * node.count)
     if isinstance(node, (Each, Keyed)):
         for part, reports in unpacked(node if isinstance(node, Each) else side_by_side(node), payload):
@@ -225,12 +227,12 @@ def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
 def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
     """Which outputs there are, where a table has some that no row may give; None where all are."""
     if isinstance(node, Mix):
-        each = [(possible_outputs(last_node(branch)), branch.outputs or 0) for branch in node.channels]
+        each = [(possible_outputs(last_node(branch)), outputs_of(branch) or 0) for branch in node.channels]
         if all(found is None for found, _ in each):
             return None
         return np.concatenate([np.ones(size, bool) if found is None else found for found, size in each])
     if isinstance(node, Keyed):
-        return None if all(node.neutral) else np.tile(np.array(node.neutral) > 0, node.key.outputs or 1)
+        return None if all(node.neutral) else np.tile(np.array(node.neutral) > 0, outputs_of(node.key) or 1)
     if not isinstance(node, Table):
         return None
     possible = np.any(np.array(node.rows, np.uint64), axis=0)

@@ -7,9 +7,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each, Public
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.statistic.moments import POWERS, bounds
-from sottovoce.fast.kernels import Count, Reports, counter
+from sottovoce.fast.kernels.base import Count, Reports, counter
 from sottovoce.fast.kernels.compose.each import unpacked
 from sottovoce.fast.kernels.compose.public import count_seeds
 from sottovoce.fast.kernels.masks import count_indices
@@ -52,7 +53,7 @@ def joint(channel: Channel) -> Count:
     def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
         places = np.zeros(len(reports), np.int64)
         for part, own in unpacked(each, reports):
-            places = places * (part.outputs or 0) + own.astype(np.int64)
+            places = places * (outputs_of(part) or 0) + own.astype(np.int64)
         cells += np.bincount(places, minlength=len(cells))
 
     return count

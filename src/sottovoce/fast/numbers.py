@@ -18,8 +18,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each, Keyed, Rounding
+from sottovoce.core.channel.facets import Coordinates, facet, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.domain import Ball, Clamp, Domain, Integers, Interval, Pair, Powers, Record, Sparse, Square
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.core.mechanism import Mechanism
@@ -50,13 +50,14 @@ def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None
         return _records(domain, channel, values)
     if isinstance(domain, Ball):
         return ball_codes(domain, values)
-    if channel.part_outputs is not None:
+    if facet(channel, Coordinates) is not None:
         return vector_positions(domain, channel, values, partial(encode_numbers, threads=threads))
     if isinstance(channel, Keyed) and isinstance(domain, Pair):
         return _pairs(domain, channel, values, threads)
-    if channel.rounding is None:
+    rounding = rounding_of(channel)
+    if rounding is None:
         return encode(domain, values, threads=threads)
-    return encode_numbers(domain, channel.rounding, values, threads=threads)
+    return encode_numbers(domain, rounding, values, threads=threads)
 
 
 def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: int | None = None) -> Positions:
@@ -100,7 +101,7 @@ def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> ND
         refuse(domain, listed, wrong)
         values = ([one[0] for one in listed], [one[1] for one in listed])
     groups = encode(domain.group, values[0], threads=threads)
-    rounding = channel.inner.rounding
+    rounding = rounding_of(channel.inner)
     numbers = (
         encode(domain.value, values[1], threads=threads)
         if rounding is None
@@ -119,7 +120,7 @@ def _powers(domain: Powers, channel: Each, values: Any, threads: int | None) -> 
     listed = values if hasattr(values, "__len__") else list(values)  # read twice
     columns: list[NDArray[np.uint64]] = []
     for own, part in zip(domain.parts, channel.channels, strict=True):
-        grid = part.rounding
+        grid = rounding_of(part)
         coded = (
             encode(own, listed, threads=threads) if grid is None else encode_numbers(own, grid, listed, threads=threads)
         )
@@ -138,8 +139,8 @@ def _records(domain: Domain, channel: Each, values: Any) -> NDArray[np.uint64]:
 
 def scalar_positions(channel: Each, code: tuple[Any, ...]) -> list[int]:
     """A tuple of codes as a batch holds it."""
-    pairs = zip(channel.channels, code, strict=True)
-    return [own if part.rounding is None else part.rounding.position(own) for part, own in pairs]
+    pairs = zip(map(rounding_of, channel.channels), code, strict=True)
+    return [own if grid is None else grid.position(own) for grid, own in pairs]
 
 
 def scalar_code(channel: Channel, code: Any) -> Any:
@@ -151,12 +152,14 @@ def scalar_code(channel: Channel, code: Any) -> Any:
         return tuple(scalar_code(part, own) for part, own in zip(channel.channels, code, strict=True))
     if not channel.exact:
         return tuple(code.tolist())
-    if channel.part_outputs is not None:
-        return tuple(grid.number(int(own)) for grid, own in zip(channel.roundings, code, strict=True))
+    coordinates = facet(channel, Coordinates)
+    if coordinates is not None:
+        return tuple(grid.number(int(own)) for grid, own in zip(coordinates.roundings, code, strict=True))
     if isinstance(channel, Keyed):
         return int(code[0]), scalar_code(channel.inner, code[1])
-    if channel.rounding is not None:
-        return channel.rounding.number(int(code))
+    rounding = rounding_of(channel)
+    if rounding is not None:
+        return rounding.number(int(code))
     return int(code) if np.ndim(code) == 0 else int.from_bytes(code.astype("<u8").tobytes(), "little")
 
 

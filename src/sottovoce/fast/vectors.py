@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Rounding
+from sottovoce.core.channel.facets import Coordinates, need
 from sottovoce.core.domain import Box, Domain, Record
 from sottovoce.core.errors import DomainError
 from sottovoce.fast.encode import one_by_one, refuse
@@ -19,13 +20,14 @@ Encode = Callable[[Domain, Rounding, Any], Positions]
 
 def vector_positions(domain: Domain, channel: Channel, values: Any, encode: Encode) -> Positions:
     """A row of positions for each answer: a table or a two-dimensional array, or a list of single answers."""
+    grids = need(channel, Coordinates).roundings
     if isinstance(domain, Box):
         array = _rectangle(domain, values)
         if array is not None:
-            return _rows(domain, channel.roundings[0], array, encode)
+            return _rows(domain, grids[0], array, encode)
     elif isinstance(domain, Record) and _is_table(values):
-        return _columns(domain, channel.roundings, values, encode)
-    return _one_by_one(domain, channel.roundings, values)
+        return _columns(domain, grids, values, encode)
+    return _one_by_one(domain, grids, values)
 
 
 def _is_table(values: Any) -> bool:

@@ -19,8 +19,9 @@ from itertools import islice
 from typing import Any
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel
-from sottovoce.core.channel.base import Words, excess
+from sottovoce.core.channel import Channel, closed_forms
+from sottovoce.core.channel.base import Words
+from sottovoce.core.channel.facets import Coordinates, Rounded, facet, stages_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain
@@ -32,7 +33,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.rational import float_up, loss, odds, within
 from sottovoce.core.specs import canonical
-from sottovoce.privacy.declared import code_problems, instance_problems
+from sottovoce.privacy.declared import code_problems, instance_problems, part_problems
 from sottovoce.privacy.drawn import (
     NOT_REPEATABLE,
     SOME_ID,
@@ -133,6 +134,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     try:
         device = _device(subject, channel, claimed)
         problems += code_problems(channel)
+        problems += part_problems(channel)
         if promised.delta is not None:
             delta, how = _delta(device, problems)
         elif promised.sensitive is not None:
@@ -167,7 +169,7 @@ def domain_problems(mechanism: Mechanism) -> Iterator[str]:
     for value in declared:
         coins = NoCoins()
         try:
-            _ = mechanism.remember(value, coins) if mechanism.channel.stages else mechanism.randomize(value, coins)
+            _ = mechanism.remember(value, coins) if stages_of(mechanism.channel) else mechanism.randomize(value, coins)
         except DomainError:
             if coins.touched:
                 yield "A value outside the domain is refused only after coins were drawn."
@@ -237,8 +239,8 @@ def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
     allowed = odds(device.claimed)
     columns = _columns(device, problems)
     rows = list(zip(*columns, strict=True))
-    found = max(excess(one, other, allowed) for one in rows for other in rows)
-    if device.channel.delta(allowed) != found:
+    found = max(closed_forms.excess(one, other, allowed) for one in rows for other in rows)
+    if closed_forms.delta(device.channel, allowed) != found:
         problems.append(WRONG_DELTA)
     return found, "delta enumerated"
 
@@ -257,7 +259,7 @@ def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
     """For every message its probabilities, code by code."""
     channel = device.channel
     ids, laws = [SOME_ID], []
-    if channel.publics or channel.stages:
+    if channel.publics or stages_of(channel):
         raise TooLargeError("Only channels without public words and memos are followed message by message.")
     for code in channel.codes():
         law, _ = _message_law(device, code, ids, DELTA_RUNS // channel.inputs, problems)
@@ -290,9 +292,10 @@ def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | 
         problems.append(LENGTH)
     if closed_ratio(channel) != ratio:
         problems.append(WRONG_RATIO)
-    if channel.stages:
+    stages = stages_of(channel)
+    if stages is not None:
         kept = [law_of(lambda coins, code=code: device.remember(code, coins)) for code in channel.codes()]  # type: ignore[misc]
-        if worst_ratio(kept) != closed_ratio(channel.stages[0]):
+        if worst_ratio(kept) != closed_ratio(stages[0]):
             problems.append(WRONG_MEMO)
     return ratio
 
@@ -313,17 +316,15 @@ def _between_codes(channel: Channel) -> Iterator[list[Any]]:
 
     The coordinate before it is between two points as well, the others are at an end of their grids.
     """
-    if channel.dimensions is None:
-        grids = [channel.rounding] if channel.rounding is not None else []
-    else:
-        grids = list(channel.roundings) if channel.part_outputs is not None else []
+    rounded, coordinates = facet(channel, Rounded), facet(channel, Coordinates)
+    grids = [rounded.rounding] if rounded else list(coordinates.roundings) if coordinates else []
     for at, grid in enumerate(grids[:MAX_BETWEEN]):
         others = [other.number(place % 2 * other.steps << PLACES) for place, other in enumerate(grids)]
         others[at - 1] = grids[at - 1].number(ODD_PLACE)
         for point in dict.fromkeys((0, grid.steps - 1)):
             places = (point << PLACES, (point + 1) << PLACES, (point << PLACES) + ODD_PLACE)
             numbers = [grid.number(place) for place in places]
-            if channel.dimensions is None:
+            if rounded:
                 yield numbers
             else:
                 yield [(*others[:at], number, *others[at + 1 :]) for number in numbers]

@@ -22,6 +22,7 @@ from scipy.special import betaincinv
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel
+from sottovoce.core.channel.facets import Supporting, facet, need, stages_of
 from sottovoce.core.errors import ParameterError, ReportError, SottovoceError
 from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
@@ -268,9 +269,10 @@ def mechanism_views(mechanism: Mechanism, values: Sequence[Any]) -> dict[str, Ca
     def supported(message: bytes) -> tuple[bool, ...]:
         words = id_words(message[: codec.ID_BYTES].ljust(codec.ID_BYTES, b"\0"))
         report = int.from_bytes(message[codec.ID_BYTES :], "little")
-        return tuple(channel.supports(report, code, words) for code in codes)
+        supporting = need(channel, Supporting)
+        return tuple(supporting.supports(report, code, words) for code in codes)
 
-    supports = {"whether it supports each value": supported} if channel.rates() else {}
+    supports = {"whether it supports each value": supported} if facet(channel, Supporting) else {}
     return {
         **supports,
         "the public codes of the values": seen,
@@ -280,7 +282,7 @@ def mechanism_views(mechanism: Mechanism, values: Sequence[Any]) -> dict[str, Ca
 
 def _source(draw: Any) -> Source:
     if isinstance(draw, Mechanism):
-        if draw.channel.stages:
+        if stages_of(draw.channel):
             return FunctionSource(lambda value: draw.answer_from(draw.remember(value)))
         return FunctionSource(draw.randomize)
     if isinstance(draw, Source):

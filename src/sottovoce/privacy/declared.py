@@ -1,4 +1,4 @@
-"""What a channel says of itself, where the audit relies on it: its codes, and its small instances."""
+"""What a channel says of itself, where the audit relies on it: its codes, its parts, and its small instances."""
 
 from __future__ import annotations
 
@@ -11,12 +11,23 @@ from sottovoce.core.channel.base import nested
 WRONG_CODES = "The codes that the channel lists are not all of those that it takes."
 OTHER_CLASSES = "A small instance is made of other classes than the channel, so it proves nothing."
 
+HIDDEN_PART = "A channel holds another one that it does not list among its parts, so nobody looks at that one."
+
 
 def code_problems(channel: Channel) -> Iterator[str]:
     """A code that is not listed would not be followed. Numbers and tuples are a continuum, of which some are listed."""
     codes, taken = channel.codes(), range(channel.inputs)
-    if channel.takes_every_code and codes != taken and any(a != b for a, b in zip_longest(codes, taken)):
+    if channel.codes_are_indices and codes != taken and any(a != b for a, b in zip_longest(codes, taken)):
         yield WRONG_CODES
+
+
+def part_problems(channel: Channel) -> Iterator[str]:
+    """Memos and public words are looked for in the parts, so a part that is held must be listed."""
+    for node in (channel, *nested(channel)):
+        held = (getattr(node, name) for name in getattr(node, "__dataclass_fields__", ()))
+        every = (one for value in held for one in (value if isinstance(value, tuple) else (value,)))
+        if {one for one in every if isinstance(one, Channel)} - {*node.parts}:
+            yield HIDDEN_PART
 
 
 def instance_problems(channel: Channel, instance: Channel) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import Any
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, Contrast, Rates
 from sottovoce.core.channel.base import Words, nested
+from sottovoce.core.channel.facets import Supporting, facet, outputs_of, rates_of, stages_of
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.errors import ReportError, TooLargeError
 from sottovoce.core.exact import walk
@@ -43,7 +44,7 @@ NOT_REPEATABLE = "The same coins give different messages: something else is at w
 
 def send(device: Mechanism, code: Any, coins: Coins) -> bytes:
     """One message of a device that was never asked before."""
-    if device.channel.stages:
+    if stages_of(device.channel):
         return device.answer_from(device.remember(code, coins), coins)
     return device.randomize(code, coins)
 
@@ -98,7 +99,7 @@ def watch_messages(device: Mechanism, problems: list[str]) -> None:
     """Messages from known words: their id, whether they can be read, how often they come and support a code."""
     channel, codes = device.channel, some_codes(device.channel)
     draws = max(FEW_DRAWS, min(DRAWS, DRAWN_WORDS // (channel.words + 2)))
-    has_rates = channel.rates() is not None
+    supporting = facet(channel, Supporting)
     supported: dict[tuple[Any, Any], int] = {}
     reported: dict[tuple[Any, int], int] = {}
     spans = message_spans(channel)
@@ -119,9 +120,10 @@ def watch_messages(device: Mechanism, problems: list[str]) -> None:
                 problems.append(UNREADABLE)
                 return
             reported[code, report] = reported.get((code, report), 0) + 1
-            for other in codes if has_rates else ():
-                hit = channel.supports(report, other, id_words(report_id))
-                supported[code, other] = supported.get((code, other), 0) + hit
+            if supporting is not None:
+                for other in codes:
+                    hit = supporting.supports(report, other, id_words(report_id))
+                    supported[code, other] = supported.get((code, other), 0) + hit
     problems += _support_problems(channel, supported, draws)
     with suppress(TooLargeError):  # a law that takes too long to compute is left to the supports
         problems += _report_problems(channel, reported, draws)
@@ -129,7 +131,7 @@ def watch_messages(device: Mechanism, problems: list[str]) -> None:
 
 def _drawn_id(device: Mechanism, number: int) -> Words:
     """The id that the seeded words of this number give; a memo takes its own words before."""
-    coins = SeededCoins(0, first_report=number + 1 if device.channel.stages else number)
+    coins = SeededCoins(0, first_report=number + 1 if stages_of(device.channel) else number)
     coins.begin(2)
     return Mechanism._public(device, coins)
 
@@ -137,7 +139,7 @@ def _drawn_id(device: Mechanism, number: int) -> Words:
 def _support_problems(channel: Channel, supported: dict[tuple[Any, Any], int], draws: int) -> Iterator[str]:
     """Whether counts of supports stay within the bound of Hoeffding, at most ALPHA of them by chance outside."""
     for (code, other), hits in supported.items():
-        rates = channel.rates(other)
+        rates = rates_of(channel, other)
         if isinstance(rates, Rates):
             expected = rates.own if code == other else rates.other
         elif isinstance(rates, Contrast) and code == other:
@@ -154,10 +156,11 @@ def _report_problems(channel: Channel, reported: dict[tuple[Any, int], int], dra
     The law is the closed form, which the enumeration has proven. So a sampler that tells an enumeration from words, and
     is honest in one of them only, is seen.
     """
-    if channel.outputs is None or channel.outputs > MAX_OUTPUTS or channel.publics or not channel.exact:
+    outputs = outputs_of(channel)
+    if outputs is None or outputs > MAX_OUTPUTS or channel.publics or not channel.exact:
         return
     codes = dict.fromkeys(code for code, _ in reported)
-    reports = [report for report in range(channel.outputs) if channel.contains(report)]
+    reports = [report for report in range(outputs) if channel.contains(report)]
     tests = 2 * len(codes) * len(reports)
     for code in codes:
         for report in reports:

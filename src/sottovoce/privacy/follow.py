@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.core.channel import Channel
+from sottovoce.core.channel.facets import stages_of
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.domain import Domain
 from sottovoce.core.exact import ENDS, STALE, TrackedCoins, TreeCoins
@@ -39,8 +40,9 @@ class Codes(Domain):
 
 def message_spans(channel: Channel) -> list[int]:
     """The words that a device asks for, one span after another: two for the id, and those of the channel."""
-    if channel.stages:
-        memo, fresh = channel.stages
+    stages = stages_of(channel)
+    if stages is not None:
+        memo, fresh = stages
         return [memo.words, fresh.words + 2]
     return [channel.words + 2]
 

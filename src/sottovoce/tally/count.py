@@ -14,7 +14,7 @@ from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs, possible_outputs
-from sottovoce.fast.kernels import Count, last_node
+from sottovoce.fast.kernels.base import Count, last_node
 from sottovoce.fast.threads import run, thread_count
 from sottovoce.tally.tally import Tally, report_cells
 

@@ -35,6 +35,7 @@ from sottovoce.core.channel import (
     Then,
     Window,
 )
+from sottovoce.core.channel.facets import Supporting, need, outputs_of, rates_of, rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
@@ -73,8 +74,8 @@ def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int
 
 def _each_cell(channel: Channel, held: Ints, rng: np.random.Generator) -> Ints:
     """Each cell from its own law: Bin(n_v, p) + Bin(n - n_v, q)."""
-    rates = channel.rates()
-    if not isinstance(rates, Rates) or channel.rates_vary:
+    rates = rates_of(channel)
+    if not isinstance(rates, Rates) or need(channel, Supporting).rates_vary:
         raise ParameterError("Cells can be drawn one by one only where all codes have the same two support rates.")
     return rng.binomial(held, float(rates.own)) + rng.binomial(_others(held), float(rates.other))
 
@@ -201,15 +202,15 @@ def _(channel: Mix, held: Ints, rng: np.random.Generator) -> Ints:
     split = rng.multinomial(held, weights / weights.sum())
     parts = []
     for number, branch in enumerate(channel.channels):
-        mine = split[:, :, number]
-        parts.append(_draw(branch, mine if branch.rounding is None else _rounded(branch.rounding, mine, rng), rng))
+        mine, grid = split[:, :, number], rounding_of(branch)
+        parts.append(_draw(branch, mine if grid is None else _rounded(grid, mine, rng), rng))
     return np.concatenate(parts, axis=1)
 
 
 @_draw.register
 def _(channel: Keyed, held: Ints, rng: np.random.Generator) -> Ints:
     """`held` lists the values of one group after those of the other."""
-    if channel.key.outputs is None:
+    if outputs_of(channel.key) is None:
         raise ParameterError("Counts behind masks are not known from their cells; draw them report by report.")
     groups, runs = channel.key.inputs, len(held)
     members = held.reshape(runs, groups, -1)
@@ -246,7 +247,7 @@ def _rounded(rounding: Rounding, held: Ints, rng: np.random.Generator) -> Ints:
 @_draw.register(Then)
 @_draw.register(Chain)
 def _(channel: Then | Chain, held: Ints, rng: np.random.Generator) -> Ints:
-    if channel.first.outputs is None:
+    if outputs_of(channel.first) is None:
         raise ParameterError("Counts behind masks are not known from their cells; draw them report by report.")
     return _draw(channel.second, _draw(channel.first, held, rng), rng)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, Chain, Channel, Keyed, Mix, Noise, Rounding, Subset, Table, Then, Window
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.rational import UNIT
@@ -27,7 +28,7 @@ def law_row(channel: Channel, code: int) -> Floats:
 
 def law_at(channel: Channel, number: Any) -> Floats:
     """The probability of each output, given a number, for a channel that rounds; others take the code itself."""
-    rounding = channel.rounding
+    rounding = rounding_of(channel)
     if rounding is None:
         return law_row(channel, int(number))
     point, rest = divmod(rounding.position(number), 1 << PLACES)

@@ -21,7 +21,7 @@ from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.simulation import METADATA, NOTE
 from sottovoce.fast.batch import Reports, checked, from_payloads, is_mask, payload_outputs
-from sottovoce.fast.kernels import index_type
+from sottovoce.fast.kernels.base import index_type
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import Tally
 

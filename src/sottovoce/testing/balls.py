@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
+from sottovoce.core.channel.facets import dimensions_of
 
 Floats = NDArray[np.float64]
 
 
 def ball_batch(channel: Channel, seed: int, count: int) -> Floats:
     """Vectors all over the ball, among them zero, an axis and one that is too long by rounding."""
-    dimensions = channel.dimensions or 0
+    dimensions = dimensions_of(channel) or 0
     rng = np.random.default_rng([seed, dimensions])
     vectors = rng.normal(size=(count, dimensions))
     lengths = np.linspace(0.05, 1.0, count)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from sottovoce.core.channel import Bits, Channel, Each, Keyed, Mix, Public, Rates
-from sottovoce.core.channel.base import Words, channel_from_spec, excess
-from sottovoce.core.channel.vector.place import slots_of
+from sottovoce.core.channel.base import Words, channel_from_spec
+from sottovoce.core.channel.closed_forms import delta, excess, extremes
+from sottovoce.core.channel.facets import Coordinates, Supporting, facet, rounding_of, slots_of
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import PrivacyError, SottovoceError, TooLargeError
@@ -69,16 +70,16 @@ def _check_ratio(channel: Channel, laws: Laws) -> None:
 def _is_bound(channel: Channel) -> bool:
     """Whether closed forms are bounds: a map with few codes may send no two of them to the worst pair of inner codes,
     and the whole numbers of a mix need not meet the points of a grid."""
-    if isinstance(channel, Mix) and any(branch.rounding is not None for branch in channel.channels):
+    if isinstance(channel, Mix) and any(rounding_of(branch) is not None for branch in channel.channels):
         return True
-    parts = [getattr(channel, name) for name in ("first", "second", "inner") if hasattr(channel, name)]
-    return channel.publics > 0 or any(map(_is_bound, [*parts, *getattr(channel, "channels", ())]))
+    parts = (channel.inner,) if isinstance(channel, Keyed) else channel.parts
+    return channel.publics > 0 or any(map(_is_bound, parts))
 
 
 def _check_extremes(channel: Channel, laws: Laws) -> None:
     try:
-        most, least = channel.extremes()
-    except (TooLargeError, TypeError):
+        most, least = extremes(channel)
+    except TooLargeError:
         return
     points = [laws[code] for code in laws]
     for report, (high, low) in enumerate(zip(most, least, strict=True)):
@@ -95,7 +96,7 @@ def _check_delta(channel: Channel, laws: Laws) -> None:
         return
     for odds in ODDS:
         try:
-            claimed = channel.delta(odds)
+            claimed = delta(channel, odds)
         except TooLargeError:
             return
         brute = max(excess(one, other, odds) for one in rows for other in rows)
@@ -103,16 +104,16 @@ def _check_delta(channel: Channel, laws: Laws) -> None:
 
 
 def _check_rates(channel: Channel, laws: Laws) -> None:
-    rates = channel.rates() if channel.takes_every_code else None
-    if not isinstance(rates, Rates):
+    known = facet(channel, Supporting) if channel.codes_are_indices else None
+    if known is None or not isinstance(known.rates(), Rates):
         return
     for code in laws:
-        claimed = channel.rates(code)
+        claimed = known.rates(code)
         if not isinstance(claimed, Rates):
             continue
         for other, law_of_other in laws.items():
             found = sum(
-                (weight for (words, report), weight in law_of_other.items() if channel.supports(report, code, words)),
+                (weight for (words, report), weight in law_of_other.items() if known.supports(report, code, words)),
                 Fraction(0),
             )
             expected = claimed.own if other == code else claimed.other
@@ -174,7 +175,7 @@ def _check_tally(mechanism: Mechanism, seed: int, count: int) -> None:
 
 def batch_codes_of(channel: Channel, seed: int, count: int) -> Any:
     """Codes as a batch holds them."""
-    if isinstance(channel, Bits) and not channel.takes_every_code:
+    if isinstance(channel, Bits) and not channel.codes_are_indices:
         masks = [code for code, _ in zip(cycle(channel.codes()), range(count), strict=False)]
         return np.array(masks, np.uint64).reshape(-1, 1)
     return batch_of_codes(channel, seed, count)
@@ -209,10 +210,11 @@ def domain_of(channel: Channel) -> Domain:
         return Record([(str(place), domain_of(part)) for place, part in enumerate(channel.channels)])
     if isinstance(channel, Keyed):
         return Pair(domain_of(channel.key), domain_of(channel.inner))
-    if channel.part_outputs is not None:
-        ends = channel.roundings
+    coordinates = facet(channel, Coordinates)
+    if coordinates is not None:
+        ends = coordinates.roundings
         if len({(grid.low, grid.high) for grid in ends}) > 1:
             return Record([(str(place), Interval(grid.low, grid.high)) for place, grid in enumerate(ends)])
         return box_of(channel)
-    rounding = channel.rounding
+    rounding = rounding_of(channel)
     return Integers(0, channel.inputs - 1) if rounding is None else Interval(rounding.low, rounding.high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from typing import Any
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each, Keyed, Rounding, Slots
+from sottovoce.core.channel.facets import Coordinates, facet, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.domain.sparse import Code
 from sottovoce.fast.slots import slot_rows
 from sottovoce.testing.balls import ball_batch
@@ -36,10 +36,11 @@ def codes_of(channel: Channel) -> list[Any]:
     slots = slots_of(channel)
     if slots is not None:
         return [*channel.codes(), *partly_filled(slots)]
-    if channel.part_outputs is not None:
-        between = tuple(grid.number((place << PLACES) + _BETWEEN) for place, grid in _middles(channel))
-        return [*channel.codes(), between, (*channel.roundings[0].codes()[:1], *between[1:])]  # type: ignore[index]
-    rounding = channel.rounding
+    known = facet(channel, Coordinates)
+    if known is not None:
+        between = tuple(grid.number((place << PLACES) + _BETWEEN) for place, grid in _middles(known.roundings))
+        return [*channel.codes(), between, (*known.roundings[0].codes()[:1], *between[1:])]  # type: ignore[index]
+    rounding = rounding_of(channel)
     if rounding is None:
         return list(channel.codes())
     steps = rounding.steps
@@ -55,9 +56,9 @@ def partly_filled(slots: Slots) -> Iterator[Code]:
         yield tuple((first + slot, slots.grid.number(_BETWEEN >> slot)) for slot in range(held))
 
 
-def _middles(channel: Channel) -> list[tuple[int, Rounding]]:
+def _middles(grids: Sequence[Rounding]) -> list[tuple[int, Rounding]]:
     """A point of each grid that has a next one."""
-    return [(place % grid.steps, grid) for place, grid in enumerate(channel.roundings)]
+    return [(place % grid.steps, grid) for place, grid in enumerate(grids)]
 
 
 def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
@@ -74,12 +75,13 @@ def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
     if slots is not None:
         some = [*islice(channel.codes(), 3), *partly_filled(slots)]
         return slot_rows(slots, [some[(seed + place) % len(some)] for place in range(count)])
-    if channel.part_outputs is not None:
-        top = channel.roundings[0].steps << PLACES
-        cells = count * (channel.dimensions or 0)
+    known = facet(channel, Coordinates)
+    if known is not None:
+        top = known.roundings[0].steps << PLACES
+        cells = count * known.dimensions
         spread = [0, top, *(_GOLDEN * (seed + place) % (top + 1) for place in range(cells - 2))]
         return np.array(spread[:cells], np.uint64).reshape(count, -1)
-    rounding = channel.rounding
+    rounding = rounding_of(channel)
     if rounding is None:
         return np.arange(seed, seed + count, dtype=np.uint32) % channel.inputs
     top = rounding.steps << PLACES

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 from sottovoce.core.channel import (
     Bits,
@@ -27,19 +28,21 @@ from sottovoce.core.channel import (
     PoolMap,
     Public,
     Rounding,
+    SampledCoordinates,
     SignedSets,
     Signs,
-    Some,
     Subset,
     Table,
     Then,
     Window,
 )
 from sottovoce.core.channel.compose.keyed import neutral_law
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import SottovoceError
+from sottovoce.core.exact import public_bits
 from sottovoce.core.rational import UNIT
-from sottovoce.core.work import HUGE, steps
+from sottovoce.core.work import HUGE, effort, steps
 
 Make = Callable[["Maker", int], Channel]
 SHORT_WORD, LONG_WORD = 4, 64  # bits of public words, where all of them are gone through and in use
@@ -84,10 +87,10 @@ class Maker:
 
         def fits(channel: Channel) -> bool:
             return (
-                channel.takes_every_code
+                channel.codes_are_indices
                 and not channel.publics
                 and inputs in (None, channel.inputs)
-                and not (numbered and channel.outputs is None)
+                and not (numbered and outputs_of(channel) is None)
             )
 
         return self._first(makes, depth, fits, inputs)
@@ -177,7 +180,7 @@ def mix(maker: Maker, depth: int) -> Channel:
 
 def then(maker: Maker, depth: int) -> Channel:
     first = maker.indexed(depth - 1, maker.inputs)
-    reports = first.outputs if first.outputs is not None else 1 << first.payload_bits
+    reports = outputs_of(first) or 1 << first.payload_bits
     if reports > 32:
         raise ValueError("Too many reports between two stages.")
     return Then(first, maker.indexed(depth - 1, reports))
@@ -224,7 +227,7 @@ def each(maker: Maker, depth: int) -> Channel:
 
 
 def keyed(maker: Maker, depth: int) -> Channel:
-    key = subset(maker, 0)
+    key: Any = subset(maker, 0)
     if maker.rng.random() < 0.4:
         q = maker.units()
         key = Bits(maker.inputs, maker.units(q), q)
@@ -241,7 +244,7 @@ def some(maker: Maker, depth: int) -> Channel:
     inner, wide = maker.indexed(0, maker.rng.choice((2, 3)), numbered=True), maker.rng.choice((1, 2, 3))
     grids = tuple(maker.rounding(inner.inputs - 1) for _ in range(wide))
     short = 2 if maker.word == SHORT_WORD else LONG_WORD
-    return Some(grids, inner, maker.rng.randrange(1, wide + 1), short)
+    return SampledCoordinates(grids, inner, maker.rng.randrange(1, wide + 1), short)
 
 
 def half_space(maker: Maker, depth: int) -> Channel:
@@ -282,9 +285,9 @@ def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:
 
 def work(channel: Channel) -> int:
     """About how many products it takes to go through the whole law of a channel by its closed form."""
-    known = channel.effort()
-    reports = channel.outputs or 1 << min(64, channel.payload_bits)
+    known = effort(channel)
+    reports = outputs_of(channel) or 1 << min(64, channel.payload_bits)
     if isinstance(channel, Hints):
         reports = 3**channel.dimensions
-    ids = 1 << 2 * channel.public_bits if channel.publics else 1
+    ids = 1 << 2 * public_bits(channel) if channel.publics else 1
     return min(channel.inputs, HUGE) * reports * ids * known.likelihood * steps(known.bits)

@@ -9,6 +9,7 @@ import numpy as np
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel
+from sottovoce.core.channel.facets import Coordinates, facet
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
@@ -57,7 +58,8 @@ def check_privacy(mechanism: Mechanism) -> None:
     certificate = audit(mechanism)
     require(certificate.ok, str(certificate))
     require(within(mechanism.ratio, mechanism.claimed), "The ratio exceeds e**epsilon.")
-    parts = mechanism.channel.chosen or 1  # each of which may waste a little
+    coordinates = facet(mechanism.channel, Coordinates)
+    parts = 1 if coordinates is None else coordinates.chosen  # each of which may waste a little
     spent = mechanism.epsilon >= float(mechanism.claimed) - WASTE * parts
     loss = f"epsilon {mechanism.epsilon!r} of {mechanism.claimed}"
     require(spent or mechanism.unused is not None, f"{mechanism.name} wastes budget: {loss}.")

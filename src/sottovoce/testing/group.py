@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 
 from sottovoce.core.channel import Channel, Keyed, Noise, Then
+from sottovoce.core.channel.facets import rounding_of, scales_of
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
@@ -28,7 +29,7 @@ def keyed_of(mechanism: Mechanism) -> Keyed:
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     """The same question through a small channel."""
-    rounding = channel.inner.rounding if isinstance(channel, Keyed) else None
+    rounding = rounding_of(channel.inner) if isinstance(channel, Keyed) else None
     if not isinstance(channel, Keyed) or rounding is None:
         raise AssertionError("The values of groups are numbers that are rounded first.")
     question = GroupMean(Integers(0, channel.key.inputs - 1), Interval(rounding.low, rounding.high))
@@ -38,7 +39,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 def check_small(mechanism: Mechanism) -> None:
     """Sizes and sums of one report are unbiased over the enumerated law; sums up to what clamped noise loses."""
     channel = keyed_of(mechanism)
-    if channel.inner.scales() is None:
+    if scales_of(channel.inner) is None:
         return  # a coarse stand-in, which shows the law only
     inner = channel.inner.second if isinstance(channel.inner, Then) else channel.inner
     for group, value in codes_of(channel):

@@ -215,7 +215,8 @@ def long_powers(rng: Random, size: int) -> bytes:
     if rng.random() < 0.5:
         inner = {"node": "mix", "weights": weights(rng, size // 100), "channels": [inner] * (size // 100)}
     count = rng.choice((2, 500, 10_000, 65536))
-    channel = {"node": "some", "grids": [{"count": count, "grid": grid}], "inner": inner, "count": count, "bits": 64}
+    node, grids = "sampled-coordinates", [{"count": count, "grid": grid}]
+    channel = {"node": node, "grids": grids, "inner": inner, "count": count, "bits": 64}
     domain = {"kind": "box", "low": "0", "high": "1", "dimensions": count}
     return text_of(channel, domain, statistic="parts", guarantee=rng.choice(("pure", "approximate(0.1)")))
 

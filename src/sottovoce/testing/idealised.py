@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.special import betaincinv
 
 from sottovoce.core.channel import Cap, Projected
+from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.channel.vector.sphere import facts
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
@@ -45,7 +46,7 @@ def check_drawn_ball(mechanism: Mechanism, seed: int, reports: int) -> None:
 
 def check_mean_and_variance(mechanism: Mechanism, seed: int, reports: int, off: float = OFF) -> None:
     """The mean report along the answer is its length, and the spread of all coordinates is what is predicted."""
-    dimensions = mechanism.channel.dimensions or 0
+    dimensions = dimensions_of(mechanism.channel) or 0
     radius = float(mechanism.domain.radius)  # type: ignore[attr-defined]
     direction = np.random.default_rng([seed, 1]).normal(size=dimensions)
     held = direction / np.linalg.norm(direction)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from sottovoce.core.channel import Channel, Mix, Noise, Rounding, Then
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.facets import Numeric, need, outputs_of, readings, rounding_of, scales_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Interval
 from sottovoce.core.exact import law
@@ -29,7 +29,7 @@ OFF = 0.15  # of the range: a mean that is 30 % of half the range off must be no
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     """The same question through a small channel."""
-    rounding = channel.rounding
+    rounding = rounding_of(channel)
     if rounding is None:
         raise AssertionError("Numbers are not rounded first.")
     question = Mean(Interval(rounding.low, rounding.high))
@@ -49,7 +49,8 @@ def check_small(mechanism: Mechanism) -> None:
         for (_, report), probability in law(channel, code).items():
             first += probability * reads[report]
             second += probability * reads[report] ** 2
-        require(channel.moments(code) == (first, second), f"The moments are not those of the law at {code}.")
+        found = need(channel, Numeric).moments(code)
+        require(found == (first, second), f"The moments are not those of the law at {code}.")
         require(is_clamped(channel) or abs(first - code) <= twice, f"The mean is biased at {code}.")
         predicted = mechanism.variance(code, 1, target="sample")
         error = abs(Fraction(predicted) - (second - first**2))
@@ -62,13 +63,13 @@ def check_whole(mechanism: Mechanism) -> None:
     numbers = mechanism.domain.numbers
     require(numbers is not None, "The answers are not numbers.")
     low, high, origin = numbers or (Fraction(0), Fraction(0), Fraction(0))
-    outputs = channel.outputs or 0
+    outputs = outputs_of(channel) or 0
     _check_readings(mechanism, [output for output in (0, outputs // 2, outputs - 1) if channel.contains(output)])
     top = rounding.steps << PLACES
     codes = [rounding.number(place) for place in (0, top // 2, top // 3, top - 1, top)]
     allowed = CLAMPED * (high - low) if is_clamped(channel) else Fraction(0)
     for code in codes:
-        first, _ = channel.moments(code)
+        first, _ = need(channel, Numeric).moments(code)
         require(abs(first - code) <= allowed, f"The mean is biased by {float(first - code):.3g} at {code}.")
     answers = [float(code + origin) for code in codes]
     alone = np.array([mechanism.variance(answer, target="sample") for answer in answers])
@@ -91,7 +92,7 @@ def check_drawn_mean(mechanism: Mechanism, seed: int, reports: int) -> None:
     reads = _readings(channel)
     length = float(rounding.step * rounding.steps)
     place = int(HELD * (rounding.steps << PLACES))
-    first, second = channel.moments(rounding.number(place))
+    first, second = need(channel, Numeric).moments(rounding.number(place))
     variance, reach = float(second - first**2), float(max(reads) - min(reads))
     count = max(reports, reports_for_mean(variance, reach, OFF * length))
     mean = float(np.dot(np.array(reads, float), _drawn(mechanism, place, count, seed))) / count
@@ -127,13 +128,13 @@ def numbers(mechanism: Mechanism) -> np.ndarray:
 
 
 def _readings(channel: Channel) -> list[Fraction]:
-    scales = channel.scales()
+    scales = scales_of(channel)
     require(scales is not None, "The reports are not read as numbers.")
-    return list(readings(scales or (), channel.outputs or 0))
+    return list(readings(scales or (), outputs_of(channel) or 0))
 
 
 def _rounding(mechanism: Mechanism) -> Rounding:
-    rounding = mechanism.channel.rounding
+    rounding = rounding_of(mechanism.channel)
     if rounding is None:
         raise AssertionError("Numbers are not rounded first.")
     return rounding
@@ -141,7 +142,7 @@ def _rounding(mechanism: Mechanism) -> Rounding:
 
 def _rounds_twice(channel: Channel) -> bool:
     inner = channel.second if isinstance(channel, Then) else channel
-    return isinstance(inner, Mix) and any(branch.rounding is not None for branch in inner.channels)
+    return isinstance(inner, Mix) and any(rounding_of(branch) is not None for branch in inner.channels)
 
 
 def is_clamped(channel: Channel) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Contrast, Rates
+from sottovoce.core.channel.facets import Supporting, facet, need, rates_of
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import SpecError
 from sottovoce.core.exact import law
@@ -65,7 +66,8 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
 
 def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
     """Exact intervals cover, computed from the law."""
-    if not isinstance(mechanism.channel.rates(), (Rates, Contrast)) or mechanism.channel.rates_vary:
+    known = facet(mechanism.channel, Supporting)
+    if known is None or known.rates_vary:
         return
     for share in (0.0, 0.05, 0.5):
         for target in ("population", "sample"):
@@ -85,7 +87,7 @@ def check_drawn_rates(mechanism: Mechanism, seed: int, reports: int) -> None:
 
 def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[NDArray[np.int64], int], int]]]:
     """Rates of the first and the last code when everyone holds the first."""
-    rates = mechanism.channel.rates()
+    rates = rates_of(mechanism.channel)
     last = mechanism.channel.inputs - 1
 
     def supports(code: int) -> Callable[[NDArray[np.int64], int], int]:
@@ -95,7 +97,7 @@ def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[ND
 
         return count
 
-    if isinstance(rates, Rates) and not mechanism.channel.rates_vary:
+    if isinstance(rates, Rates) and not need(mechanism.channel, Supporting).rates_vary:
         return [("own support", rates.own, supports(0)), ("other support", rates.other, supports(last))]
     if isinstance(rates, Contrast):
         return [("own support", rates.plus_own, supports(0))]

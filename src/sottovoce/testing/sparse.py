@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.core.channel import Channel, Hints, Signs
-from sottovoce.core.channel.vector.place import slots_of
+from sottovoce.core.channel.facets import Summed, need, slots_of
 from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
@@ -37,7 +37,7 @@ def sign_of(channel: Channel, report: int, place: int) -> int:
 def cells_of(mechanism: Mechanism, report: int) -> Any:
     """The tally of one report."""
     if isinstance(mechanism.statistic, Sums):
-        return np.array(mechanism.channel.summands(report), np.int64)
+        return np.array(need(mechanism.channel, Summed).summands(report), np.int64)
     return np.eye(1, mechanism.cells, report, dtype=np.int64)[0]
 
 

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from sottovoce.core.channel import Channel
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel import Channel, SampledCoordinates
+from sottovoce.core.channel.facets import Coordinates, need, readings, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.channel.vector.place import slots_of
 from sottovoce.core.domain import Box, Sparse
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
@@ -30,8 +29,8 @@ MOST_WORDS = 1 << 27  # that drawing reports may take
 
 def box_of(channel: Channel) -> Box:
     """The vectors that a channel takes whose coordinates all have the same grid."""
-    grid = channel.roundings[0]
-    return Box(grid.low, grid.high, channel.dimensions or 0)
+    known = need(channel, Coordinates)
+    return Box(known.roundings[0].low, known.roundings[0].high, known.dimensions)
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
@@ -47,21 +46,22 @@ def check_small(mechanism: Mechanism) -> None:
     if isinstance(mechanism.domain, Sparse):
         check_small_sparse(mechanism)
         return
-    channel, dimensions = mechanism.channel, mechanism.channel.dimensions or 0
-    if channel.part_scales() is None:
+    channel, known = mechanism.channel, need(mechanism.channel, Coordinates)
+    dimensions = known.dimensions
+    if known.part_scales() is None:
         return  # a stand-in of a table, whose own moments are checked at full size
     reads = _readings(channel)
-    grid = channel.roundings[0]
+    grid = known.roundings[0]
     for code in codes_of(channel):
         chosen = [Fraction(0)] * dimensions
         first, second = [Fraction(0)] * dimensions, [Fraction(0)] * dimensions
         for (words, report), probability in law(channel, code).items():
-            for coordinate, part in channel.parts_of(report, words):
+            for coordinate, part in known.parts_of(report, words):
                 chosen[coordinate] += probability
                 first[coordinate] += probability * reads[part]
                 second[coordinate] += probability * reads[part] ** 2
         for coordinate, number in enumerate(code):
-            share = Fraction(channel.chosen, dimensions)
+            share = Fraction(known.chosen, dimensions)
             require(chosen[coordinate] == share, "A coordinate is chosen more often than others.")
             expected = _moments(channel, number)
             require((first[coordinate] / share, second[coordinate] / share) == expected, "Moments are not the law's.")
@@ -81,15 +81,16 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
         check_drawn_sparse(mechanism, seed, reports)
         return
     channel, reads = mechanism.channel, _readings(mechanism.channel)
-    grid = channel.roundings[0]
+    known = need(channel, Coordinates)
+    grid = known.roundings[0]
     for point in (0, grid.steps // 2, grid.steps):
-        bias = abs(channel.part_moments(point)[0] - point)
+        bias = abs(known.part_moments(point)[0] - point)
         require(bias <= (CLAMPED * grid.steps if clamped(channel) else 0), f"A coordinate is biased at {point}.")
     place = int(HELD * (grid.steps << PLACES))
     first, second = _moments(channel, grid.number(place))
     variance, reach = float(second - first**2), float(max(reads) - min(reads))
-    dimensions = channel.dimensions or 1
-    needed = max(reports, reports_for_mean(variance, reach, OFF * grid.steps)) * dimensions // channel.chosen
+    dimensions = known.dimensions
+    needed = max(reports, reports_for_mean(variance, reach, OFF * grid.steps)) * dimensions // known.chosen
     rows = min(needed, MOST_WORDS // (channel.words + 2))
     codes = np.full((rows, dimensions), place, np.uint64)
     tally = mechanism.tally(draw(mechanism, codes, WordStream.seeded(mechanism.words, seed)))
@@ -104,24 +105,26 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
 
 
 def _step(mechanism: Mechanism, coordinate: int) -> float:
-    return float(mechanism.channel.roundings[coordinate].step)
+    return float(need(mechanism.channel, Coordinates).roundings[coordinate].step)
 
 
 def _moments(channel: Channel, number: Fraction) -> tuple[Fraction, Fraction]:
     """Those of the two grid points beside a number, mixed as rounding mixes them."""
-    grid = channel.roundings[0]
+    known = need(channel, Coordinates)
+    grid = known.roundings[0]
     point, rest = divmod(grid.position(number), 1 << PLACES)
     up = Fraction(rest, 1 << PLACES)
-    low, high = channel.part_moments(point), channel.part_moments(min(point + 1, grid.steps))
+    low, high = known.part_moments(point), known.part_moments(min(point + 1, grid.steps))
     return (1 - up) * low[0] + up * high[0], (1 - up) * low[1] + up * high[1]
 
 
 def _readings(channel: Channel) -> list[Fraction]:
-    scales = channel.part_scales()
+    known = need(channel, Coordinates)
+    scales = known.part_scales()
     require(scales is not None, "The reports of a coordinate are not read as numbers.")
-    return list(readings(scales or (), channel.part_outputs or 0))
+    return list(readings(scales or (), known.part_outputs))
 
 
 def clamped(channel: Channel) -> bool:
     """Whether the noise of a coordinate is cut off somewhere far out."""
-    return is_clamped(getattr(channel, "inner", channel))
+    return is_clamped(channel.inner if isinstance(channel, SampledCoordinates) else channel)

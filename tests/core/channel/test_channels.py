@@ -32,6 +32,7 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.channel.compose import public as public_module
+from sottovoce.core.channel.facets import Supporting, facet, need, rates_of
 from sottovoce.core.channel.finite import block as block_module
 from sottovoce.core.channel.finite import subset as subset_module
 from sottovoce.core.coins import Coins, TapeCoins
@@ -172,7 +173,7 @@ def check_law(channel: Channel, laws: Laws) -> None:
 
 def check_rates(channel: Channel, laws: Laws) -> None:
     """Support rates, for every pair of codes."""
-    rates = channel.rates()
+    rates = rates_of(channel)
     if rates is None:
         return
     candidates = [v for v in channel.codes() if not is_none_of(channel, v)]
@@ -180,14 +181,14 @@ def check_rates(channel: Channel, laws: Laws) -> None:
         enumerated = laws[code]
         for candidate in candidates:
             plus = supported(channel, enumerated, candidate)
-            known = channel.rates(candidate)
+            known = rates_of(channel, candidate)
             if isinstance(known, Contrast):
                 check_contrast(channel, enumerated, code, candidate, known, plus)
             else:
                 assert isinstance(known, Rates)
                 assert plus == (known.own if candidate == code else known.other)
                 assert known.own > known.other
-            if not channel.rates_vary:
+            if not need(channel, Supporting).rates_vary:
                 assert known == rates
 
 
@@ -200,7 +201,11 @@ def is_none_of(channel: Channel, code: int) -> bool:
 def supported(channel: Channel, enumerated: dict[Any, Fraction], *candidates: int) -> Fraction:
     """The probability that a report supports all candidates."""
     return sum(
-        (p for (words, y), p in enumerated.items() if all(channel.supports(y, v, words) for v in candidates)),
+        (
+            p
+            for (words, y), p in enumerated.items()
+            if all(need(channel, Supporting).supports(y, v, words) for v in candidates)
+        ),
         Fraction(0),
     )
 
@@ -222,7 +227,8 @@ def check_contrast(
 
 def check_pairs(channel: Channel, laws: Laws) -> None:
     """Joint supports of two codes."""
-    known = channel.pair()
+    supporting = facet(channel, Supporting)
+    known = supporting and supporting.pair()
     if known is None:
         return
     for code in channel.codes():
@@ -556,16 +562,16 @@ def test_a_node_keeps_plain_integers(whole: type) -> None:
 
 def test_the_code_that_sets_no_bit_has_no_rates() -> None:
     for channel in (CHANNELS["optional 3"], CHANNELS["rappor, optional"]):
-        assert channel.rates(channel.inputs - 1) is None
-        assert isinstance(channel.rates(channel.inputs - 2), Rates)
+        assert rates_of(channel, channel.inputs - 1) is None
+        assert isinstance(rates_of(channel, channel.inputs - 2), Rates)
 
 
 @pytest.mark.parametrize("name", CHANNELS)
-def test_a_channel_says_whether_it_takes_every_code(name: str) -> None:
+def test_a_channel_says_whether_its_codes_are_indices(name: str) -> None:
     """A domain is fitted to `inputs`; an error for some of its values would tell them."""
     channel = CHANNELS[name]
     codes = list(channel.codes())
-    assert channel.takes_every_code is (codes == list(range(channel.inputs)))
+    assert channel.codes_are_indices is (codes == list(range(channel.inputs)))
     for code in set(range(min(channel.inputs, 16))) - set(codes):
         coins = TapeCoins([0] * channel.words)
         coins.begin(channel.words)
@@ -709,7 +715,7 @@ def test_a_wrong_sampler_is_found(
     laws = enumerate_laws(channel)
     with pytest.raises(AssertionError):
         check_law(channel, laws)
-    if channel.rates() is not None:
+    if rates_of(channel) is not None:
         with pytest.raises(AssertionError):
             check_rates(channel, laws)
 

@@ -13,6 +13,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import (
+    NODES,
     Bits,
     Block,
     Channel,
@@ -27,7 +28,7 @@ from sottovoce.core.channel import (
     Then,
     Window,
 )
-from sottovoce.core.channel.base import NODES
+from sottovoce.core.channel.base import nested
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import BatchWarning, SpecError
 from sottovoce.core.exact import law, worst_ratio
@@ -61,11 +62,8 @@ def test_more_random_compositions(part: int) -> None:
 
 
 def test_every_node_is_tried() -> None:
-    def kinds(channel: Any) -> list[str]:
-        named = [getattr(channel, name, None) for name in ("first", "second", "inner", "key")]
-        parts = [part for part in named if isinstance(part, Channel)]
-        parts += [*getattr(channel, "channels", ()), *getattr(channel, "grids", ())]
-        return [channel.kind, *(kind for part in parts for kind in kinds(part))]
+    def kinds(channel: Channel) -> list[str]:
+        return [part.kind for part in (channel, *nested(channel))]
 
     found = Counter(kind for seed in range(200) for kind in kinds(pair_of_channels(seed)[0]))
     floats = {"cap", "projected"}  # whose laws are not rational

@@ -16,6 +16,7 @@ from scipy import stats
 
 import sottovoce as sv
 from sottovoce.core.channel import HalfSpace, Rounding, channel_from_spec
+from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.channel.vector.half_space import TRIES, half_vectors, surplus
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import MismatchError, ParameterError, PrivacyError, ReportError, SpecError
@@ -25,7 +26,7 @@ from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import FINE, UNIT, loss, odds, units
 from sottovoce.core.statistic.parts import CountParts
 from sottovoce.fast.batch import checked, draw
-from sottovoce.fast.kernels import Draws, empty_reports, sampler
+from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.mechanisms.vector import linf
@@ -424,7 +425,7 @@ def test_a_specification_names_a_shared_grid_once() -> None:
 def test_miniatures_are_small_with_the_same_ratio() -> None:
     channel = half_space(box(1000))
     small = channel.miniatures()
-    assert [one.dimensions for one in small] == [1, 2, 3, 4]
+    assert [dimensions_of(one) for one in small] == [1, 2, 3, 4]
     assert all(abs(one.ratio() - channel.ratio()) < Fraction(1, 10**12) for one in small)
     assert HalfSpace(grids(9), 1).miniatures()  # even where hardly anything is told
 

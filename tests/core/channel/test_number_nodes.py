@@ -28,7 +28,7 @@ from sottovoce.core.channel import (
     Window,
     channel_from_spec,
 )
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.facets import Numeric, facet, readings, rounding_of
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.rational import UNIT
@@ -91,7 +91,7 @@ NODES = {"window": windows(), "noise": noises(), "mix": mixes(), "rounded": roun
 def codes_of(channel: Channel) -> list[Any]:
     """All codes, and for numbers some between the grid points."""
     codes = list(channel.codes())
-    if channel.rounding is not None:
+    if rounding_of(channel) is not None:
         codes += [a + (b - a) * Fraction(3, 8) for a, b in pairwise(codes)]
     return codes
 
@@ -148,7 +148,7 @@ def test_a_table_is_read_where_its_mean_is_exactly_linear() -> None:
     straight = Table([(2 * q, q, q), (q, 2 * q, q), (q, q, 2 * q)])
     assert [straight.moments(code)[0] for code in range(3)] == [0, 1, 2]
     bent = Table([(2 * q, q, q), (q, 2 * q, q), (q, q - 1, 2 * q + 1)])
-    assert bent.scales() is None
+    assert facet(bent, Numeric) is None
 
 
 def test_rounding_is_exactly_unbiased_on_its_own_positions_and_reads_others_to_the_nearest() -> None:

@@ -30,21 +30,22 @@ from sottovoce.core.channel import (
     Noise,
     Public,
     Rounding,
+    SampledCoordinates,
     Signs,
-    Some,
     Subset,
     Table,
     Then,
     Window,
     channel_from_spec,
 )
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.closed_forms import delta, extremes
+from sottovoce.core.channel.facets import Numeric, need, outputs_of, readings, rounding_of, scales_of
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import PrivacyError, TooLargeError
 from sottovoce.core.exact import law, public_words, worst_ratio
 from sottovoce.core.rational import UNIT
-from sottovoce.fast.kernels import Draws, empty_reports, sampler
+from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
 
 INSTANCES = {"hints": 3, "keyed": 5, "hash": 4, "signs": 5}  # of each node, else 8
 Random = random.Random
@@ -102,7 +103,7 @@ def mix(chance: Random) -> Mix:
     channels = [coin, window(chance, k), noise(chance, k - 1), subset(chance, k)]
     chance.shuffle(channels)
     kept = channels[: chance.randrange(2, 4)]
-    return mix(chance) if all(channel.rounding for channel in kept) else Mix(parts(chance, len(kept)), tuple(kept))
+    return mix(chance) if all(rounding_of(channel) for channel in kept) else Mix(parts(chance, len(kept)), tuple(kept))
 
 
 def rounded(chance: Random) -> Then:
@@ -115,7 +116,7 @@ def keyed(chance: Random) -> Keyed:
     """A neutral law that is now too small, now too large where the inner one is: both terms of the ratio count."""
     key = chance.choice((subset, wide_subset))(chance)
     inner = chance.choice((subset, window, table))(chance)
-    return Keyed(key, inner, parts(chance, inner.outputs or 0))
+    return Keyed(key, inner, parts(chance, outputs_of(inner) or 0))
 
 
 def bits(chance: Random) -> Bits:
@@ -159,10 +160,10 @@ def block(chance: Random) -> Block:
     return Block(sets, above(chance, Fraction(sets.size, sets.outputs)))
 
 
-def some(chance: Random) -> Some:
+def some(chance: Random) -> SampledCoordinates:
     count = chance.randrange(1, 3)
     grids = tuple(Rounding(-place, 1, 1) for place in range(1, 3))
-    return Some(grids, subset(chance, 2), count, 2)
+    return SampledCoordinates(grids, subset(chance, 2), count, 2)
 
 
 def half_space(chance: Random) -> HalfSpace:
@@ -202,7 +203,7 @@ def instances(kind: str) -> list[Channel]:
 def codes_of(channel: Channel) -> list[Any]:
     """All codes, and of numbers some between the grid points."""
     codes = list(channel.codes())
-    return codes + [a + (b - a) * Fraction(3, 8) for a, b in pairwise(codes)] if channel.rounding else codes
+    return codes + [a + (b - a) * Fraction(3, 8) for a, b in pairwise(codes)] if rounding_of(channel) else codes
 
 
 def excess(one: dict[Any, Fraction], other: dict[Any, Fraction], odds: Fraction) -> Fraction:
@@ -223,10 +224,9 @@ def test_closed_forms_are_those_of_the_enumerated_sampler(kind: str) -> None:
             for (words, report), probability in one.items():
                 assert channel.contains(report)
                 assert probability * len(ids) == channel.likelihood(report, code, words)
-        if channel.outputs is not None:
-            assert {report for _, report in alphabet} == {
-                y for y in range(-1, channel.outputs + 2) if channel.contains(y)
-            }
+        outputs = outputs_of(channel)
+        if outputs is not None:
+            assert {report for _, report in alphabet} == {y for y in range(-1, outputs + 2) if channel.contains(y)}
             check_whole_law(channel, laws)
 
 
@@ -234,27 +234,17 @@ def check_whole_law(channel: Channel, laws: dict[Any, dict[Any, Fraction]]) -> N
     """Extremes, delta, moments and rates, each from the enumerated law alone."""
     grid = [laws[code] for code in channel.codes()]
     if not channel.publics:
-        columns = [[one.get(((0, 0), y), Fraction(0)) for one in grid] for y in range(channel.outputs or 0)]
-        assert channel.extremes() == ([max(column) for column in columns], [min(column) for column in columns])
+        columns = [[one.get(((0, 0), y), Fraction(0)) for one in grid] for y in range(outputs_of(channel) or 0)]
+        assert extremes(channel) == ([max(column) for column in columns], [min(column) for column in columns])
         for odds in (Fraction(1), Fraction(3, 2), channel.ratio(), channel.ratio() + 1):
-            assert channel.delta(odds) == max(excess(one, other, odds) for one in grid for other in grid)
-    scales = channel.scales()
+            assert delta(channel, odds) == max(excess(one, other, odds) for one in grid for other in grid)
+    scales = scales_of(channel)
     if scales is None:
         return
-    read = list(readings(scales, channel.outputs or 0))
+    read = list(readings(scales, outputs_of(channel) or 0))
     for code, one in laws.items():
         enumerated = tuple(sum(p * read[y] ** power for (_, y), p in one.items()) for power in (1, 2))
-        assert channel.moments(code) == enumerated
-
-
-@pytest.mark.parametrize("kind", ["subset", "window", "table", "noise", "mix", "hash", "bits"])
-def test_moments_without_a_closed_form_are_summed_up(kind: str) -> None:
-    for channel in instances(kind):
-        if channel.scales() is None or channel.outputs is None:
-            with pytest.raises(TypeError, match="not read as numbers"):
-                Channel.moments(channel, 0)
-        else:
-            assert [Channel.moments(channel, c) for c in channel.codes()] == [*map(channel.moments, channel.codes())]
+        assert need(channel, Numeric).moments(code) == enumerated
 
 
 @pytest.mark.parametrize("kind", NODES)
@@ -366,9 +356,9 @@ def test_the_noise_kernel_clamps_at_both_borders(place: int) -> None:
 )
 def test_a_law_without_numbered_outputs_or_too_large_to_go_through_is_refused(channel: Channel) -> None:
     with pytest.raises(TooLargeError):
-        channel.extremes()
+        extremes(channel)
     with pytest.raises(TooLargeError):
-        channel.delta(Fraction(2))
+        delta(channel, Fraction(2))
 
 
 def test_the_ratio_of_a_long_chain_is_that_of_two_bits() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.channel import Bits, Cap, Chain, Channel, Each, Hints, Public, Signs, Subset, Table, Then
-from sottovoce.core.channel.base import NO_WORDS, NODES, Words, nested
+from sottovoce.core.channel import NODES, Bits, Cap, Chain, Channel, Each, Hints, Public, Signs, Subset, Table, Then
+from sottovoce.core.channel.base import NO_WORDS, Words, nested
 from sottovoce.core.channel.compose.public import HashMap
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.hints import AGREES, DISAGREES, SILENT, TRIES

@@ -2,93 +2,81 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sottovoce.core.channel.base import Channel, Contrast, Rates, Scale, channel_from_spec
 from sottovoce.core.late import load
 
-if TYPE_CHECKING:
-    from sottovoce.core.channel.compose.each import Each
-    from sottovoce.core.channel.compose.keyed import Keyed
-    from sottovoce.core.channel.compose.mix import Mix
-    from sottovoce.core.channel.compose.public import HashMap, PoolMap, Public
-    from sottovoce.core.channel.compose.stages import Chain, Then
-    from sottovoce.core.channel.finite.bits import Bits
-    from sottovoce.core.channel.finite.block import Block, HadamardSets
-    from sottovoce.core.channel.finite.subset import Subset
-    from sottovoce.core.channel.finite.table import Table
-    from sottovoce.core.channel.numeric.noise import Noise
-    from sottovoce.core.channel.numeric.rounding import Rounding
-    from sottovoce.core.channel.numeric.window import Window
-    from sottovoce.core.channel.vector.half_space import HalfSpace
-    from sottovoce.core.channel.vector.hints import Hints
-    from sottovoce.core.channel.vector.place import Place, SignedSets, Slots
-    from sottovoce.core.channel.vector.projected import Projected
-    from sottovoce.core.channel.vector.sampled import Some
-    from sottovoce.core.channel.vector.signs import Signs
-    from sottovoce.core.channel.vector.sphere import Cap
-
-_HOMES = {
-    "Bits": "finite.bits",
-    "Block": "finite.block",
-    "HadamardSets": "finite.block",
-    "Cap": "vector.sphere",
-    "Chain": "compose.stages",
-    "Then": "compose.stages",
-    "Each": "compose.each",
-    "HalfSpace": "vector.half_space",
-    "Hints": "vector.hints",
-    "Keyed": "compose.keyed",
-    "Mix": "compose.mix",
-    "Noise": "numeric.noise",
-    "Place": "vector.place",
-    "SignedSets": "vector.place",
-    "Slots": "vector.place",
-    "Projected": "vector.projected",
-    "HashMap": "compose.public",
-    "PoolMap": "compose.public",
-    "Public": "compose.public",
-    "Rounding": "numeric.rounding",
-    "Signs": "vector.signs",
-    "Some": "vector.sampled",
-    "Subset": "finite.subset",
-    "Table": "finite.table",
-    "Window": "numeric.window",
+# One line for each node: its kind, and where it lives. `fast/kernels` has the same folders, so the kernels of
+# "core.channel.finite.bits:Bits" are those of the module "fast.kernels.finite.bits".
+NODES = {
+    "bits": "core.channel.finite.bits:Bits",
+    "block": "core.channel.finite.block:Block",
+    "cap": "core.channel.vector.sphere:Cap",
+    "chain": "core.channel.compose.stages:Chain",
+    "each": "core.channel.compose.each:Each",
+    "half-space": "core.channel.vector.half_space:HalfSpace",
+    "hints": "core.channel.vector.hints:Hints",
+    "keyed": "core.channel.compose.keyed:Keyed",
+    "mix": "core.channel.compose.mix:Mix",
+    "noise": "core.channel.numeric.noise:Noise",
+    "place": "core.channel.vector.place:Place",
+    "projected": "core.channel.vector.projected:Projected",
+    "public": "core.channel.compose.public:Public",
+    "rounding": "core.channel.numeric.rounding:Rounding",
+    "sampled-coordinates": "core.channel.vector.sampled:SampledCoordinates",
+    "signs": "core.channel.vector.signs:Signs",
+    "subset": "core.channel.finite.subset:Subset",
+    "table": "core.channel.finite.table:Table",
+    "then": "core.channel.compose.stages:Then",
+    "window": "core.channel.numeric.window:Window",
 }
+# What nodes are made of beside other nodes, and what every node is.
+_OTHERS = (
+    "core.channel.base:Channel",
+    "core.channel.base:channel_from_spec",
+    "core.channel.facets:Contrast",
+    "core.channel.facets:Rates",
+    "core.channel.facets:Scale",
+    "core.channel.compose.public:HashMap",
+    "core.channel.compose.public:PoolMap",
+    "core.channel.finite.block:HadamardSets",
+    "core.channel.vector.place:SignedSets",
+    "core.channel.vector.place:Slots",
+)
+_HOMES = {home.partition(":")[2]: home for home in (*NODES.values(), *_OTHERS)}
 
-__all__ = [
-    "Bits",
-    "Block",
-    "Cap",
-    "Chain",
-    "Channel",
-    "Contrast",
-    "Each",
-    "HadamardSets",
-    "HalfSpace",
-    "HashMap",
-    "Hints",
-    "Keyed",
-    "Mix",
-    "Noise",
-    "Place",
-    "PoolMap",
-    "Projected",
-    "Public",
-    "Rates",
-    "Rounding",
-    "Scale",
-    "SignedSets",
-    "Signs",
-    "Slots",
-    "Some",
-    "Subset",
-    "Table",
-    "Then",
-    "Window",
-    "channel_from_spec",
-]
+if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an unknown type
+    from sottovoce.core.channel.base import Channel as Channel
+    from sottovoce.core.channel.base import channel_from_spec as channel_from_spec
+    from sottovoce.core.channel.compose.each import Each as Each
+    from sottovoce.core.channel.compose.keyed import Keyed as Keyed
+    from sottovoce.core.channel.compose.mix import Mix as Mix
+    from sottovoce.core.channel.compose.public import HashMap as HashMap
+    from sottovoce.core.channel.compose.public import PoolMap as PoolMap
+    from sottovoce.core.channel.compose.public import Public as Public
+    from sottovoce.core.channel.compose.stages import Chain as Chain
+    from sottovoce.core.channel.compose.stages import Then as Then
+    from sottovoce.core.channel.facets import Contrast as Contrast
+    from sottovoce.core.channel.facets import Rates as Rates
+    from sottovoce.core.channel.facets import Scale as Scale
+    from sottovoce.core.channel.finite.bits import Bits as Bits
+    from sottovoce.core.channel.finite.block import Block as Block
+    from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
+    from sottovoce.core.channel.finite.subset import Subset as Subset
+    from sottovoce.core.channel.finite.table import Table as Table
+    from sottovoce.core.channel.numeric.noise import Noise as Noise
+    from sottovoce.core.channel.numeric.rounding import Rounding as Rounding
+    from sottovoce.core.channel.numeric.window import Window as Window
+    from sottovoce.core.channel.vector.half_space import HalfSpace as HalfSpace
+    from sottovoce.core.channel.vector.hints import Hints as Hints
+    from sottovoce.core.channel.vector.place import Place as Place
+    from sottovoce.core.channel.vector.place import SignedSets as SignedSets
+    from sottovoce.core.channel.vector.place import Slots as Slots
+    from sottovoce.core.channel.vector.projected import Projected as Projected
+    from sottovoce.core.channel.vector.sampled import SampledCoordinates as SampledCoordinates
+    from sottovoce.core.channel.vector.signs import Signs as Signs
+    from sottovoce.core.channel.vector.sphere import Cap as Cap
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return load(f"core.channel.{_HOMES[name]}:{name}")
+    return load(_HOMES[name])

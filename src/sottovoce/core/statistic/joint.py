@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.each import Each
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -27,13 +28,13 @@ class CountJoint(Statistic):
             raise SpecError("Joint cells are for channels side by side with at most 2**20 combinations of outputs.")
 
     def cells(self, channel: Channel) -> int:
-        return prod(part.outputs or 0 for part in channel.channels) if isinstance(channel, Each) else 0
+        return prod(outputs_of(part) or 0 for part in channel.channels) if isinstance(channel, Each) else 0
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
         place = 0
         if isinstance(channel, Each):
             for part, own in zip(channel.channels, channel.split(report), strict=True):
-                place = place * (part.outputs or 0) + own
+                place = place * (outputs_of(part) or 0) + own
         yield place, 1
 
     def limits(self, channel: Channel) -> Limits:

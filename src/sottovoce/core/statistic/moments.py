@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.each import Each
+from sottovoce.core.channel.facets import outputs_of, scales_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -51,10 +52,10 @@ class Moments(Statistic):
 
 def bounds(part: Channel) -> tuple[int, ...] | None:
     """Where the stretches of a channel begin, and its number of outputs; None where reports are not numbers."""
-    scales = part.scales()
-    if scales is None or part.outputs is None or part.publics:
+    scales, outputs = scales_of(part), outputs_of(part)
+    if scales is None or outputs is None or part.publics:
         return None
-    return (*(scale.first for scale in scales), part.outputs)
+    return (*(scale.first for scale in scales), outputs)
 
 
 def _starts(channel: Channel) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -19,11 +20,11 @@ class CountOutputs(Statistic):
     kernel: ClassVar[str] = "fast.counting:outputs"
 
     def check(self, channel: Channel) -> None:
-        if channel.outputs is None:
+        if outputs_of(channel) is None or channel.publics:
             raise SpecError("The reports of this channel are not numbered, so they cannot be counted one by one.")
 
     def cells(self, channel: Channel) -> int:
-        return channel.outputs or 0
+        return outputs_of(channel) or 0
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
         yield report, 1

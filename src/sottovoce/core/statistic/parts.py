@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import Coordinates, facet, need
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -19,15 +20,17 @@ class CountParts(Statistic):
     kernel: ClassVar[str] = "fast.counting:by_node"
 
     def check(self, channel: Channel) -> None:
-        if channel.part_outputs is None:
+        if facet(channel, Coordinates) is None:
             raise SpecError("The reports of this channel are not counted by coordinate.")
 
     def cells(self, channel: Channel) -> int:
-        return (channel.dimensions or 0) * (channel.part_outputs or 0)
+        known = need(channel, Coordinates)
+        return known.dimensions * known.part_outputs
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
-        for coordinate, part in channel.parts_of(report, public):
-            yield coordinate * (channel.part_outputs or 0) + part, 1
+        known = need(channel, Coordinates)
+        for coordinate, part in known.parts_of(report, public):
+            yield coordinate * known.part_outputs + part, 1
 
     def limits(self, channel: Channel) -> Limits:
-        return Limits(total=channel.chosen)
+        return Limits(total=need(channel, Coordinates).chosen)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import Numbered, Pooled, facet, need
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -19,14 +20,14 @@ class CountSeeds(Statistic):
     kernel: ClassVar[str] = "fast.counting:seeds"
 
     def check(self, channel: Channel) -> None:
-        if channel.seeds is None or channel.payloads is None:
+        if facet(channel, Pooled) is None or facet(channel, Numbered) is None:
             raise SpecError("The public functions of this channel are not numbered, so they cannot be counted apart.")
 
     def cells(self, channel: Channel) -> int:
-        return (channel.seeds or 0) * (channel.payloads or 0)
+        return need(channel, Pooled).seeds * need(channel, Numbered).outputs
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
-        yield channel.seed(public) * (channel.payloads or 0) + report, 1
+        yield need(channel, Pooled).seed(public) * need(channel, Numbered).outputs + report, 1
 
     def limits(self, channel: Channel) -> Limits:
         return Limits(total=1)

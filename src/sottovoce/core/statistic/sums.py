@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import Summed, facet, need
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -19,14 +20,14 @@ class Sums(Statistic):
     kernel: ClassVar[str] = "fast.counting:by_node"
 
     def check(self, channel: Channel) -> None:
-        if channel.sums is None:
+        if facet(channel, Summed) is None:
             raise SpecError("The reports of this channel are not added up.")
 
     def cells(self, channel: Channel) -> int:
-        return len(channel.sums or ())
+        return len(need(channel, Summed).sums)
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
-        return enumerate(channel.summands(report, public))
+        return enumerate(need(channel, Summed).summands(report, public))
 
     def limits(self, channel: Channel) -> Limits:
-        return Limits(most=channel.sums or ())
+        return Limits(most=need(channel, Summed).sums)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import Supporting, need, rates_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -19,14 +20,15 @@ class CountSupports(Statistic):
     kernel: ClassVar[str] = "fast.counting:by_node"
 
     def check(self, channel: Channel) -> None:
-        if None in (channel.rates(), channel.rates(channel.inputs - 1)):
+        if None in (rates_of(channel), rates_of(channel, channel.inputs - 1)):
             raise SpecError("The reports of this channel do not support every code, so supports cannot be counted.")
 
     def cells(self, channel: Channel) -> int:
         return channel.inputs
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
-        return ((code, 1) for code in channel.codes() if channel.supports(report, code, public))
+        supports = need(channel, Supporting).supports
+        return ((code, 1) for code in channel.codes() if supports(report, code, public))
 
     def limits(self, channel: Channel) -> Limits:
         return Limits()

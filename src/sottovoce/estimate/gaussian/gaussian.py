@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sottovoce.core.channel import Rates
+from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Above, Interval
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
@@ -196,7 +197,7 @@ class Fitted(_OfPopulation):
 
 def from_side(mechanism: Mechanism, tally: Any, deviation: float, domain: Interval) -> GaussianEstimate:
     """The mean from reports about one threshold, with a known deviation."""
-    view, rates = mechanism.domain, mechanism.channel.rates(1)
+    view, rates = mechanism.domain, rates_of(mechanism.channel, 1)
     if not isinstance(view, Above) or not isinstance(rates, Rates):
         raise ParameterError("The mean is read from the side of a threshold on which answers lie.")
     share = Supports(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.domain import Above, Clamp, Digit
 from sottovoce.core.errors import ParameterError
@@ -51,7 +52,7 @@ class Part(NamedTuple):
 def law(mechanism: Mechanism, mean: Any, deviation: Any) -> Floats:
     """The probability of each output, along the last axis, when answers have these means and deviations."""
     where, spread = np.broadcast_arrays(np.asarray(mean, float), np.asarray(deviation, float))
-    domain, rounding = mechanism.domain, mechanism.channel.rounding
+    domain, rounding = mechanism.domain, rounding_of(mechanism.channel)
     if isinstance(domain, Digit):
         shares = _digits(domain, where, spread)
     elif isinstance(domain, Above):

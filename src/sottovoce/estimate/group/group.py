@@ -305,12 +305,6 @@ def predicted_variance(mechanism: Mechanism, truth: Any = None, n: int = 1, *, t
     return as_crowd(mechanism, truth).ratios(mechanism, n, target).variances_at_truth()
 
 
-def predicted_covariance(mechanism: Mechanism, truth: Any = None, n: int = 1, *, target: str = "population") -> Floats:
-    """The exact covariance of all sizes, then all sums (less the centre), from n reports."""
-    check_target(target)
-    return as_crowd(mechanism, truth).totals(mechanism, n).covariance(target).full()
-
-
 def as_crowd(mechanism: Mechanism, truth: Any) -> Crowd:
     """A crowd from what was given of it."""
     if isinstance(truth, Crowd):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import Rounded, need
 from sottovoce.core.domain import Select
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.params import reject
@@ -81,7 +82,8 @@ def group_spreads(estimate: Compared, cells: Ints) -> Spreads:
     )
     spread = _third_block(totals.law, int(totals.n), cells, totals)
     each = sum(slopes[i] * slopes[j] * spread[min(i, j), max(i, j)] for i in range(3) for j in range(3))
-    low, high = (float(end) for end in (channel.inner.rounding.low, channel.inner.rounding.high))  # type: ignore[union-attr]
+    grid = need(channel.inner, Rounded).rounding
+    low, high = float(grid.low), float(grid.high)
     return Spreads(
         estimate.groups,
         np.where(shown, variance, np.nan),

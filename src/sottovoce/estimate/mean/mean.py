@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -186,7 +187,7 @@ def evidence(mechanism: Mechanism, cells: Ints) -> MeanEvidence:
     check_numbers(mechanism, "estimate")
     low, high, origin = numbers_of(mechanism)
     readings = read(mechanism.channel, cells, origin)
-    grid, known = mechanism.channel.rounding, profile(mechanism.channel)
+    grid, known = rounding_of(mechanism.channel), profile(mechanism.channel)
     if grid is not None and holds_every_code(mechanism.domain, grid):
         known = replace(known, between=False)
     return MeanEvidence(readings, (float(low + origin), float(high + origin)), float(origin), known)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Mix, Rounding, Subset, Then, Window
 from sottovoce.core.channel.base import Channel
+from sottovoce.core.channel.facets import Numeric, need, rounding_of, scales_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
@@ -95,7 +96,7 @@ def variance_at(mechanism: Mechanism, answer: Any) -> Fraction:
     code = Fraction(plain) - origin if math.isfinite(plain) else high + 1
     if not low <= code <= high:
         raise _outside(low + origin, high + origin, plain)
-    first, second = mechanism.channel.moments(code)
+    first, second = need(mechanism.channel, Numeric).moments(code)
     return second - first**2
 
 
@@ -128,7 +129,7 @@ def worst_case_variance(mechanism: Mechanism) -> float:
     if size is not None and size <= MAX_LISTED:
         low, high, _ = numbers_of(mechanism)
         codes = (low + (high - low) * Fraction(place, max(1, size - 1)) for place in range(size))
-        worst = max(second - first**2 for first, second in map(mechanism.channel.moments, codes))
+        worst = max(second - first**2 for first, second in map(need(mechanism.channel, Numeric).moments, codes))
     else:
         worst = _worst(mechanism.channel)
     ratio = float(worst)
@@ -155,7 +156,7 @@ def check_numbers(mechanism: Mechanism, owner: str) -> None:
             f"{owner} is about reports read as numbers; {mechanism.name} asks for frequencies, whose variances depend"
             " on all shares: ask for variance(shares, n)."
         )
-    if mechanism.channel.scales() is None:
+    if scales_of(mechanism.channel) is None:
         raise ParameterError(f"The reports of this {mechanism.name} are not read as numbers without bias.")
 
 
@@ -268,13 +269,13 @@ def _second(channel: Channel) -> Channel:
 
 def _grid(channel: Channel) -> tuple[Rounding, Callable[[int], tuple[Fraction, Fraction]]]:
     """The grid, and the exact mean and variance of what is read at one of its points, in codes."""
-    second, rounding = _second(channel), channel.rounding
+    second, rounding = _second(channel), rounding_of(channel)
     if rounding is None:
         raise ParameterError(f"A {channel.kind} channel does not round numbers.")
     low, step = Fraction(rounding.low), rounding.step
 
     def read(point: int) -> tuple[Fraction, Fraction]:
-        first, square = second.moments(point)
+        first, square = need(second, Numeric).moments(point)
         return low + step * first, step**2 * (square - first**2)
 
     return rounding, read

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel.base import Channel, Scale
+from sottovoce.core.channel.base import Channel
+from sottovoce.core.channel.facets import Scale, outputs_of, scales_of
 from sottovoce.core.errors import ParameterError
 
 Floats = NDArray[np.float64]
@@ -39,7 +40,7 @@ class Readings:
 
 def scale_of(channel: Channel, origin: Fraction) -> tuple[list[Scale], list[int]]:
     """How outputs are read as answers, and where each scale ends; `origin` is what makes a code the answer itself."""
-    scales, outputs = channel.scales(), channel.outputs
+    scales, outputs = scales_of(channel), outputs_of(channel)
     if scales is None or outputs is None:
         raise ParameterError(f"The reports of this {channel.kind} channel are not read as numbers.")
     moved = [Scale(first, start - origin * slope, slope) for first, start, slope in scales]

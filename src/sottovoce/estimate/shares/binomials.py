@@ -82,12 +82,6 @@ def _keeps_low(count, held, n, p, q, alpha):
 
 
 @njit(nogil=True, cache=True)
-def _keeps_high(count, held, n, p, q, alpha):
-    """Whether `held` is not too large for the count: P(count or fewer) > alpha."""
-    return lower_tail(count, held, n, p, q) > alpha
-
-
-@njit(nogil=True, cache=True)
 def _smallest_kept(count, n, p, q, alpha, guess, step):
     """The smallest held count that is kept: widen from the guess, then bisect. n + 1 where none is kept."""
     low = -1

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates, Table
+from sottovoce.core.channel.facets import Supporting, need, outputs_of, rates_of
 from sottovoce.core.errors import NoCovarianceError, ParameterError, TooLargeError
 from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism
@@ -36,7 +37,7 @@ def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
 def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
     """What the cells say, in the shape of the channel's law."""
     channel = mechanism.channel
-    rates = channel.rates()
+    rates = rates_of(channel)
     if isinstance(rates, Contrast):
         plus, hits = hadamard_counts(channel, cells)
         return Contrasts(plus, hits, n, float(rates.hit_own), float(rates.plus_own))
@@ -53,9 +54,9 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
 
 
 def _rate_arrays(channel: Channel, rates: Rates) -> tuple[Any, Any]:
-    if not channel.rates_vary:
+    if not need(channel, Supporting).rates_vary:
         return float(rates.own), float(rates.other)
-    each = [channel.rates(code) for code in channel.codes()]
+    each = [rates_of(channel, code) for code in channel.codes()]
     own, other = zip(*[(float(r[0]), float(r[1])) for r in each if r is not None], strict=True)
     return np.array(own), np.array(other)
 
@@ -80,11 +81,12 @@ def hadamard_counts(channel: Channel, cells: Ints) -> tuple[Ints, Ints]:
 
 def output_law(channel: Channel) -> Floats:
     """The law of a channel with numbered outputs, one row per code."""
-    if channel.outputs is None or channel.publics:
+    outputs = outputs_of(channel)
+    if outputs is None or channel.publics:
         raise TypeError(f"The reports of a {channel.kind} channel are not numbered.")
     if isinstance(channel, Table):
         return np.array(channel.rows, float) / float(sum(channel.rows[0]))
-    return np.array([[float(channel.likelihood(y, c)) for y in range(channel.outputs)] for c in channel.codes()])
+    return np.array([[float(channel.likelihood(y, c)) for y in range(outputs)] for c in channel.codes()])
 
 
 def left_inverse(channel: Channel) -> Floats:
@@ -114,10 +116,11 @@ def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
             "Hashed reports are only pairwise independent, which fixes the variance of each share but not the"
             " covariance of two."
         )
-    rates, pair = channel.rates(), channel.pair()
+    rates = rates_of(channel)
     if isinstance(mechanism.statistic, CountOutputs):
         scores = _scores(channel, rates)
         return np.asarray((scores * (cells / n)) @ scores.T)
+    pair = need(channel, Supporting).pair()
     if pair is None or not isinstance(rates, Rates):
         raise NoCovarianceError(f"The joint law of two supports of a {channel.kind} channel has no closed form.")
     own, other, both_own, both_other = (float(x) for x in (*rates, *pair))
@@ -131,7 +134,7 @@ def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
 
 def _pool_moments(channel: Channel, n: int, cells: Ints) -> Floats:
     """A pool's functions are counted apart, so the joint support of two codes is a sum over cells."""
-    rates = channel.rates()
+    rates = rates_of(channel)
     if not isinstance(channel, Public) or not isinstance(channel.map, PoolMap) or not isinstance(rates, Rates):
         raise TypeError("Only a balanced pool is counted by its functions.")
     chosen = channel.map
@@ -149,8 +152,9 @@ def _scores(channel: Channel, rates: Rates | Contrast | None) -> Floats:
     """The unbiased score of each output for each code."""
     if rates is None:
         return left_inverse(channel)
-    outputs = range(channel.outputs or 0)
-    support = np.array([[channel.supports(y, code) for y in outputs] for code in channel.codes()], float)
+    outputs = range(outputs_of(channel) or 0)
+    supports = need(channel, Supporting).supports
+    support = np.array([[supports(y, code) for y in outputs] for code in channel.codes()], float)
     if isinstance(rates, Rates):
         return np.asarray((support - float(rates.other)) / float(rates.own - rates.other))
     sets = channel.sets  # type: ignore[attr-defined]
@@ -169,7 +173,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
         truth = np.empty(0)
     if truth.shape != (channel.inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError(f"The 'shares' parameter of variance must be {channel.inputs} shares that sum to 1.")
-    rates = channel.rates()
+    rates = rates_of(channel)
     if rates is None:
         law, inverse = output_law(channel), left_inverse(channel)
         second = inverse**2 @ (truth @ law)
@@ -193,7 +197,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
 
 def rare_variance(mechanism: Mechanism) -> Fraction:
     """n times the exact variance for a value nobody holds, all others being equally common (sample target)."""
-    rates = mechanism.channel.rates()
+    rates = rates_of(mechanism.channel)
     if isinstance(rates, Rates):
         return rates.other * (1 - rates.other) / (rates.own - rates.other) ** 2
     if isinstance(rates, Contrast):

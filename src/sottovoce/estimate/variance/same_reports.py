@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sottovoce.core.channel import Channel, Rounding, Subset, Then
+from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.domain.plain import Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -36,9 +37,10 @@ def unbiased(channel: Channel, wanted: Sequence[Fraction]) -> Row:
 @lru_cache(maxsize=64)
 def _solution(channel: Channel, wanted: Row) -> Row:
     """The solution of least mean square where all codes are equally common: D P^T (P D P^T)^-1 f, D = 1 / mean law."""
-    if channel.outputs is None or channel.inputs > MOST:
+    outputs = outputs_of(channel)
+    if outputs is None or channel.inputs > MOST:
         raise ParameterError(f"The law of this {channel.kind} channel is not solved for functions of a number.")
-    laws = [[channel.likelihood(y, code) for y in range(channel.outputs)] for code in range(channel.inputs)]
+    laws = [[channel.likelihood(y, code) for y in range(outputs)] for code in range(channel.inputs)]
     means = [sum(column) / channel.inputs for column in zip(*laws, strict=True)]
     scaled = [[p / m if m else Fraction(0) for p, m in zip(row, means, strict=True)] for row in laws]
     gram = [[sum(map(_times, left, right), Fraction(0)) for right in scaled] for left in laws]
@@ -86,7 +88,7 @@ def readings(mechanism: Mechanism) -> Readings:
         raise ParameterError(
             f"A variance from the same reports as the mean is for whole numbers, at most {MOST} of them."
         )
-    rounding = channel.rounding
+    rounding = rounding_of(channel)
     if not isinstance(channel, Then) or not isinstance(channel.first, Rounding) or rounding is None:
         raise ParameterError("A variance from the same reports as the mean needs a channel that rounds to a grid.")
     if rounding.steps != domain.size - 1:

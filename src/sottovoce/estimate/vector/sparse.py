@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, Hints, Place, Signs
+from sottovoce.core.channel.facets import slots_of
 from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.sparse import Code, Sparse
@@ -135,7 +136,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     groups = np.arange(domain.dimensions) % known.groups
     members = np.bincount(groups, minlength=known.groups)
     first, square = np.zeros(domain.dimensions), np.zeros(domain.dimensions)
-    padded = isinstance(getattr(mechanism.channel, "first", None), Place)  # an empty slot becomes some place
+    padded = isinstance(slots_of(mechanism.channel), Place)  # an empty slot becomes some place
     shares = np.zeros(known.groups)  # of slots that turn out in each group
     for code in crowd:
         held, taken = len(code), np.zeros(known.groups)

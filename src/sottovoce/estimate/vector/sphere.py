@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Cap, Channel, Projected
+from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.channel.vector.sphere import Reading
 from sottovoce.core.domain import Ball
 from sottovoce.core.domain.base import Domain
@@ -99,7 +100,7 @@ def _rarer_side(channel: Channel) -> float:
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Floats:
     """The variance of each coordinate of the mean of n reports, were this vector what all participants hold."""
     reading, radius = _reading(mechanism), _radius(mechanism)
-    dimensions = mechanism.channel.dimensions
+    dimensions = dimensions_of(mechanism.channel)
     held = np.asarray(truth, float)
     if held.shape != (dimensions,):
         raise reject("truth", "variance", f"a vector of {dimensions} numbers", truth)
@@ -117,13 +118,13 @@ def total_variance(mechanism: Mechanism) -> float:
     report is the same, and the square of a shorter answer is subtracted from it.
     """
     reading, radius = _reading(mechanism), _radius(mechanism)
-    dimensions = mechanism.channel.dimensions or 0
+    dimensions = dimensions_of(mechanism.channel) or 0
     return float((reading.along + (dimensions - 1) * reading.across - 1) * radius**2)
 
 
 def coordinate_variance(mechanism: Mechanism) -> float:
     """The same, as a mean over the coordinates: what a planner compares."""
-    return total_variance(mechanism) / (mechanism.channel.dimensions or 1)
+    return total_variance(mechanism) / (dimensions_of(mechanism.channel) or 1)
 
 
 def _of_zero(mechanism: Mechanism) -> Floats:
@@ -131,7 +132,7 @@ def _of_zero(mechanism: Mechanism) -> Floats:
     channel = mechanism.channel
     if isinstance(channel, Projected):
         return np.full(channel.size, 1 / channel.padded)
-    return np.asarray(np.eye(1, channel.dimensions)[0])
+    return np.asarray(np.eye(1, dimensions_of(channel))[0])
 
 
 def _reading(mechanism: Mechanism) -> Reading:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from sottovoce.core import late
-from sottovoce.core.channel import Channel, Rounding, Some, Then
+from sottovoce.core.channel import Channel, Rounding, SampledCoordinates, Then, facets
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import ParameterError
@@ -125,12 +125,13 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
         found: Evidence = late.load(f"{home}:evidence")(mechanism, n, cells)
         return found
     channel, parts = mechanism.channel, mechanism.domain.coordinates
-    scales, outputs = channel.part_scales(), channel.part_outputs
-    if scales is None or outputs is None or parts is None:
+    counted = facets.need(channel, facets.Coordinates)
+    scales, outputs = counted.part_scales(), counted.part_outputs
+    if scales is None or parts is None:
         raise ParameterError(f"The reports of this {mechanism.name} are not read as numbers without bias.")
     ends = [*(scale.first for scale in scales[1:]), outputs]
     reads = numbers_at(list(scales), ends, np.arange(outputs))
-    grids = channel.roundings
+    grids = counted.roundings
     middle = grids[0].steps / 2
     table = cells.reshape(len(parts), outputs).astype(np.float64)
     counts = cells.reshape(len(parts), outputs).sum(axis=1)
@@ -178,10 +179,11 @@ def _ranges(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats,
 @lru_cache(maxsize=16)
 def _profile(channel: Channel) -> Profile:
     """Mean and variance of what is read at each point of a coordinate's grid, in steps."""
-    steps = channel.roundings[0].steps
-    if isinstance(channel, Some):
+    counted = facets.need(channel, facets.Coordinates)
+    steps = counted.roundings[0].steps
+    if isinstance(channel, SampledCoordinates):
         return profile(Then(Rounding(0, steps, steps), channel.inner))
-    moments = [channel.part_moments(point) for point in range(steps + 1)]
+    moments = [counted.part_moments(point) for point in range(steps + 1)]
     means = np.array([float(first) for first, _ in moments])
     return Profile(0.0, 1.0, means, np.array([float(second - first**2) for first, second in moments]))
 
@@ -193,7 +195,8 @@ def _lines(channel: Channel, between: bool) -> tuple[Floats, Floats, tuple[float
     Also between which the mean square of a coordinate lies. Every line gives a bound, as in `Profile.noise`, so it does
     no harm that only some slopes are tried.
     """
-    known, middle = replace(_profile(channel), between=between), channel.roundings[0].steps / 2
+    known = replace(_profile(channel), between=between)
+    middle = facets.need(channel, facets.Coordinates).roundings[0].steps / 2
     squares = known.squares(middle)
     slopes = np.linspace(*SLOPES, _TRIED)
     heights = np.array([known.height(slope, middle) for slope in slopes.tolist()])
@@ -218,8 +221,9 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     if home is not None:
         return late.load(f"{home}:predicted_variance")(mechanism, truth, n, target=target)
     channel, parts = mechanism.channel, mechanism.domain.coordinates or ()
-    reports = n * channel.chosen / len(parts)
-    known, grids = _profile(channel), channel.roundings
+    counted = facets.need(channel, facets.Coordinates)
+    reports = n * counted.chosen / len(parts)
+    known, grids = _profile(channel), counted.roundings
     lows, steps = _ranges(grids, parts)
     beliefs = [truth] * len(parts) if isinstance(truth, Prior) else truth
     if isinstance(beliefs, (list, tuple)) and len(beliefs) == len(parts) and isinstance(beliefs[0], Prior):

@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import deviate
@@ -61,7 +62,7 @@ def hostile() -> dict[str, Prior]:
 @lru_cache(maxsize=256)
 def report_law(mechanism: Mechanism, law: Prior) -> Floats:
     """The law of the report of someone who was drawn from a law on the domain."""
-    grid, numbers = mechanism.channel.rounding, mechanism.domain.numbers
+    grid, numbers = rounding_of(mechanism.channel), mechanism.domain.numbers
     assert grid is not None and numbers is not None  # the mechanisms of an adaptive mean
     low, high = float(numbers.low + numbers.origin), float(numbers.high + numbers.origin)
     shares = law.rounded(low, high, grid.steps)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sottovoce.core.channel import Rates
+from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Above, Digit, Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
@@ -78,7 +79,7 @@ def _tally(mechanism: Mechanism, mean: float, deviation: float, n: int, rng: np.
 
 def _supports(mechanism: Mechanism, mean: float, deviation: float, n: int, rng: np.random.Generator) -> Ints:
     """Bits of a histogram are flipped independently: those of the holders of a bin, and those of all others."""
-    view, rates = mechanism.domain, mechanism.channel.rates()
+    view, rates = mechanism.domain, rates_of(mechanism.channel)
     if not isinstance(view, Digit) or not isinstance(rates, Rates):
         raise TypeError("Only histograms of bins are drawn by their supports.")
     edges = float(view.origin) + float(view.width) * np.arange(view.base + 1)

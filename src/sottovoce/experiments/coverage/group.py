@@ -102,7 +102,7 @@ def draw_cells(channel: Keyed, people: Sequence[Cohort], rng: np.random.Generato
     away = np.zeros(d, np.int64)  # neutral reports that support one group
     for group, count, law in people:
         key = channel.key
-        keep = key.keep if isinstance(key, Subset) else key.p  # type: ignore[attr-defined]
+        keep = key.keep if isinstance(key, Subset) else int(key.p)  # type: ignore[arg-type]
         kept = int(rng.binomial(count, keep / UNIT))
         if isinstance(key, Subset) and key.w == 1:
             cells[group] += rng.multinomial(kept, law)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Above, Clamp, Integers, Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
@@ -85,8 +86,8 @@ def _output_law(mechanism: Mechanism, population: Floats) -> Floats:
     if isinstance(domain, Above):
         share = 1 - np.searchsorted(population, float(domain.threshold)) / len(population)
         held = np.array([1 - share, share])
-    elif isinstance(domain, Clamp) and channel.rounding is not None:
-        steps, low, high = channel.rounding.steps, float(domain.low), float(domain.high)
+    elif isinstance(domain, Clamp) and (grid := rounding_of(channel)) is not None:
+        steps, low, high = grid.steps, float(domain.low), float(domain.high)
         places = (np.clip(population, low, high) - low) * (steps / (high - low))
         points = np.minimum(places.astype(np.int64), steps - 1)
         up = places - points

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from sottovoce.core.channel import Block, Contrast, Rates
+from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
@@ -111,7 +112,7 @@ def contrast_law(rates: Contrast, n: int, held: int, mates: int, target: str) ->
 def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: str, level: float = 0.95) -> float:
     """The probability that the interval of the first code covers its share; all others are held equally often."""
     held = round(share * n)
-    rates = mechanism.channel.rates()
+    rates = rates_of(mechanism.channel)
     if isinstance(rates, Rates):
         own, other = float(rates.own), float(rates.other)
         counts, law = support_law(rates, n, held, target)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import late
+from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.estimate import TARGETS
@@ -57,7 +58,7 @@ def crowd(dimensions: int) -> Floats:
 
 def coverage(mechanism: Mechanism, n: int, target: str, runs: int, seed: int = SEED) -> BallCoverage:
     """The line of one mechanism with a ball of radius 1."""
-    dimensions = mechanism.channel.dimensions or 0
+    dimensions = dimensions_of(mechanism.channel) or 0
     vectors = crowd(dimensions)
     truth = vectors.mean(axis=0)
     rng = np.random.default_rng([seed, dimensions])

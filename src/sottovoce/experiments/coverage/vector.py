@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Box
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
@@ -40,7 +41,7 @@ def answers(n: int, dimensions: int, rng: np.random.Generator) -> tuple[NDArray[
 
 def covered(mechanism: Mechanism, n: int, runs: int, rng: np.random.Generator) -> VectorCoverage:
     """One line of the table, from whole simulations."""
-    dimensions = mechanism.channel.dimensions or 0
+    dimensions = dimensions_of(mechanism.channel) or 0
     alone, sample, joint = 0, 0, 0
     for _ in range(runs):
         values, truth = answers(n, dimensions, rng)

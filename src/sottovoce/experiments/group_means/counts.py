@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Keyed, Subset
-from sottovoce.core.channel.base import readings
+from sottovoce.core.channel.facets import readings, scales_of
 from sottovoce.core.rational import UNIT
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ class Law:
         """The law of a channel whose key is randomized response."""
         if not isinstance(channel.key, Subset) or channel.key.w > 1:
             raise TypeError("Counts are drawn for randomized response on the group.")
-        scales = channel.inner.scales()
+        scales = scales_of(channel.inner)
         if scales is None:
             raise TypeError("The inner channel reads no numbers.")
         numbers = np.array([float(number) for number in readings(scales, channel.inner_outputs)])

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sottovoce.core.channel import Keyed
+from sottovoce.core.channel.facets import Numeric, need
 from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.registry import mechanism
 from sottovoce.experiments.experiment import Experiment, Row
@@ -122,7 +123,7 @@ def crowd(members: Counts, law: Keyed) -> Crowd:
     rows = []
     for values in members.values():
         weights = np.array(list(values.values()), np.float64)
-        first, second = np.array([[float(m) for m in law.inner.moments(Fraction(v))] for v in values]).T
+        first, second = np.array([[float(m) for m in need(law.inner, Numeric).moments(Fraction(v))] for v in values]).T
         size = weights.sum()
         mean = weights @ first / size
         rows.append((size, mean, weights @ (first - mean) ** 2 / size, weights @ (second - first**2) / size))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.core.channel import Channel, Keyed
+from sottovoce.core.channel.facets import Numeric, Rounded, need
 from sottovoce.core.specs import canonical
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.group_means.counts import Crowd, Floats, Law, draw_means, error_row
@@ -53,10 +54,8 @@ def crowd(name: str, groups: int, inner: Channel, rng: np.random.Generator, size
     On the grid of a window the mean square of a reading is a quadratic function of the value; between two grid points,
     where a value is rounded to either, it is linear: the quadratic plus its first coefficient times step**2 f (1 - f).
     """
-    if inner.rounding is None:
-        raise TypeError("The inner channel rounds no numbers.")
-    step = float(inner.rounding.step)
-    low, middle, high = (float(inner.moments(Fraction(x))[1]) for x in (-1, 0, 1))
+    step = float(need(inner, Rounded).rounding.step)
+    low, middle, high = (float(need(inner, Numeric).moments(Fraction(x))[1]) for x in (-1, 0, 1))
     rows = [_statistics(values(name, mean, groups, rng, size), step) for mean in group_means(groups)]
     mean, square, rounding = np.array(rows).T
     second = middle + (high - low) / 2 * mean + ((high + low) / 2 - middle) * (square + rounding)

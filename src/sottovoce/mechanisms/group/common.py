@@ -10,6 +10,7 @@ from typing import Any
 
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
 from sottovoce.core.channel.compose.keyed import neutral_law, odds_left
+from sottovoce.core.channel.facets import Numeric, Rounded, need
 from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -114,7 +115,7 @@ def mean_variance(channel: Keyed) -> float:
     return (square / (p - both) ** 2 - 2 * crossed + size) / share**2
 
 
-def _rates(key: Channel) -> tuple[float, float, float]:
+def _rates(key: Subset | Bits) -> tuple[float, float, float]:
     """How often a report supports its own group, another one, and both."""
     rates, pair = key.rates(), key.pair()
     if rates is None or pair is None:
@@ -124,9 +125,8 @@ def _rates(key: Channel) -> tuple[float, float, float]:
 
 def _squares(channel: Keyed) -> tuple[float, float, float]:
     """Mean squares, about the mean of the neutral law: of a reading, of a neutral one, and of the value itself."""
-    inner, scales = channel.inner, channel.inner.scales()
-    if scales is None or inner.rounding is None:
-        raise TypeError("The inner channel reads no numbers.")
+    inner, grid = need(channel.inner, Numeric), need(channel.inner, Rounded).rounding
+    scales = inner.scales()
     numbers = [
         (y - float(scale.origin)) / float(scale.slope)
         for scale, end in zip(scales, [*(scale.first for scale in scales[1:]), channel.inner_outputs], strict=True)
@@ -135,7 +135,7 @@ def _squares(channel: Keyed) -> tuple[float, float, float]:
     weights = [weight / UNIT for weight in channel.neutral]
     centre = sum(w * number for w, number in zip(weights, numbers, strict=True))
     neutral = sum(w * (number - centre) ** 2 for w, number in zip(weights, numbers, strict=True))
-    low, high = Fraction(inner.rounding.low), Fraction(inner.rounding.high)
+    low, high = Fraction(grid.low), Fraction(grid.high)
     looks = [low + (high - low) * Fraction(2 * i + 1, 2 * _LOOKS) for i in range(_LOOKS)]
     moments = [tuple(map(float, inner.moments(look))) for look in looks]
     second = sum(m2 - 2 * centre * m1 + centre**2 for m1, m2 in moments) / _LOOKS

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sottovoce.core.channel import Channel, Hints, Place, Signs, Then
+from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.channel.vector.signs import MAX_SLOTS, score
 from sottovoce.core.domain import Domain, Sparse
@@ -112,4 +113,4 @@ def rows(domain: Sparse, groups: int, ratio: Fraction) -> Then:
 
 def square(channel: Channel) -> Fraction:
     """The mean square of what a report says of a place; what is not noise of it, the answer's own square, is small."""
-    return score(channel).average_square(channel.dimensions or 0)
+    return score(channel).average_square(dimensions_of(channel) or 0)

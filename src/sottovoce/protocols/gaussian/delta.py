@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sottovoce.core.channel import Rates
+from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Above, Digit, Domain, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -125,7 +126,7 @@ def _side(domain: Interval, threshold: Decimal, epsilon: Decimal) -> Mechanism:
 
 def _rates(side: Mechanism) -> tuple[float, float]:
     """How often a report says "above" of those above, and of those below."""
-    rates = side.channel.rates()
+    rates = rates_of(side.channel)
     if not isinstance(rates, Rates):
         raise TypeError("Randomized response has rates.")
     return float(rates.own), float(rates.other)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Above, Integers, Interval
 from sottovoce.tally.tally import Tally
 
@@ -40,7 +41,7 @@ class Bits:
                 raise TypeError("The tallies of a search are about thresholds.")
             asked, yes = found.get(domain.threshold, (0, 0))
             found[domain.threshold] = asked + tally.n, yes + int(tally.cells[1])
-            rates = tally.mechanism.channel.rates()
+            rates = rates_of(tally.mechanism.channel)
         order = sorted(found)
         numbers = np.array([found[threshold] for threshold in order], float).reshape(-1, 2)
         return cls(np.array(order, float), numbers[:, 0], numbers[:, 1], float(rates.own), float(rates.other))

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Above, Clamp, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
@@ -214,7 +215,7 @@ def _range(range_: Clamp, clamped: Estimate, tallies: Sequence[Tally], searchers
             names.append(f"below {decimal_text(range_.low)}" if below else f"from {decimal_text(range_.high)} on")
             counts.append(int(tally.cells[0 if below else 1]))
             asked.append(tally.n)
-            rates = tally.mechanism.channel.rates()
+            rates = rates_of(tally.mechanism.channel)
     n = np.array(asked, np.int64)
     yes, no = (float(rates.own), float(rates.other)) if rates else (1.0, 0.0)
     evidence = Beyond(np.array(counts, np.int64), n, yes, no, tuple(names))  # type: ignore[arg-type]

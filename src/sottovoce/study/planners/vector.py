@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.core import codec
+from sottovoce.core.channel.facets import Coordinates, dimensions_of, need
 from sottovoce.core.domain import Ball, Box, Domain, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -67,7 +68,7 @@ def plan_vector(
         Option(mechanism, error, size, _reason(mechanism, error / least), variant)
         for error, size, variant, mechanism in found
     )
-    dimensions = options[0].mechanism.channel.dimensions
+    dimensions = dimensions_of(options[0].mechanism.channel)
     question = f"Mean of a vector of {dimensions} numbers at epsilon {epsilon}"
     return Plan(question, n, options, _advice(options[0], n, dimensions or 0))
 
@@ -90,7 +91,7 @@ def _built(domain: Domain, epsilon: Any, methods: Sequence[str]) -> Iterator[tup
                 continue
             if mechanism.channel not in seen:  # small budgets make a hybrid of one part only
                 seen.add(mechanism.channel)
-                several = f", {mechanism.channel.chosen} at a time" if name == "sampled" else ""
+                several = f", {need(mechanism.channel, Coordinates).chosen} at a time" if name == "sampled" else ""
                 yield f"{variant}{several}", mechanism
 
 

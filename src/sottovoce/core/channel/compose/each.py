@@ -10,16 +10,17 @@ from math import prod
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.facets import Costed, stages_of
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.specs import Spec, take
-from sottovoce.core.work import Effort, short_steps
+from sottovoce.core.work import Effort, effort, short_steps, summed
 
 MAX_PARTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Each(Channel):
+class Each(Channel, Costed):
     """A code is a tuple with a code of each channel; the report holds their reports side by side, the first lowest.
 
     Any two codes of every channel may meet in two answers, so the ratios multiply: budgets add up.
@@ -32,10 +33,14 @@ class Each(Channel):
         object.__setattr__(self, "channels", tuple(self.channels))
         if not 1 <= len(self.channels) <= MAX_PARTS:
             raise ParameterError(f"Channels side by side are from 1 to {MAX_PARTS}. Got {len(self.channels)}.")
-        if any(channel.publics or channel.stages for channel in self.channels):
+        if any(channel.publics or stages_of(channel) for channel in self.channels):
             raise ParameterError("Channels side by side read no public words and keep no memo.")
         if not all(channel.exact for channel in self.channels):
             raise ParameterError("Channels side by side have exact laws: what computes with floats stands alone.")
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return self.channels
 
     @property
     def inputs(self) -> int:
@@ -45,7 +50,7 @@ class Each(Channel):
         return product(*(channel.codes() for channel in self.channels))
 
     @property
-    def takes_every_code(self) -> bool:
+    def codes_are_indices(self) -> bool:
         return False  # codes are tuples
 
     @property
@@ -86,11 +91,11 @@ class Each(Channel):
         return prod((channel.likelihood(part, own) for channel, part, own in each), start=Fraction(1))
 
     def effort(self) -> Effort:
-        each = [channel.effort() for channel in self.channels]
+        each = [effort(channel) for channel in self.channels]
         bits, ratio_bits = sum(one.bits for one in each), sum(one.ratio_bits for one in each)
         product = len(each) * short_steps(ratio_bits)
         ratio = sum(one.ratio for one in each) + product
-        return self.summed(Effort(bits, sum(one.likelihood for one in each), ratio, ratio_bits))
+        return summed(self, Effort(bits, sum(one.likelihood for one in each), ratio, ratio_bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of the first one or two channels."""

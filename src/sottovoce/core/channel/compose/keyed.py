@@ -12,7 +12,9 @@ from math import ceil
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.closed_forms import extremes
 from sottovoce.core.channel.compose.stages import Then
+from sottovoce.core.channel.facets import Costed, Facet, Numbered, facet, outputs_of, rounding_of, stages_of
 from sottovoce.core.channel.finite.bits import Bits
 from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.channel.finite.table import Table
@@ -22,11 +24,11 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integers, take
-from sottovoce.core.work import Effort, steps
+from sottovoce.core.work import Effort, effort, steps, summed
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed(Channel):
+class Keyed(Channel, Numbered, Costed):
     """A code is (group, value). `key` randomizes the group. A report of the key that supports the true group goes with
     the value through `inner`; any other goes with a draw from `neutral`, weights of the inner outputs that sum to
     2**53 and know nothing of the value.
@@ -36,7 +38,7 @@ class Keyed(Channel):
     """
 
     kind: ClassVar[str] = "keyed"
-    key: Channel
+    key: Subset | Bits
     inner: Channel
     neutral: tuple[int, ...]
 
@@ -46,15 +48,15 @@ class Keyed(Channel):
             raise ParameterError(
                 "The key of a keyed channel is a Subset, or Bits with a bit for each group and two rates."
             )
-        if self.inner.publics or self.inner.outputs is None or self.inner.stages:
+        if self.inner.publics or outputs_of(self.inner) is None or stages_of(self.inner):
             raise ParameterError(
                 "The inner channel of a keyed one has numbered outputs, reads no public words and keeps no memo."
             )
-        if self.inner.rounding is None and not self.inner.takes_every_code:
+        if rounding_of(self.inner) is None and not self.inner.codes_are_indices:
             raise ParameterError("The inner channel of a keyed one takes every code, else only some could be sent.")
         weights = tuple(check_integer("neutral", self.kind, weight, 0, UNIT) for weight in self.neutral)
         object.__setattr__(self, "neutral", weights)
-        fits = len(weights) == self.inner.outputs and sum(weights) == UNIT
+        fits = len(weights) == outputs_of(self.inner) and sum(weights) == UNIT
         if not fits or any(bool(weight) != self.inner.contains(y) for y, weight in enumerate(weights)):
             raise ParameterError(
                 "The neutral law has a weight for each inner output, positive where it can be reported, and sums to"
@@ -67,6 +69,13 @@ class Keyed(Channel):
         return len(self.neutral)
 
     @property
+    def parts(self) -> tuple[Channel, ...]:
+        return self.key, self.inner
+
+    def has(self, kind: type[Facet]) -> bool:
+        return kind is not Numbered or facet(self.key, Numbered) is not None
+
+    @property
     def inputs(self) -> int:
         return self.key.inputs * self.inner.inputs
 
@@ -74,7 +83,7 @@ class Keyed(Channel):
         return product(self.key.codes(), self.inner.codes())
 
     @property
-    def takes_every_code(self) -> bool:
+    def codes_are_indices(self) -> bool:
         return False  # codes are pairs
 
     @property
@@ -95,23 +104,23 @@ class Keyed(Channel):
 
     def join(self, key: int, within: int) -> int:
         """The report of a key's report and an inner one."""
-        if self.key.outputs is None:
+        if facet(self.key, Numbered) is None:
             return key << self.inner.payload_bits | within
         return key * self.inner_outputs + within
 
     def split(self, report: int) -> tuple[int, int]:
         """The key's report and the inner one."""
-        if self.key.outputs is None:
+        if facet(self.key, Numbered) is None:
             return report >> self.inner.payload_bits, report & (1 << self.inner.payload_bits) - 1
         return divmod(report, self.inner_outputs)
 
     @property
-    def outputs(self) -> int | None:
-        return None if self.key.outputs is None else self.key.outputs * self.inner_outputs
+    def outputs(self) -> int:
+        return self.key.inputs * self.inner_outputs
 
     @property
     def payload_bits(self) -> int:
-        if self.outputs is None:
+        if facet(self.key, Numbered) is None:
             return self.key.payload_bits + self.inner.payload_bits
         return (self.outputs - 1).bit_length()
 
@@ -127,7 +136,7 @@ class Keyed(Channel):
         Two reports of the key that both support their code are equally likely, and so are two that do not.
         """
         key = self.key.ratio()
-        most, least = self.inner.extremes()
+        most, least = extremes(self.inner)
         worst = self.inner.ratio()
         for high, low, weight in set(zip(most, least, self.neutral, strict=True)):  # most outputs are alike
             if weight:
@@ -142,19 +151,20 @@ class Keyed(Channel):
         return self.key.likelihood(key, group) * law
 
     def effort(self) -> Effort:
-        key, inner = self.key.effort(), self.inner.effort()
+        key, inner = effort(self.key), effort(self.inner)
         bits = key.bits + inner.bits
         different = 4 * len({*self.neutral}) * steps(key.ratio_bits + inner.bits)
         ratio = key.ratio + inner.ratio + inner.extremes + different
-        return self.summed(Effort(bits, key.likelihood + inner.likelihood, ratio, key.ratio_bits + 2 * inner.bits))
+        return summed(self, Effort(bits, key.likelihood + inner.likelihood, ratio, key.ratio_bits + 2 * inner.bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small keys and small inner channels, with a neutral law of the same kind: as the largest likelihoods are."""
+        keys: Any = (self.key, *self.key.miniatures())
         return tuple(
             type(self)(key, inner, neutral_law(inner))
-            for key in (self.key, *self.key.miniatures())
+            for key in keys
             for inner in (self.inner, *self.inner.miniatures(), *_coarse(self.inner))
-            if key.inputs <= 5 and inner.inputs <= 8 and (inner.outputs or 0) <= 24
+            if key.inputs <= 5 and inner.inputs <= 8 and (outputs_of(inner) or 0) <= 24
         )[:6]
 
     def fields(self) -> Spec:
@@ -163,12 +173,13 @@ class Keyed(Channel):
     @classmethod
     def from_fields(cls, fields: Spec) -> Keyed:
         key, inner, neutral = take(fields, cls.kind, ("key", "inner", "neutral"))
-        return cls(channel_from_spec(key), channel_from_spec(inner), integers(neutral, cls.kind, "neutral"))
+        found: Any = channel_from_spec(key)  # the constructor refuses what is no key
+        return cls(found, channel_from_spec(inner), integers(neutral, cls.kind, "neutral"))
 
 
 def _coarse(inner: Channel) -> tuple[Channel, ...]:
     """A small stand-in of a table of many rows, which has no smaller instance of its own."""
-    rounding = inner.rounding
+    rounding = rounding_of(inner)
     if rounding is None or not isinstance(inner, Then) or not isinstance(inner.second, Table):
         return ()
     return (Then(Rounding(rounding.low, rounding.high, 2), inner.second.coarse()),)
@@ -176,7 +187,7 @@ def _coarse(inner: Channel) -> tuple[Channel, ...]:
 
 def spread(inner: Channel) -> Fraction:
     """S: the sum over all outputs of the largest likelihood, by which the neutral law is normalised."""
-    return _total(inner.extremes()[0])
+    return _total(extremes(inner)[0])
 
 
 def _total(likelihoods: Sequence[Fraction]) -> Fraction:
@@ -186,7 +197,7 @@ def _total(likelihoods: Sequence[Fraction]) -> Fraction:
 
 def neutral_law(inner: Channel) -> tuple[int, ...]:
     """The law proportional to the largest likelihood of each output: no other has a smaller largest ratio to it."""
-    return rounded_law(inner.extremes()[0])
+    return rounded_law(extremes(inner)[0])
 
 
 def rounded_law(weights: Sequence[Fraction]) -> tuple[int, ...]:
@@ -205,5 +216,5 @@ def rounded_law(weights: Sequence[Fraction]) -> tuple[int, ...]:
 
 def odds_left(e: Fraction, inner: Channel, neutral: Sequence[int]) -> Fraction:
     """What remains of the odds e for the key, beside an inner channel with this neutral law."""
-    pairs = set(zip(inner.extremes()[0], neutral, strict=True))  # most outputs are alike
+    pairs = set(zip(extremes(inner)[0], neutral, strict=True))  # most outputs are alike
     return e / max(high / units(weight) for high, weight in pairs if weight)

@@ -9,18 +9,33 @@ from functools import partial
 from itertools import accumulate
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.closed_forms import extremes
 from sottovoce.core.channel.compose.stages import Then
+from sottovoce.core.channel.facets import (
+    Costed,
+    Extremal,
+    Facet,
+    Numbered,
+    Numeric,
+    Scale,
+    facet,
+    outputs_of,
+    rounding_of,
+    stages_of,
+    trusted,
+)
+from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integers, take
-from sottovoce.core.work import Effort, short_steps
+from sottovoce.core.work import Effort, effort, short_steps, summed
 
 
 @dataclass(frozen=True, slots=True)
-class Mix(Channel):
+class Mix(Channel, Numbered, Numeric, Extremal, Costed):
     """Channel c with probability weights[c] / 2**53; its outputs come after those of the channels before it.
 
     As the alphabets are apart, a report shows which channel was chosen, which tells nothing.
@@ -37,17 +52,24 @@ class Mix(Channel):
         object.__setattr__(self, "channels", tuple(self.channels))
         if len(weights) < 2 or len(weights) != len(self.channels) or sum(weights) != UNIT:
             raise ParameterError("A mix has two or more channels, with a weight each that sum to 2**53.")
-        if any(channel.publics or channel.outputs is None for channel in self.channels):
+        if any(channel.publics or outputs_of(channel) is None for channel in self.channels):
             raise ParameterError("The channels of a mix have numbered outputs and read no public words.")
-        if any(channel.rounding is None and not channel.takes_every_code for channel in self.channels):
+        if any(rounding_of(channel) is None and not channel.codes_are_indices for channel in self.channels):
             raise ParameterError("Every channel of a mix takes every code, else only some answers could be sent.")
-        if any(channel.stages for channel in self.channels):
+        if any(stages_of(channel) for channel in self.channels):
             raise ParameterError("The channels of a mix keep no memo.")
         codes = {_codes(channel) for channel in self.channels}
-        if len(codes) != 1 or all(channel.rounding for channel in self.channels):
+        if len(codes) != 1 or all(rounding_of(channel) for channel in self.channels):
             raise ParameterError(f"The channels of a mix take the same codes. Got {sorted(codes)!s:.80}.")
-        starts = accumulate((channel.outputs or 0 for channel in self.channels), initial=0)
+        starts = accumulate((outputs_of(channel) or 0 for channel in self.channels), initial=0)
         object.__setattr__(self, "_starts", tuple(starts))
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return self.channels
+
+    def has(self, kind: type[Facet]) -> bool:
+        return kind is not Numeric or all(facet(channel, Numeric) for channel in self.channels)
 
     @property
     def inputs(self) -> int:
@@ -99,28 +121,26 @@ class Mix(Channel):
         return units(self.weights[chosen]) * self.channels[chosen].likelihood(inner, code)
 
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
-        each = [(units(w), channel.extremes()) for w, channel in zip(self.weights, self.channels, strict=True)]
+        each = [(units(w), extremes(channel)) for w, channel in zip(self.weights, self.channels, strict=True)]
         most, least = ([share * p for share, ends in each for p in ends[side]] for side in (0, 1))
         return most, least
 
-    def scales(self) -> tuple[Scale, ...] | None:
+    def scales(self) -> tuple[Scale, ...]:
         """Each channel is read by its own scale: all of them speak for the same code."""
-        found: list[Scale] = []
-        for start, channel in zip(self.starts(), self.channels, strict=False):
-            scales = channel.scales()
-            if scales is None:
-                return None
-            found += [Scale(start + first, start + origin, slope) for first, origin, slope in scales]
-        return tuple(found)
+        return tuple(
+            Scale(start + first, start + origin, slope)
+            for start, channel in zip(self.starts(), self.channels, strict=False)
+            for first, origin, slope in trusted(channel, Numeric).scales()
+        )
 
     def moments(self, code: int) -> tuple[Fraction, Fraction]:
-        each = [channel.moments(code) for channel in self.channels]
+        each = [trusted(channel, Numeric).moments(code) for channel in self.channels]
         pairs = list(zip(self.weights, each, strict=True))
         first, second = (sum((units(w) * m[p] for w, m in pairs), Fraction(0)) for p in (0, 1))
         return first, second
 
     def effort(self) -> Effort:
-        each = [channel.effort() for channel in self.channels]
+        each = [effort(channel) for channel in self.channels]
         compared = sum(short_steps(one.ratio_bits) for one in each)
         known = Effort(
             bits=64 + max(one.bits for one in each),
@@ -128,12 +148,12 @@ class Mix(Channel):
             ratio=sum(one.ratio for one in each) + compared,
             ratio_bits=max(one.ratio_bits for one in each),
         )
-        return self.summed(known)._replace(extremes=sum(one.extremes for one in each) + self.outputs)
+        return summed(self, known)._replace(extremes=sum(one.extremes for one in each) + self.outputs)
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of all channels that happen to take the same codes."""
         found: list[Channel] = []
-        plain = [channel for channel in self.channels if channel.rounding is None]
+        plain = [channel for channel in self.channels if rounding_of(channel) is None]
         for small in plain[0].miniatures():
             each = [_sized(channel, small.inputs) for channel in self.channels]
             if all(each):
@@ -153,7 +173,7 @@ class Mix(Channel):
 
 def _codes(channel: Channel) -> int:
     """How many codes a channel takes; one that rounds takes those from 0 to the end of its range."""
-    rounding = channel.rounding
+    rounding = rounding_of(channel)
     if rounding is None:
         return channel.inputs
     if rounding.low != 0 or rounding.high != int(rounding.high):
@@ -163,6 +183,6 @@ def _codes(channel: Channel) -> int:
 
 def _sized(channel: Channel, codes: int) -> Channel | None:
     """A small instance of a channel that takes so many codes, or None."""
-    if isinstance(channel, Then) and channel.rounding is not None:
-        return channel.resized(codes - 1)
+    if isinstance(channel, Then) and isinstance(channel.first, Rounding):
+        return Then(Rounding(0, codes - 1, channel.first.steps), channel.second)
     return next((small for small in channel.miniatures() if small.inputs == codes), None)

@@ -6,7 +6,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, channel_from_spec, check_memos
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.facets import (
+    Costed,
+    Facet,
+    Numbered,
+    Pooled,
+    PublicCoins,
+    Rates,
+    Relaying,
+    Supporting,
+    check_memos,
+    facet,
+    trusted,
+)
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.field import MAX_ORDER, dot, is_order, polynomial
@@ -14,7 +27,7 @@ from sottovoce.core.hashing import WORD, collision, derived_words, hash_value
 from sottovoce.core.params import check_integer, count_text, reject
 from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take
-from sottovoce.core.work import Effort
+from sottovoce.core.work import Effort, effort, summed
 
 
 class Map(Protocol):
@@ -178,7 +191,7 @@ MAPS: dict[str, type[HashMap] | type[PoolMap]] = {HashMap.kind: HashMap, PoolMap
 
 
 @dataclass(frozen=True, slots=True)
-class Public(Channel):
+class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Costed):
     """The report is that of the inner channel; the public words are the report's id and not sent again."""
 
     kind: ClassVar[str] = "public"
@@ -186,7 +199,7 @@ class Public(Channel):
     inner: Channel
 
     def __post_init__(self) -> None:
-        if self.map.outputs != self.inner.inputs or not self.inner.takes_every_code:
+        if self.map.outputs != self.inner.inputs or not self.inner.codes_are_indices:
             raise ParameterError(
                 f"A public map with {self.map.outputs} values needs an inner channel with as many codes;"
                 f" it has {count_text(self.inner.inputs)}."
@@ -199,6 +212,21 @@ class Public(Channel):
     def mapped(self, code: int, public: Words) -> int:
         """The code that the inner channel randomizes."""
         return self.map.apply(self._words(public), code)
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return (self.inner,)
+
+    @property
+    def last(self) -> Channel:
+        return self.inner
+
+    def has(self, kind: type[Facet]) -> bool:
+        if kind is Numbered:
+            return facet(self.inner, Numbered) is not None
+        if kind is Supporting:
+            return self.rates() is not None
+        return kind is not Pooled or (isinstance(self.map, PoolMap) and not self.inner.publics)
 
     @property
     def inputs(self) -> int:
@@ -217,8 +245,8 @@ class Public(Channel):
         return self.inner.payload_bits
 
     @property
-    def payloads(self) -> int | None:
-        return self.inner.payloads
+    def outputs(self) -> int:
+        return trusted(self.inner, Numbered).outputs
 
     def contains(self, report: int) -> bool:
         return self.inner.contains(report)
@@ -229,24 +257,27 @@ class Public(Channel):
 
     @property
     def public_bits(self) -> int:
-        return min(self.map.bits, self.inner.public_bits)
+        return self.map.bits
 
     def accepts(self, public: Words) -> bool:
         return self.map.accepts(self._words(public)) and self.inner.accepts(public)
 
     @property
     def tries(self) -> Fraction:
-        """Nested maps read independent words of the id, and all of them must accept."""
-        return self.map.tries * self.inner.tries
+        return self.map.tries
 
     @property
-    def seeds(self) -> int | None:
-        return self.map.seeds if isinstance(self.map, PoolMap) and not self.inner.publics else None
-
-    def seed(self, public: Words) -> int:
+    def _pool(self) -> PoolMap:
         if not isinstance(self.map, PoolMap):
             raise TypeError("Only the maps of a balanced pool are numbered.")
-        return self.map.seed(self._words(public))
+        return self.map
+
+    @property
+    def seeds(self) -> int:
+        return self._pool.seeds
+
+    def seed(self, public: Words) -> int:
+        return self._pool.seed(self._words(public))
 
     def ratio(self) -> Fraction:
         """Given the public words, the law is the inner one on mapped codes, which some words keep apart."""
@@ -256,18 +287,21 @@ class Public(Channel):
         return self.inner.likelihood(report, self.mapped(code, public), public)
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
-        return self.inner.supports(report, self.mapped(code, public), public)
+        return trusted(self.inner, Supporting).supports(report, self.mapped(code, public), public)
 
     def rates(self, code: int = 0) -> Rates | None:
         """None where the inner rates depend on the code, or where no report supports the last inner code."""
-        inner = self.inner.rates()
-        # Nested maps have answered this for all codes; asked twice each, they would double the work with each map.
-        last = inner if isinstance(self.inner, Public) else self.inner.rates(self.inner.inputs - 1)
-        same = isinstance(last, Rates) and not self.inner.rates_vary
-        return self.map.rates(inner) if isinstance(inner, Rates) and same else None
+        if isinstance(self.inner, Public):  # asked for its facet first, each nested map would double the work
+            nested = self.inner.rates()
+            return None if nested is None else self.map.rates(nested)
+        inner = facet(self.inner, Supporting)
+        if inner is None or inner.rates_vary:
+            return None
+        first, last = inner.rates(), inner.rates(self.inner.inputs - 1)
+        return self.map.rates(first) if isinstance(first, Rates) and isinstance(last, Rates) else None
 
     def effort(self) -> Effort:
-        return self.summed(self.inner.effort())
+        return summed(self, effort(self.inner))
 
     def miniatures(self) -> tuple[Channel, ...]:
         return tuple(

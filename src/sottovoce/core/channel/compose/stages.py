@@ -7,17 +7,38 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Scale, Words, channel_from_spec, check_memos
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.closed_forms import delta, extremes
+from sottovoce.core.channel.facets import (
+    Costed,
+    Divergent,
+    Extremal,
+    Facet,
+    Memoised,
+    Numbered,
+    Numeric,
+    Rates,
+    Relaying,
+    Rounded,
+    Scale,
+    Slotted,
+    Supporting,
+    Vectors,
+    check_memos,
+    facet,
+    outputs_of,
+    trusted,
+)
 from sottovoce.core.channel.finite.bits import Bits, bits_ratio
 from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.numeric.rounding import Rounding
-from sottovoce.core.channel.vector.place import Place
+from sottovoce.core.channel.vector.place import Place, Slots
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
 from sottovoce.core.params import count_text
 from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, take
-from sottovoce.core.work import Effort, short_steps, steps
+from sottovoce.core.work import Effort, effort, short_steps, steps, summed
 
 MAX_ROWS = 65  # of a table that an audit goes through whole
 MAX_CODE_BITS = 1 << 16  # of a report that is the code of another channel
@@ -27,7 +48,7 @@ C = TypeVar("C", bound="_Composed")
 
 
 @dataclass(frozen=True, slots=True)
-class _Composed(Channel):
+class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
     """What both compositions share: the report of the first is the code of the second."""
 
     first: Channel
@@ -40,13 +61,27 @@ class _Composed(Channel):
                 f"In a {self.kind} channel the reports of the first are the codes of the second:"
                 f" {count_text(reports)} reports, {count_text(self.second.inputs)} codes."
             )
-        if not self.second.takes_every_code:
+        if not self.second.codes_are_indices:
             raise ParameterError(f"In a {self.kind} channel the second must take every report of the first.")
         if self.first.publics:
             raise ParameterError(f"In a {self.kind} channel only the second may read public words.")
         if not (self.first.exact and self.second.exact):
             raise ParameterError(f"The stages of a {self.kind} channel have exact laws: floats stand alone.")
         check_memos(self)
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return self.first, self.second
+
+    @property
+    def last(self) -> Channel:
+        return self.second
+
+    def has(self, kind: type[Facet]) -> bool:
+        """Answers are read by the first stage, and reports are those of the second."""
+        if kind is Numbered:
+            return facet(self.second, kind) is not None
+        return kind not in (Rounded, Vectors, Slotted) or facet(self.first, kind) is not None
 
     @property
     def inputs(self) -> int:
@@ -56,16 +91,20 @@ class _Composed(Channel):
         return self.first.codes()
 
     @property
-    def takes_every_code(self) -> bool:
-        return self.first.takes_every_code
+    def codes_are_indices(self) -> bool:
+        return self.first.codes_are_indices
 
     @property
-    def rounding(self) -> Rounding | None:
-        return self.first.rounding
+    def rounding(self) -> Rounding:
+        return trusted(self.first, Rounded).rounding
 
     @property
-    def dimensions(self) -> int | None:
-        return self.first.dimensions
+    def dimensions(self) -> int:
+        return trusted(self.first, Vectors).dimensions
+
+    @property
+    def slots(self) -> Slots:
+        return trusted(self.first, Slotted).slots
 
     @property
     def words(self) -> int:
@@ -79,27 +118,15 @@ class _Composed(Channel):
         return self.second.payload_bits
 
     @property
-    def outputs(self) -> int | None:
-        return self.second.outputs
-
-    @property
-    def payloads(self) -> int | None:
-        return self.second.payloads
+    def outputs(self) -> int:
+        return trusted(self.second, Numbered).outputs
 
     @property
     def publics(self) -> int:
         return self.second.publics
 
-    @property
-    def public_bits(self) -> int:
-        return self.second.public_bits
-
     def accepts(self, public: Words) -> bool:
         return self.second.accepts(public)
-
-    @property
-    def tries(self) -> Fraction:
-        return self.second.tries
 
     def contains(self, report: int) -> bool:
         return self.second.contains(report)
@@ -161,8 +188,9 @@ class _Composed(Channel):
 
 def _reports(channel: Channel) -> int:
     """How many numbers of the channel's width there are, reports or not."""
-    if channel.outputs is not None:
-        return channel.outputs
+    outputs = outputs_of(channel)
+    if outputs is not None:
+        return outputs
     if channel.payload_bits > MAX_CODE_BITS:
         raise ParameterError(f"Reports of {channel.payload_bits} bits are too long to be codes of another channel.")
     return 1 << channel.payload_bits
@@ -194,7 +222,7 @@ def _matrix_effort(channel: Channel) -> tuple[int, int]:
     """The steps of `_matrix`, and the bits of a likelihood: those of all stages together."""
     entries = channel.inputs * _reports(channel)
     if not isinstance(channel, _Composed):
-        known = channel.effort()
+        known = effort(channel)
         return entries * known.likelihood * steps(known.bits), known.bits
     (first, first_bits), (second, second_bits) = _matrix_effort(channel.first), _matrix_effort(channel.second)
     bits = first_bits + second_bits
@@ -202,7 +230,7 @@ def _matrix_effort(channel: Channel) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Then(_Composed):
+class Then(_Composed, Numeric, Extremal, Divergent):
     """Composition, nothing kept."""
 
     kind: ClassVar[str] = "then"
@@ -214,34 +242,39 @@ class Then(_Composed):
         known = self.first.ratio_before(self.second) if isinstance(self.first, Place) else None
         return self._ratio_by_entry() if known is None else known
 
+    def has(self, kind: type[Facet]) -> bool:
+        """What is known of the second is known of both after a rounding."""
+        if kind is Numeric:
+            return isinstance(self.first, Rounding) and facet(self.second, Numeric) is not None
+        if kind in (Extremal, Divergent):
+            return isinstance(self.first, Rounding)
+        return _Composed.has(self, kind)
+
     def delta(self, odds: Fraction) -> Fraction:
-        """After a rounding that of the second: between grid points laws are mixed, and mixing makes no delta larger."""
-        return self.second.delta(odds) if isinstance(self.first, Rounding) else Channel.delta(self, odds)
+        """That of the second: between grid points laws are mixed, and mixing makes no delta larger."""
+        return delta(self.second, odds)
 
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
-        return self.second.extremes() if isinstance(self.first, Rounding) else Channel.extremes(self)
+        return extremes(self.second)
 
-    def scales(self) -> tuple[Scale, ...] | None:
-        """After a rounding, in the numbers that were rounded instead of steps of their grid."""
-        scales = self.second.scales() if isinstance(self.first, Rounding) else None
-        if scales is None or not isinstance(self.first, Rounding):
-            return None
-        low, step = Fraction(self.first.low), self.first.step
+    def scales(self) -> tuple[Scale, ...]:
+        """In the numbers that were rounded instead of steps of their grid."""
+        low, step = Fraction(self.rounding.low), self.rounding.step
+        scales = trusted(self.second, Numeric).scales()
         return tuple(Scale(first, origin - slope * low / step, slope / step) for first, origin, slope in scales)
 
     def moments(self, code: Any) -> tuple[Fraction, Fraction]:
-        if not isinstance(self.first, Rounding):
-            return Channel.moments(self, code)
-        low, step = Fraction(self.first.low), self.first.step
-        point = min(int((code - low) / step), self.first.steps)
-        weights = [(near, self.first.likelihood(near, code)) for near in (point, point + 1)]
-        each = [(weight, self.second.moments(near)) for near, weight in weights if weight]
-        first, second = (sum((weight * moment[p] for weight, moment in each), Fraction(0)) for p in (0, 1))
-        return low + step * first, low**2 + 2 * low * step * first + step**2 * second
+        grid, second = self.rounding, trusted(self.second, Numeric)
+        low, step = Fraction(grid.low), grid.step
+        point = min(int((code - low) / step), grid.steps)
+        weights = [(near, grid.likelihood(near, code)) for near in (point, point + 1)]
+        each = [(weight, second.moments(near)) for near, weight in weights if weight]
+        mean, square = (sum((weight * moment[p] for weight, moment in each), Fraction(0)) for p in (0, 1))
+        return low + step * mean, low**2 + 2 * low * step * mean + step**2 * square
 
     def effort(self) -> Effort:
-        first, second = self.first.effort(), self.second.effort()
-        known = self.summed(self._law_effort(first, second))
+        first, second = effort(self.first), effort(self.second)
+        known = summed(self, self._law_effort(first, second))
         if isinstance(self.first, Rounding):
             return known._replace(
                 ratio=second.ratio, ratio_bits=second.ratio_bits, extremes=second.extremes, delta=second.delta
@@ -251,12 +284,6 @@ class Then(_Composed):
         if certain or placed:
             return known._replace(ratio=first.ratio + second.ratio, ratio_bits=second.ratio_bits + 64)
         return known._replace(ratio=self._entries_effort())
-
-    def resized(self, top: int) -> Channel:
-        """The same after a rounding of 0, ..., top."""
-        if not isinstance(self.first, Rounding):
-            raise TypeError("Only a rounding has a range.")
-        return type(self)(Rounding(0, top, self.first.steps), self.second)
 
     def miniatures(self) -> tuple[Channel, ...]:
         if isinstance(self.second, Table) and self.second.inputs <= MAX_ROWS:
@@ -272,7 +299,7 @@ class Then(_Composed):
 
 
 @dataclass(frozen=True, slots=True)
-class Chain(_Composed):
+class Chain(_Composed, Memoised, Supporting):
     """A memoised first stage, drawn once per value, and a fresh second stage for each report.
 
     `ratio` is that of one report. Any number of reports of one value are functions of the memo and fresh coins, so
@@ -285,9 +312,8 @@ class Chain(_Composed):
     def stages(self) -> tuple[Channel, Channel]:
         return self.first, self.second
 
-    def memo(self, code: int, coins: Coins) -> int:
-        """What a device keeps."""
-        return self.first.sample(code, coins)
+    def has(self, kind: type[Facet]) -> bool:
+        return self._has_bit_rates if kind is Supporting else _Composed.has(self, kind)
 
     def ratio_forever(self) -> Fraction:
         """The ratio of all reports of one value together."""
@@ -319,23 +345,23 @@ class Chain(_Composed):
 
     def effort(self) -> Effort:
         """Of one report, and of all reports together."""
-        first, second = self.first.effort(), self.second.effort()
-        known = self.summed(self._law_effort(first, second))
+        first, second = effort(self.first), effort(self.second)
+        known = summed(self, self._law_effort(first, second))
         if not isinstance(self.first, Bits) or not self._has_bit_rates:
             return known._replace(ratio=first.ratio + self._entries_effort())
         return known._replace(ratio=first.ratio + 8 * self.first.k * short_steps(512), ratio_bits=1024)
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
-        return self.first.supports(report, code)
+        return trusted(self.first, Supporting).supports(report, code)
 
     def rates(self, code: int = 0) -> Rates | None:
-        if not self._has_bit_rates or code >= self.first.payload_bits:
+        if code >= self.first.payload_bits:
             return None  # no bit stands for the last optional code
         return self._bit_rate(code)
 
     @property
     def rates_vary(self) -> bool:
-        return self.first.rates_vary or self.second.rates_vary
+        return any(isinstance(stage, Bits) and stage.rates_vary for stage in self.parts)
 
     def miniatures(self) -> tuple[Channel, ...]:
         if isinstance(self.first, Bits) and isinstance(self.second, Bits):

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import nlargest
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.facets import Costed, Facet, Rates, Supporting
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.errors import SpecError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integer, integers, take
-from sottovoce.core.work import Effort, short_steps
+from sottovoce.core.work import Effort, short_steps, summed
 
 MAX_MASK = 64  # positions of uneven masks, whose worst pair is found by dynamic programming
 ENCODINGS = ("onehot", "optional", "mask")
 
 
 @dataclass(frozen=True, slots=True)
-class Bits(Channel):
+class Bits(Channel, Supporting, Costed):
     """Unary encodings and their kin; the report is the mask of the bits that are 1.
 
     `p` and `q` are units, one for all positions or one per position. The encoding is "onehot" (code v sets
@@ -76,7 +78,7 @@ class Bits(Channel):
         return range(self.inputs)
 
     @property
-    def takes_every_code(self) -> bool:
+    def codes_are_indices(self) -> bool:
         return self.encoding != "mask" or not self.ones
 
     def mask(self, code: int) -> int:
@@ -146,29 +148,33 @@ class Bits(Channel):
             result *= units(one if report >> place & 1 else UNIT - one)
         return result
 
+    def has(self, kind: type[Facet]) -> bool:
+        """A mask of several bits is supported bit by bit, and has no support of its own."""
+        return kind is not Supporting or self.encoding != "mask"
+
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
-        if self.encoding == "mask":
-            raise TypeError("A mask of several bits is supported bit by bit.")
         return bool(report >> code & 1)
 
     def rates(self, code: int = 0) -> Rates | None:
-        if self.encoding == "mask" or code == self.k:
-            return None
+        if code == self.k:
+            return None  # no bit stands for the last optional code
         return Rates(*(units(value[code] if isinstance(value, tuple) else value) for value in (self.p, self.q)))
 
     def pair(self) -> tuple[Fraction, Fraction] | None:
-        if self.rates_vary or self.encoding == "mask":
+        if self.rates_vary:
             return None
         own, other = (units(value) for value in (self.p, self.q) if isinstance(value, int))
         return own * other, other * other
 
     def effort(self) -> Effort:
-        bits = 128 * (self.k if self.encoding == "mask" else 2)
-        ratio = short_steps(bits)
-        if self.rates_vary:
-            exchanged = min(self.ones, self.k - self.ones) if self.encoding == "mask" else 0
-            ratio = 2 * self.k * (exchanged + 1) ** 2 * short_steps(bits)
-        return self.summed(Effort(bits=64 * self.k, likelihood=2 * self.k, ratio=ratio, ratio_bits=bits))
+        masks = self.encoding == "mask"
+        bits = 128 * (self.k if masks else 2)
+        if self.rates_vary:  # at each position ten quotients, differences and comparisons
+            exchanged = min(self.ones, self.k - self.ones)
+            ratio = 10 * self.k + (2 * self.k * (exchanged + 1) ** 2 * short_steps(bits) if masks else 0)
+        else:  # a power is multiplied up without reducing anything
+            ratio = bits >> 6 if masks else 0
+        return summed(self, Effort(bits=128 * self.k, likelihood=2 * self.k, ratio=20 + ratio, ratio_bits=bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         small = min(self.k, 4)
@@ -213,8 +219,8 @@ def bits_ratio(p: Sequence[Fraction], q: Sequence[Fraction], encoding: str, ones
 
 def _distinct_products(risen: list[Fraction], fallen: list[Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
     """The best partners at two different positions: the two best of each kind suffice."""
-    best_risen = sorted(range(len(risen)), key=risen.__getitem__, reverse=True)[:2]
-    best_fallen = sorted(range(len(fallen)), key=fallen.__getitem__, reverse=True)[:2]
+    best_risen = nlargest(2, range(len(risen)), key=risen.__getitem__)
+    best_fallen = nlargest(2, range(len(fallen)), key=fallen.__getitem__)
     for i in best_risen:
         for j in best_fallen:
             if i != j:

@@ -6,15 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from sottovoce.core.channel.base import (
-    NO_WORDS,
-    Channel,
-    Contrast,
-    Rates,
-    Words,
-    check_informative,
-    check_units,
-)
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.facets import Contrast, Facet, Numbered, Rates, Supporting
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import SpecError
 from sottovoce.core.late import load
@@ -125,7 +118,7 @@ SETS = {"hadamard": "core.channel.finite.block:HadamardSets", "signed": "core.ch
 
 
 @dataclass(frozen=True, slots=True)
-class Block(Channel):
+class Block(Channel, Numbered, Supporting):
     """A uniform output inside the code's set with probability `inside`, else a uniform one outside."""
 
     kind: ClassVar[str] = "block"
@@ -169,6 +162,9 @@ class Block(Channel):
         if self.sets.member(code, report):
             return units(self.inside) / self.sets.size
         return units(UNIT - self.inside) / (self.sets.outputs - self.sets.size)
+
+    def has(self, kind: type[Facet]) -> bool:
+        return kind is not Supporting or self.rates() is not None
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
         return self.sets.member(code, report)

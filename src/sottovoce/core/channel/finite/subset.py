@@ -7,16 +7,17 @@ from fractions import Fraction
 from math import comb
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Rates, Scale, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.facets import Costed, Extremal, Facet, Numbered, Numeric, Rates, Scale, Supporting
 from sottovoce.core.coins import Coins
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
-from sottovoce.core.work import Effort
+from sottovoce.core.work import Effort, summed
 
 
 @dataclass(frozen=True, slots=True)
-class Subset(Channel):
+class Subset(Channel, Numbered, Supporting, Numeric, Extremal, Costed):
     """k-ary randomized response (w = 1, the report is an index) and subset selection (a mask of w bits)."""
 
     kind: ClassVar[str] = "subset"
@@ -63,9 +64,13 @@ class Subset(Channel):
     def payload_bits(self) -> int:
         return (self.k - 1).bit_length() if self.w == 1 else self.k
 
+    def has(self, kind: type[Facet]) -> bool:
+        """A single index is a numbered report, and the mean index is linear in the code; a mask is neither."""
+        return self.w == 1 or kind not in (Numbered, Numeric, Extremal)
+
     @property
-    def outputs(self) -> int | None:
-        return self.k if self.w == 1 else None
+    def outputs(self) -> int:
+        return self.k
 
     def contains(self, report: int) -> bool:
         if self.w == 1:
@@ -98,30 +103,22 @@ class Subset(Channel):
         return with_own, keep * kept + (1 - keep) * dropped
 
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
-        if self.w > 1:
-            return Channel.extremes(self)
         own, other = self.rates()
         return [own] * self.k, [other] * self.k
 
-    def scales(self) -> tuple[Scale, ...] | None:
-        """Of single indices, whose mean is linear in the code."""
-        if self.w > 1:
-            return None
+    def scales(self) -> tuple[Scale, ...]:
         own, other = self.rates()
         return (Scale(0, other * Fraction(self.k * (self.k - 1), 2), own - other),)
 
     def moments(self, code: int) -> tuple[Fraction, Fraction]:
-        scales = self.scales()
-        if scales is None:
-            return Channel.moments(self, code)
-        ((_, origin, slope),) = scales
+        ((_, origin, slope),) = self.scales()
         own, other = self.rates()
         first = origin + (own - other) * code
         second = other * Fraction((self.k - 1) * self.k * (2 * self.k - 1), 6) + (own - other) * code**2
         return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
 
     def effort(self) -> Effort:
-        known = self.summed(Effort(128 + 2 * min(self.w, self.k - self.w) * self.k.bit_length(), ratio_bits=96))
+        known = summed(self, Effort(128 + 2 * min(self.w, self.k - self.w) * self.k.bit_length(), ratio_bits=96))
         return known._replace(extremes=1 + self.k // 64) if self.w == 1 else known
 
     def miniatures(self) -> tuple[Channel, ...]:

@@ -9,7 +9,8 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import Costed, Divergent, Extremal, Facet, Numbered, Numeric, Scale
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.params import check_integer
@@ -19,7 +20,7 @@ from sottovoce.core.work import Effort
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Channel):
+class Table(Channel, Numbered, Numeric, Extremal, Divergent, Costed):
     """Report y with probability rows[code][y] / UNIT; each row sums to exactly UNIT."""
 
     kind: ClassVar[str] = "table"
@@ -85,16 +86,16 @@ class Table(Channel):
         columns = list(zip(*self.rows, strict=True))
         return [units(max(column)) for column in columns], [units(min(column)) for column in columns]
 
-    def scales(self) -> tuple[Scale, ...] | None:
-        """Where the mean report rises by exactly the same from each row to the next."""
+    def has(self, kind: type[Facet]) -> bool:
+        """Reports are read as numbers where the mean report rises by exactly the same from each row to the next."""
+        return kind is not Numeric or _line(self.rows) is not None
+
+    def scales(self) -> tuple[Scale, ...]:
         line = _line(self.rows)
-        return None if line is None else (line,)
+        return () if line is None else (line,)
 
     def moments(self, code: int) -> tuple[Fraction, Fraction]:
-        scales = self.scales()
-        if scales is None:
-            return Channel.moments(self, code)
-        ((_, origin, slope),) = scales
+        ((_, origin, slope),) = self.scales()
         first, second = (Fraction(sum(y**p * weight for y, weight in enumerate(self.rows[code])), UNIT) for p in (1, 2))
         return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
 

@@ -8,20 +8,21 @@ from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import Costed, Extremal, Numbered, Numeric, Scale
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import Spec, integer, integers, take
-from sottovoce.core.work import Effort
+from sottovoce.core.work import Effort, summed
 
 MAX_OUTPUTS = 1 << 24
 _HALF = UNIT // 2
 
 
 @dataclass(frozen=True, slots=True)
-class Noise(Channel):
+class Noise(Channel, Numbered, Numeric, Extremal, Costed):
     """Codes 0, ..., steps plus noise of a magnitude m with a fair sign: m or -1 - m, so that zero is not counted twice.
 
     Magnitudes come in bands: `bands` holds their weights, `first` the weights within band 0 and `cycle` those within
@@ -108,7 +109,7 @@ class Noise(Channel):
 
     def effort(self) -> Effort:
         """Its ratio is found from the lists; what else there is needs the weight of every magnitude."""
-        known = self.summed(Effort(ratio=len(self.first) + len(self.bands)))
+        known = summed(self, Effort(ratio=len(self.first) + len(self.bands)))
         return known._replace(extremes=4 * self.outputs)
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:

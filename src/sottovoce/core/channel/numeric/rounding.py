@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, overload
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import Numbered, Rounded
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
@@ -41,7 +42,7 @@ class _Grid(Sequence[Fraction]):
 
 
 @dataclass(frozen=True, slots=True)
-class Rounding(Channel):
+class Rounding(Channel, Numbered, Rounded):
     """A number in [low, high] becomes j or j + 1, where it lies between the grid points j and j + 1 of 0, ..., steps.
 
     A number is first read to 2**-32 of a step (to the nearest, ties to even), which costs a bias of at most 2**-33 of a
@@ -79,7 +80,7 @@ class Rounding(Channel):
         return _Grid(Fraction(self.low), self.step, self.steps + 1)
 
     @property
-    def takes_every_code(self) -> bool:
+    def codes_are_indices(self) -> bool:
         return False  # codes are numbers of a range
 
     def position(self, number: Fraction | int) -> int:

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.facets import Costed, Extremal, Numbered, Numeric, Scale
 from sottovoce.core.coins import Coins
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
-from sottovoce.core.work import Effort
+from sottovoce.core.work import Effort, summed
 
 MAX_OUTPUTS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Channel):
+class Window(Channel, Numbered, Numeric, Extremal, Costed):
     """With probability `inside` uniform over the `width` outputs from stride * code on, else uniform over the rest."""
 
     kind: ClassVar[str] = "window"
@@ -98,7 +99,7 @@ class Window(Channel):
         return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
 
     def effort(self) -> Effort:
-        return self.summed(Effort())._replace(extremes=self.outputs // 4 + 1)
+        return summed(self, Effort())._replace(extremes=self.outputs // 4 + 1)
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Fewer codes, and the width in about the same proportion to the way of the window."""

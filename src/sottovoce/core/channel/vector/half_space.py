@@ -9,21 +9,22 @@ from functools import lru_cache
 from math import comb
 from typing import Any, ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_units
+from sottovoce.core.channel.facets import Coordinates, Costed, Scale
 from sottovoce.core.channel.numeric.grids import check_grids, grid_codes, grids_from, grids_spec
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.rational import FINE, UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
-from sottovoce.core.work import Effort, steps
+from sottovoce.core.work import Effort, steps, summed
 
 TRIES = 8  # draws of fair signs that the span has room for where some are tied: half of them for two numbers
 SMALL = (1, 2, 3, 4)  # dimensions of the small instances
 
 
 @dataclass(frozen=True, slots=True)
-class HalfSpace(Channel):
+class HalfSpace(Channel, Coordinates, Costed):
     """Each number is rounded to an end of its range, which gives a vector v of signs; the report is another one, t.
 
     With probability `inside` / 2**53 it is uniform among the vectors with t.v > 0, else among all of them. So a vector
@@ -54,6 +55,10 @@ class HalfSpace(Channel):
     def dimensions(self) -> int:
         return len(self.grids)
 
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return tuple(dict.fromkeys(self.grids))
+
     # --- the sampler -------------------------------------------------------------------------------
     @property
     def inputs(self) -> int:
@@ -64,7 +69,7 @@ class HalfSpace(Channel):
         return grid_codes(self.grids)
 
     @property
-    def takes_every_code(self) -> bool:
+    def codes_are_indices(self) -> bool:
         return False  # codes are tuples of numbers
 
     @property
@@ -173,9 +178,10 @@ class HalfSpace(Channel):
 
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
-        bits = 64 * self.dimensions
-        known = Effort(bits=bits, likelihood=2 * self.dimensions, ratio=steps(self.dimensions), ratio_bits=bits)
-        return self.summed(known)
+        """Of vectors whose numbers are at an end; two quotients of long numbers are in the ratio."""
+        bits, places = 64 * self.dimensions, self.dimensions
+        known = Effort(bits=bits, likelihood=2 * places + 8, ratio=4 + 2 * steps(places), ratio_bits=bits)
+        return summed(self, known)
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Few dimensions, odd and even, with the same ratio as far as units allow."""

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import Costed, Summed
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.place import Slots, vectors_from
 from sottovoce.core.coins import Coins, flips_span
@@ -18,7 +19,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, integers, take
-from sottovoce.core.work import Effort
+from sottovoce.core.work import Effort, summed
 
 MAX_SLOTS = 48
 TRIES = 4  # draws of a slot that must not agree, for which the span has room
@@ -31,7 +32,7 @@ def _disagrees(state: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Hints(Slots):
+class Hints(Slots, Summed, Costed):
     """Of a place without an entry a report says + or -, each with probability `speak` / 2**53, or nothing.
 
     Each of `most` slots agrees, disagrees or is silent, and patterns in which some slot agrees are likelier than chance
@@ -78,7 +79,7 @@ class Hints(Slots):
         return flips_span(self.dimensions, 2 * self.speak) + flips_span(self.dimensions, UNIT // 2)
 
     def sample(self, code: Code, coins: Coins, public: Words = NO_WORDS) -> int:
-        start, slots = coins.position, self.padded(code)
+        slots = self.padded(code)
         turn = coins.below(self.most)
         first = coins.pick((*accumulate(self.firsts), UNIT))
         held, said = 0, [0, 0]
@@ -88,7 +89,6 @@ class Hints(Slots):
             plus = coins.when(entry < len(code), partial(self.rises, number))
             held |= 1 << place
             said[plus == (state == DISAGREES)] |= (state != SILENT) << place
-        coins.seek(start + self.words - self._background)
         speaking = coins.flips(self.dimensions, 2 * self.speak) & ~held
         signs = coins.flips(self.dimensions, UNIT // 2)
         everywhere = (1 << self.dimensions) - 1  # beyond stands what empty slots say
@@ -199,9 +199,10 @@ class Hints(Slots):
 
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
-        slots, bits = self.most * self.most, 128 * self.most
-        known = Effort(bits=bits + 64 * self.dimensions, likelihood=slots * self.most, ratio=4 * slots, ratio_bits=bits)
-        return self.summed(known)
+        slots, bits = (self.most + 1) ** 2, 128 * self.most
+        each = 2 * slots * (self.most + 1) + 32
+        known = Effort(bits=bits + 64 * self.dimensions, likelihood=each, ratio=4 * slots, ratio_bits=bits)
+        return summed(self, known)
 
     def miniatures(self) -> tuple[Channel, ...]:
         sizes = ((2, 1), (3, 1)) if self.most == 1 else ((2, 1), (2, 2))

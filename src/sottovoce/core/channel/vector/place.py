@@ -10,14 +10,15 @@ from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Any, ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Contrast, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import Contrast, Numbered, Slotted, Vectors
 from sottovoce.core.channel.finite.block import Block, HadamardSets
 from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain.sparse import Code, Sparse
-from sottovoce.core.errors import MismatchError, PrivacyError
-from sottovoce.core.params import count_text, decimal_text
+from sottovoce.core.errors import PrivacyError
+from sottovoce.core.params import decimal_text
 from sottovoce.core.rational import FINE, floor_unit
 from sottovoce.core.specs import Spec, integer, take, text
 
@@ -25,10 +26,14 @@ _WHOLE = 1 << PLACES
 
 
 @dataclass(frozen=True, slots=True)
-class Slots(Channel):
+class Slots(Channel, Vectors, Slotted):
     """What channels for sparse vectors share: codes are tuples of (place, number), at most `most` of them."""
 
     vectors: Sparse
+
+    @property
+    def slots(self) -> Slots:
+        return self
 
     @property
     def dimensions(self) -> int:
@@ -65,7 +70,7 @@ class Slots(Channel):
                     yield tuple(zip(places, numbers, strict=True))
 
     @property
-    def takes_every_code(self) -> bool:
+    def codes_are_indices(self) -> bool:
         return False  # codes are tuples
 
     def padded(self, code: Code) -> Code:
@@ -112,7 +117,7 @@ def vectors_from(owner: str, dimensions: object, most: object, bound: object) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Slots):
+class Place(Slots, Numbered):
     """One of `most` slots, each as likely as any other. The report of (place, number) is 2 place or 2 place + 1.
 
     The former stands for +bound, the latter for -bound, and the number is rounded to one of them without bias. An empty
@@ -295,20 +300,3 @@ def signed_rows(dimensions: int, groups: int, ratio: Fraction) -> Block:
     rows = -(-dimensions // groups)
     sets = SignedSets(dimensions, 1 << rows.bit_length(), groups)
     return Block(sets, floor_unit(ratio * sets.size / (ratio * sets.size + sets.outputs - sets.size)))
-
-
-def slots_of(channel: Channel) -> Slots | None:
-    """The node that reads a sparse vector, where a channel starts with one."""
-    first = getattr(channel, "first", channel)
-    return first if isinstance(first, Slots) else None
-
-
-def check_vectors(domain: Sparse, channel: Channel) -> None:
-    """A channel takes exactly the vectors of a domain."""
-    slots = slots_of(channel)
-    if slots is None or slots.vectors != domain:
-        taken = "no sparse vectors"
-        if slots is not None:
-            numbers = count_text(slots.dimensions), count_text(slots.most), decimal_text(slots.bound)
-            taken = "{} dimensions with at most {} numbers up to {}".format(*numbers)
-        raise MismatchError(f"A {channel.kind} channel for {taken} does not fit this domain of sparse vectors.")

@@ -10,13 +10,14 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.facets import Costed, PublicCoins, Relaying, Summed, Vectors
 from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, Reading, axis_ends, facts
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.hashing import WORD
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import Spec, integer, take
-from sottovoce.core.work import Effort
+from sottovoce.core.work import Effort, effort
 
 GOLDEN = 0x9E3779B97F4A7C15
 MIXERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of SplitMix64
@@ -29,7 +30,7 @@ LAST = 2 * MIDDLE - 1  # 16 standard deviations: nothing that a device draws is 
 
 
 @dataclass(frozen=True, slots=True)
-class Projected(Channel):
+class Projected(Channel, Vectors, Summed, PublicCoins, Relaying, Costed):
     """The report of `inner`, a cap on the unit sphere of k dimensions, on a projection that the public words choose.
 
     The vector, filled up with zeros to D = 2**r coordinates, gets random signs and a Walsh-Hadamard transform, three
@@ -60,6 +61,14 @@ class Projected(Channel):
         return self.size
 
     @property
+    def parts(self) -> tuple[Channel, ...]:
+        return (self.inner,)
+
+    @property
+    def last(self) -> Cap:
+        return self.inner
+
+    @property
     def padded(self) -> int:
         """The power of two that holds all coordinates."""
         return padded(self.size)
@@ -74,7 +83,7 @@ class Projected(Channel):
         return axis_ends(self.size)
 
     @property
-    def takes_every_code(self) -> bool:
+    def codes_are_indices(self) -> bool:
         return False
 
     @property
@@ -148,7 +157,7 @@ class Projected(Channel):
         return self.inner.likelihood(report, code)
 
     def effort(self) -> Effort:
-        return self.inner.effort()
+        return effort(self.inner)
 
     def miniatures(self) -> tuple[Channel, ...]:
         return ()

@@ -1,4 +1,4 @@
-"""`Some`: a few coordinates of a vector, chosen by public words, each through the same channel."""
+"""`SampledCoordinates`: a few coordinates of a vector, chosen by public words, each through the same channel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Scale, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.compose.stages import Then
+from sottovoce.core.channel.facets import (
+    Coordinates,
+    Costed,
+    Numeric,
+    PublicCoins,
+    Scale,
+    dimensions_of,
+    facet,
+    outputs_of,
+    stages_of,
+    trusted,
+)
 from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.numeric.grids import check_grids, grid_codes, grids_from, grids_spec
 from sottovoce.core.channel.numeric.rounding import Rounding
@@ -19,13 +31,13 @@ from sottovoce.core.hashing import WORD
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take
-from sottovoce.core.work import Effort
+from sottovoce.core.work import Effort, effort, summed
 
 MAX_BITS = 1 << 23  # of the numbers in a ratio: a device that reads a specification should not compute for minutes
 
 
 @dataclass(frozen=True, slots=True)
-class Some(Channel):
+class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
     """`count` of the coordinates, from one that the report's id chooses on and round the end, are rounded to their
     grids and randomized by `inner`, independently; their reports stand side by side, the first chosen one lowest.
 
@@ -33,7 +45,7 @@ class Some(Channel):
     their own order. The id knows nothing of the answer; given it, the ratios of the chosen coordinates multiply.
     """
 
-    kind: ClassVar[str] = "some"
+    kind: ClassVar[str] = "sampled-coordinates"
     grids: tuple[Rounding, ...]
     inner: Channel
     count: int
@@ -47,17 +59,22 @@ class Some(Channel):
             raise reject("bits", self.kind, "64 (2 or 8 in proofs)", self.bits)
         if len(grids) > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw for ever
             raise ParameterError(f"Words of {self.bits} bits cannot choose one of {len(grids)} coordinates.")
-        if self.inner.publics or self.inner.stages or self.inner.outputs is None or self.inner.dimensions is not None:
+        plain = outputs_of(self.inner) is not None and dimensions_of(self.inner) is None
+        if self.inner.publics or stages_of(self.inner) or not plain:
             raise ParameterError(
                 "A coordinate goes through a channel whose reports are numbered, without public words."
             )
-        if self.inner.inputs != grids[0].steps + 1 or not self.inner.takes_every_code:
+        if self.inner.inputs != grids[0].steps + 1 or not self.inner.codes_are_indices:
             raise ParameterError("A coordinate goes through a channel that takes every point of its grid.")
 
     # --- which coordinates -------------------------------------------------------------------------
     @property
     def dimensions(self) -> int:
         return len(self.grids)
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return (*dict.fromkeys(self.grids), self.inner)
 
     @property
     def chosen(self) -> int:
@@ -102,7 +119,7 @@ class Some(Channel):
         return grid_codes(self.grids)
 
     @property
-    def takes_every_code(self) -> bool:
+    def codes_are_indices(self) -> bool:
         return False  # codes are tuples of numbers
 
     @property
@@ -152,17 +169,18 @@ class Some(Channel):
 
     @property
     def part_outputs(self) -> int:
-        return self.inner.outputs or 0
+        return outputs_of(self.inner) or 0
 
     @property
     def roundings(self) -> Sequence[Rounding]:
         return self.grids
 
     def part_scales(self) -> tuple[Scale, ...] | None:
-        return self.inner.scales()
+        numeric = facet(self.inner, Numeric)
+        return None if numeric is None else numeric.scales()
 
     def part_moments(self, point: int) -> tuple[Fraction, Fraction]:
-        return self.inner.moments(point)
+        return trusted(self.inner, Numeric).moments(point)
 
     def parts_of(self, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
         return zip(self._coordinates(public), self._parts(report), strict=True)
@@ -170,14 +188,14 @@ class Some(Channel):
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
         """A power is multiplied up without reducing anything."""
-        one = self.inner.effort()
+        one = effort(self.inner)
         bits = self.count * one.ratio_bits
         known = Effort(self.count * (64 + one.bits), 2 * self.count * one.likelihood, one.ratio + (bits >> 6), bits)
-        return self.summed(known)
+        return summed(self, known)
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Two or three coordinates of which one or two are chosen, on small instances of the inner channel."""
-        small = [inner for inner in _small(self.inner) if inner.inputs <= 4 and (inner.outputs or 0) <= 16]
+        small = [inner for inner in _small(self.inner) if inner.inputs <= 4 and (outputs_of(inner) or 0) <= 16]
         sizes = [(2, 1), (3, 1), (2, 2)] if self.count > 1 else [(2, 1), (3, 1)]
         if self.dimensions == 1:
             sizes = [(1, 1)]
@@ -192,7 +210,7 @@ class Some(Channel):
         return {"grids": grids, "inner": self.inner.spec(), "count": self.count, "bits": self.bits}
 
     @classmethod
-    def from_fields(cls, fields: Spec) -> Some:
+    def from_fields(cls, fields: Spec) -> SampledCoordinates:
         grids, inner, count, bits = take(fields, cls.kind, ("grids", "inner", "count", "bits"))
         numbers = integer(count, cls.kind, "count"), integer(bits, cls.kind, "bits")
         return cls(grids_from(grids, cls.kind), channel_from_spec(inner), *numbers)

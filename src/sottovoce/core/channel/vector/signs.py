@@ -10,23 +10,24 @@ from math import comb
 from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.facets import Costed, Relaying, Summed, facet, slots_of
 from sottovoce.core.channel.finite.block import Block
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.hints import Hints
-from sottovoce.core.channel.vector.place import SignedSets, Slots, slots_of, vectors_from
+from sottovoce.core.channel.vector.place import SignedSets, Slots, vectors_from
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
-from sottovoce.core.work import Effort
+from sottovoce.core.work import Effort, summed
 
 MAX_SLOTS = 48  # so that every pattern of agreement has a number that one coin draws
 
 
 @dataclass(frozen=True, slots=True)
-class Signs(Slots):
+class Signs(Slots, Summed, Costed):
     """Each of `most` slots agrees or not; patterns in which at least `least` agree are likelier than the others.
 
     Each entry is rounded to an end of its range, v = +-1. With probability `inside` / 2**53 the pattern is uniform
@@ -127,7 +128,9 @@ class Signs(Slots):
 
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
-        return self.summed(Effort(bits=64 * self.most + self.dimensions, likelihood=self.most * self.most))
+        """A likelihood goes through pairs of entries, and through pairs of full and empty slots."""
+        bits, pairs = 64 * self.most + self.dimensions, (self.most + 2) ** 2
+        return summed(self, Effort(bits=bits, likelihood=4 * pairs, ratio=4 + self.most))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Few dimensions with the same ratio, and with the least agreement that is next to a majority or beyond it."""
@@ -174,7 +177,8 @@ def score(channel: Channel) -> Score:
     if isinstance(channel, Hints):
         numbers = channel.spoken, 2 * units(channel.speak), channel.dimensions, channel.most
         return Score(Fraction(channel.bound) / channel.slope, *numbers)
-    slots, second = slots_of(channel), getattr(channel, "second", None)
+    slots, relaying = slots_of(channel), facet(channel, Relaying)
+    second = relaying and relaying.last
     if slots is None or not isinstance(second, Block) or not isinstance(second.sets, SignedSets):
         raise ParameterError(f"The reports of this {channel.kind} channel are not read as sparse vectors.")
     contrast = second.sets.contrast(units(second.inside))

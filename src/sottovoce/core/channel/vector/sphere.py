@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_units
+from sottovoce.core.channel.facets import Summed, Vectors
 from sottovoce.core.channel.vector.cap_law import cap, log_norm, signed_share, tail
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
@@ -58,7 +59,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cap(Channel):
+class Cap(Channel, Vectors, Summed):
     """With probability `keep` / 2**53 a random vector whose component along the answer exceeds a threshold, else below.
 
     The vector is uniform on the unit sphere ("sphere", where the threshold is a cosine), or normal with variance 1/d
@@ -108,7 +109,7 @@ class Cap(Channel):
         return axis_ends(self.size)
 
     @property
-    def takes_every_code(self) -> bool:
+    def codes_are_indices(self) -> bool:
         return False  # codes are tuples of floats
 
     @property

@@ -9,8 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each
+from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import NoBatchError
-from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, empty_reports, lanes, last_node, sampler
+from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, empty_reports, lanes, last_node, sampler
 
 
 @njit(nogil=True, cache=True)
@@ -39,21 +40,21 @@ def unpacked(channel: Each, masks: NDArray[np.uint64]) -> Iterator[tuple[Channel
             words |= padded[:, lane + 1 : lane + width + 1] << (np.uint64(64) - up)
         spare = 64 * width - part.payload_bits
         words[:, -1] &= np.uint64((1 << 64 - spare) - 1)
-        yield part, words if last_node(part).outputs is None else words[:, 0]
+        yield part, words if outputs_of(last_node(part)) is None else words[:, 0]
 
 
 @sampler.register
 def _(channel: Each) -> Sample:
-    if any(part.inputs > 1 << 32 and part.rounding is None for part in channel.channels):
+    if any(part.inputs > 1 << 32 and rounding_of(part) is None for part in channel.channels):
         raise NoBatchError("There is no vectorised sampler for parts whose codes are long masks.")
-    if any(not part.takes_every_code and part.rounding is None for part in channel.channels):
+    if any(not part.codes_are_indices and rounding_of(part) is None for part in channel.channels):
         raise NoBatchError("There is no vectorised sampler for parts whose codes are tuples.")
     samplers = [sampler(part) for part in channel.channels]
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         out[:] = 0
         for number, (part, shift) in enumerate(zip(channel.channels, channel.shifts(), strict=False)):
-            own = np.ascontiguousarray(codes[:, number], np.uint32 if part.rounding is None else np.uint64)
+            own = np.ascontiguousarray(codes[:, number], np.uint32 if rounding_of(part) is None else np.uint64)
             reports = empty_reports(part, len(codes))
             samplers[number](own, draws, at, reports)
             wide = reports.astype(np.uint64, copy=False).reshape(len(codes), -1)

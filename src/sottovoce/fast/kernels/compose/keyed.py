@@ -7,7 +7,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Each, Keyed
-from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
+from sottovoce.core.channel.facets import outputs_of, rounding_of
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
 from sottovoce.fast.kernels.compose.each import pack
 from sottovoce.fast.kernels.masks import count_indices
 from sottovoce.fast.kernels.pick import find, weights
@@ -63,12 +64,12 @@ def side_by_side(channel: Keyed) -> Each:
 @sampler.register
 def _(channel: Keyed) -> Sample:
     key, inner, neutral = sampler(channel.key), sampler(channel.inner), weights(channel.neutral)
-    masks = channel.key.outputs is None
+    masks = outputs_of(channel.key) is None
     outputs, shift = np.uint64(channel.inner_outputs), channel.inner.payload_bits
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         groups = np.ascontiguousarray(codes[:, 0], np.uint32)
-        values = np.ascontiguousarray(codes[:, 1], np.uint32 if channel.inner.rounding is None else np.uint64)
+        values = np.ascontiguousarray(codes[:, 1], np.uint32 if rounding_of(channel.inner) is None else np.uint64)
         keys, within = empty_reports(channel.key, len(codes)), empty_reports(channel.inner, len(codes))
         key(groups, draws, at, keys)
         drawn = Draws(draws.words, None, np.zeros(len(codes), np.uint8), draws.bits)
@@ -90,7 +91,7 @@ def _(channel: Keyed) -> Sample:
 @counter.register
 def _(channel: Keyed) -> Count:
     def count(reports: Reports, public: NDArray[np.uint64] | None, cells: NDArray[np.int64]) -> None:
-        if channel.key.outputs is not None:
+        if outputs_of(channel.key) is not None:
             count_indices(reports, cells)
         else:
             bits = channel.inner.payload_bits

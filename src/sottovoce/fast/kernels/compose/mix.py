@@ -7,8 +7,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Mix, Rounding
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, empty_reports, sampler
+from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, empty_reports, sampler
 from sottovoce.fast.kernels.pick import find, weights
 
 _PLACES = np.uint64(PLACES)
@@ -66,7 +67,8 @@ def _(channel: Mix) -> Sample:
         _choose(draws.words, at, *either, draws.bits, chosen)
         column = at + 1
         for number, branch in enumerate(channel.channels):
-            taken = codes if branch.rounding is None else positions(branch.rounding, codes)
+            grid = rounding_of(branch)
+            taken = codes if grid is None else positions(grid, codes)
             reports = empty_reports(branch, len(codes))
             inner = Draws(draws.words, None, np.zeros(len(codes), np.uint8), draws.bits)
             samplers[number](taken, inner, column, reports)

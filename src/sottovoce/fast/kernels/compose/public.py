@@ -10,12 +10,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, Some, Subset
+from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, SampledCoordinates, Subset
+from sottovoce.core.channel.facets import Relaying, facet
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.field import multiply, polynomial
 from sottovoce.core.hashing import WORD, bucket_start, derived_words
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.vector.sampled import refused_starts
 
 Public64 = NDArray[np.uint64]
@@ -147,15 +148,17 @@ def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
     """Which ids no device may use; `Channel.accepts` for many."""
     node, depth = channel, channel.publics
     refused = np.zeros(len(public), np.bool_)
-    while node is not None:
+    while True:
         if isinstance(node, Public):
             depth -= 1
             if isinstance(node.map, PoolMap):
                 refused |= pool_seeds(node.map, mapped_words(public, depth))[1]
-        if isinstance(node, Some):
+        if isinstance(node, SampledCoordinates):
             refused |= refused_starts(node, public)
-        node = getattr(node, "inner", None) or getattr(node, "second", None)
-    return refused
+        relaying = facet(node, Relaying)
+        if relaying is None:
+            return refused
+        node = relaying.last
 
 
 def count_seeds(channel: Public, reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
@@ -163,7 +166,7 @@ def count_seeds(channel: Public, reports: Reports, public: Public64 | None, cell
     if public is None or not isinstance(channel.map, PoolMap):
         raise ValueError("Reports of a pool are counted together with their public words.")
     seeds, _ = pool_seeds(channel.map, public)
-    _count_pairs(seeds, reports, channel.payloads, cells)
+    _count_pairs(seeds, reports, channel.outputs, cells)
 
 
 @sampler.register

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Bits
 from sottovoce.core.coins import LEVELS, flip_levels, flips_span
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.arithmetic import lowest
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.masks import add_masks
 
 Background = Callable[[Draws, int, Reports], None]  # what a position without a 1 reports

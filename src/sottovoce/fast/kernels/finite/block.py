@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ from numba import njit
 
 from sottovoce.core.channel import Block, HadamardSets
 from sottovoce.core.errors import NoBatchError
-from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, high_product, last_start, lowest, ones, remainder
+from sottovoce.fast.kernels.base import ByClass, Codes, Draws, Reports, Sample, sampler
 
 
 @njit(nogil=True, cache=True)
@@ -45,7 +44,7 @@ def _draw_hadamard(codes, words, at, order_bits, inside, groups, choices, bits, 
         out[i] = start + free if index < half else rest
 
 
-@singledispatch
+@ByClass
 def sets_sampler(sets: Any, inside: int) -> Sample:
     """The vectorised sampler of a block with these sets."""
     raise NoBatchError(f"There is no vectorised sampler for the sets {sets!r}.")

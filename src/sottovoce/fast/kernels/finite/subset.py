@@ -7,8 +7,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Subset
-from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.masks import add_masks, count_indices
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from sottovoce.core.channel import Table
-from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, sampler
+from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 
 
 @njit(nogil=True, cache=True)

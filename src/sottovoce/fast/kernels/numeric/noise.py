@@ -7,7 +7,7 @@ from numba import njit
 
 from sottovoce.core.channel import Noise
 from sottovoce.core.rational import UNIT
-from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, sampler
+from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 from sottovoce.fast.kernels.pick import find, weights
 
 _HALF = np.uint64(UNIT // 2)

@@ -8,7 +8,7 @@ from numba import njit
 from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, sampler
+from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 
 _PLACES = np.uint64(PLACES)
 _REST = np.uint64((1 << PLACES) - 1)

@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 
 from sottovoce.core.channel import Window
-from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
+from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 
 
 @njit(nogil=True, cache=True)

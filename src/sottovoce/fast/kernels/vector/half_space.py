@@ -10,8 +10,8 @@ from sottovoce.core.channel import HalfSpace
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.half_space import TRIES
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, lanes, sampler
 from sottovoce.fast.kernels.arithmetic import ones
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, lanes, sampler
 from sottovoce.fast.kernels.masks import add_masks
 
 _PLACES = np.uint64(PLACES)

@@ -13,8 +13,8 @@ from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.hints import TRIES
 from sottovoce.core.coins import flip_levels, flips_span
 from sottovoce.core.rational import FINE, UNIT
-from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, lanes, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, lanes, sampler
 from sottovoce.fast.kernels.finite.bits import flip_lanes
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.vector.place import EMPTY, POSITION, SHIFT

@@ -8,8 +8,8 @@ from numba import njit
 from sottovoce.core.channel import Place, SignedSets
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Codes, Draws, Reports, Sample, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
+from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 from sottovoce.fast.kernels.finite.block import sets_sampler
 
 EMPTY = np.uint64((1 << 64) - 1)  # a slot without an entry

@@ -1,4 +1,4 @@
-"""Kernels of `Some`: the chosen coordinates of every row, one after another, packed side by side."""
+"""Kernels of `SampledCoordinates`: the chosen coordinates of every row, one after another, packed side by side."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Some
+from sottovoce.core.channel import SampledCoordinates
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
 from sottovoce.fast.kernels.compose.each import pack
 
 
-def first_coordinates(channel: Some, public: NDArray[np.uint64] | None, rows: int) -> NDArray[np.int64]:
+def first_coordinates(channel: SampledCoordinates, public: NDArray[np.uint64] | None, rows: int) -> NDArray[np.int64]:
     """The first chosen coordinate of each row."""
     if not channel.publics:
         return np.zeros(rows, np.int64)
@@ -23,7 +23,7 @@ def first_coordinates(channel: Some, public: NDArray[np.uint64] | None, rows: in
     return (_drawn(channel, public) % np.uint64(channel.dimensions)).astype(np.int64)
 
 
-def refused_starts(channel: Some, public: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def refused_starts(channel: SampledCoordinates, public: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which ids no device may use."""
     if not channel.publics:
         return np.zeros(len(public), bool)
@@ -31,7 +31,7 @@ def refused_starts(channel: Some, public: NDArray[np.uint64]) -> NDArray[np.bool
     return np.asarray(_drawn(channel, public) >= size - size % channel.dimensions)
 
 
-def _drawn(channel: Some, public: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _drawn(channel: SampledCoordinates, public: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The number in the leading bits of the first word."""
     read = min(channel.bits, FINE)
     word = public[:, 0] if channel.bits == 64 else public[:, 0] & np.uint64((1 << channel.bits) - 1)
@@ -60,7 +60,7 @@ def _count(reports, first, chosen, bits, width, outputs, cells):
 
 
 @sampler.register
-def _(channel: Some) -> Sample:
+def _(channel: SampledCoordinates) -> Sample:
     grid, inner = sampler(channel.grids[0]), sampler(channel.inner)  # positions are in steps, so one kernel fits all
     width = channel.inner.payload_bits
 
@@ -80,7 +80,7 @@ def _(channel: Some) -> Sample:
 
 
 @counter.register
-def _(channel: Some) -> Count:
+def _(channel: SampledCoordinates) -> Count:
     def count(reports: Reports, public: NDArray[np.uint64] | None, cells: NDArray[np.int64]) -> None:
         first = first_coordinates(channel, public, len(reports))
         bits, outputs = channel.inner.payload_bits, channel.part_outputs

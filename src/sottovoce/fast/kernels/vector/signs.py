@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Signs
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.vector.place import EMPTY, POSITION, SHIFT
 
