@@ -418,7 +418,9 @@ EFFICIENCY = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name == "UV, one round" else []) for name in NAMES]
+)
 def test_intervals_cover_and_errors_are_near_the_best_bit(name: str) -> None:
     """40 whole runs with drawn tallies: at a coverage of 95 % fewer than 29 hold with a probability below 1e-6.
 
@@ -434,7 +436,7 @@ def test_intervals_cover_and_errors_are_near_the_best_bit(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deviation", [0.11, 1.0, 90.0])
+@pytest.mark.parametrize("deviation", [0.11, pytest.param(1.0, marks=pytest.mark.long), 90.0])
 def test_an_unknown_deviation_is_found_too(deviation: float) -> None:
     protocol = sv.GaussianMeanUnknownSigma(WIDE, "0.1", "100", "1", 20_000)
     rng = np.random.default_rng(6)
