@@ -12,6 +12,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import Keyed
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
@@ -61,7 +62,7 @@ def sv_subset(k: int, w: int):
 def single_reports(mechanism: Mechanism):
     """Every report with the sizes, sums and mean squares that it alone gives."""
     channel = mechanism.channel
-    keys = range(channel.key.outputs or 1 << channel.key.k)
+    keys = range(outputs_of(channel.key) or 1 << channel.key.k)
     for key, within in product(filter(channel.key.contains, keys), range(channel.inner_outputs)):
         cells = np.zeros((4, channel.inner_outputs), np.int64)
         for g in range(4):
@@ -133,7 +134,7 @@ def test_unbiased_in_fractions(key: str) -> None:
     both = channel.key.pair()[0]
     centre = group_law(channel).centre
     (scale,) = channel.inner.scales()
-    keys = [y for y in range(channel.key.outputs or 1 << channel.key.k) if channel.key.contains(y)]
+    keys = [y for y in range(outputs_of(channel.key) or 1 << channel.key.k) if channel.key.contains(y)]
     for k, x in PEOPLE[:4]:
         counts, sums = [Fraction(0)] * 4, [Fraction(0)] * 4
         for report, within in product(keys, range(3)):

@@ -532,54 +532,6 @@ def test_shares_are_those_of_least_error() -> None:
 
 
 @pytest.mark.slow
-def test_a_plan_ranks_methods_and_chooses_the_first_round() -> None:
-    plan = sv.plan_variance(sv.Integers(0, 4), epsilon=2, participants=20_000, mechanism="three-output")
-    assert {option.method for option in plan.options} == set(METHODS)
-    errors = [option.std_error_off for option in plan.options]  # type: ignore[attr-defined]
-    assert errors == sorted(errors)
-    assert f"Take {plan.best.method}" in plan.explain() and "half a standard deviation off" in plan.explain()
-    by_method = {option.method: option.protocol for option in plan.options}  # type: ignore[attr-defined]
-    first = by_method["sequential"].first
-    known = by_method["sequential"]
-    for other in (first // 3, first * 3):
-        moved = VarianceRounds(known.domain, 2, method="sequential", mechanism="three-output", first=other)
-        assert known.predicted_error(20_000) < moved.predicted_error(20_000)
-    interval = sv.plan_variance(UNIT_RANGE, epsilon=2, participants=1000, mechanism="bernoulli")
-    assert {option.method for option in interval.options} == set(METHODS) - {"same-reports"}
-    with pytest.raises(sv.ParameterError, match="more than the"):
-        known.predicted_error(first)
-
-
-def test_a_prior_moves_the_centre_and_earlier_answers_are_one() -> None:
-    prior = sv.Prior.of([0.1, 0.2, 0.3, 0.2])
-    plan = sv.plan_variance(
-        UNIT_RANGE, epsilon=1, participants=1000, prior=[0.1, 0.2, 0.3, 0.2], methods=["split-n"], mechanism="bernoulli"
-    )
-    (option,) = plan.options
-    assert option.protocol == VarianceRounds(UNIT_RANGE, 1, mechanism="bernoulli", prior=prior)  # type: ignore[attr-defined]
-    assert option.protocol.about == Decimal("0.20")  # type: ignore[attr-defined]
-    whole = VarianceRounds(sv.Integers(0, 4), 1, method="same-reports", prior=sv.Prior.normal(2, 1, 0, 4))
-    assert whole.believed.values == (0, 1, 2, 3, 4)
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"methods": ["x"]}, "'methods' parameter of plan_variance"),
-        ({"participants": 5}, "'participants' parameter of plan_variance"),
-        ({"epsilon": -1}, "'epsilon' parameter of plan_variance"),
-        ({"domain": sv.Categories(["a", "b"])}, "'domain' parameter of plan_variance"),
-        ({"methods": ["same-reports"]}, "at most 64 whole numbers"),
-        ({"methods": []}, "No method can ask"),
-    ],
-)
-def test_plans_that_make_no_sense_are_refused(options: dict[str, Any], match: str) -> None:
-    given = {"domain": UNIT_RANGE, "epsilon": 1, "participants": 1000, "mechanism": "bernoulli", **options}
-    with pytest.raises(sv.ParameterError, match=match):
-        sv.plan_variance(given.pop("domain"), **given)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_predicted_error_is_met(method: str) -> None:
     """With 500 runs the ratio of variances has a standard error of 6.3 %; 5 of them are allowed."""

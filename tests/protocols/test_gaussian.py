@@ -17,6 +17,7 @@ from scipy import stats
 
 import sottovoce as sv
 from sottovoce.core.channel import Table, Then, closed_forms
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import domain_from_spec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean
@@ -121,7 +122,7 @@ def test_the_law_of_a_report_is_that_of_the_domain_and_the_channel(name: str) ->
     view, method = VIEWS[name]
     mechanism = sv.mechanism(method, view, epsilon=1)
     answers = 12345.678 + 1.3 * stats.norm.ppf((np.arange(200_001) + 0.5) / 200_001)
-    channel, rounding = mechanism.channel, mechanism.channel.rounding
+    channel, rounding = mechanism.channel, rounding_of(mechanism.channel)
     codes = np.zeros(channel.inputs)
     if rounding is None:
         codes += np.bincount(encode(view, answers), minlength=channel.inputs) / len(answers)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Contrast, Rates
-from sottovoce.core.channel.facets import Supporting, facet, need, rates_of
+from sottovoce.core.channel.facets import Supporting, facet, need, rates_of, stages_of
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import SpecError
 from sottovoce.core.exact import law
@@ -35,9 +35,9 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
         statistic.check(channel)
     except SpecError:
         statistic = CountSupports()
-    return Mechanism(
-        mechanism.name, Frequency(Integers(0, channel.inputs - 1)), channel, Decimal(MAX_EPSILON), statistic
-    )
+    question, most = Frequency(Integers(0, channel.inputs - 1)), Decimal(MAX_EPSILON)
+    forever = None if stages_of(channel) is None else most
+    return Mechanism(mechanism.name, question, channel, most, statistic, claimed_forever=forever)
 
 
 def check_small(mechanism: Mechanism) -> None:
