@@ -229,7 +229,7 @@ def test_a_projection_moves_the_mean_into_the_range_and_says_so() -> None:
     assert low[0] == 0 and high[0] == estimate.ci().high[0] and estimate.ci().low[0] < 0
     assert projected.std_errors[0] == estimate.std_errors[0]
     assert "projected (range)" in projected.explain()
-    with pytest.raises(sv.ParameterError, match="Known: range"):
+    with pytest.raises(sv.ParameterError, match="Known here: linear, range"):
         estimate.project("simplex")
 
 

@@ -80,8 +80,7 @@ class Decoder(ABC):
 
     def spec(self) -> dict[str, Any]:
         """Name and parameters in plain data."""
-        own = fields(self) if hasattr(self, "__dataclass_fields__") else ()
-        return {"name": self.name, **{field.name: getattr(self, field.name) for field in own}}
+        return {"name": self.name, **{field.name: getattr(self, field.name) for field in fields(self)}}  # type: ignore[arg-type]
 
 
 @cache

@@ -23,7 +23,7 @@ def simplex(values: Floats) -> Floats:
     falling = np.sort(values)[::-1]
     excess = (np.cumsum(falling) - 1) / np.arange(1, len(values) + 1)
     shift = excess[np.flatnonzero(falling > excess)[-1]]
-    return np.maximum(values - shift, 0)
+    return np.asarray(np.maximum(values - shift, 0))
 
 
 @dataclass(frozen=True, slots=True)

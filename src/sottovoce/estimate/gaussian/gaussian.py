@@ -61,7 +61,7 @@ class GaussianSideEvidence(GaussianEvidence):
 
     methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
     default: ClassVar[str] = "exact"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
     share: SupportsEvidence
     threshold: float
     deviation: float

@@ -118,7 +118,7 @@ class GroupMeansEvidence(GroupEvidence):
     def _covariance(self, target: str) -> Floats:
         """By the delta method: of the linear part of each ratio."""
         whole = np.where(self.estimable, self.totals.sizes, np.nan)
-        return self.combined(self.centre - self.values(), target) / np.outer(whole, whole)
+        return np.asarray(self.combined(self.centre - self.values(), target) / np.outer(whole, whole))
 
     @property
     def estimable(self) -> NDArray[np.bool_]:

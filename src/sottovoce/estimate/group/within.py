@@ -193,7 +193,8 @@ class ConditionalSharesEvidence(GroupEvidence):
         """With a column for the group and one for the category."""
         table = GroupEvidence.framed(self, table)
         table.insert(1, "value", list(self.categories) * len(self.groups))
-        return table.assign(group=[group for group, _ in self.labels])  # type: ignore[misc]
+        groups: Any = [group for group in self.groups for _ in self.categories]
+        return table.assign(group=groups)
 
 
 def group_frequencies(estimate: Any) -> Estimate:

@@ -26,7 +26,7 @@ class CombinedMeanEvidence(Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "mean"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
     parts: tuple[MeanEvidence, ...]
     weights: Floats
 

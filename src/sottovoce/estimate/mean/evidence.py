@@ -49,7 +49,7 @@ class MeanEvidence(Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal", "betting", "hoeffding", "bernstein", "anytime")
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "mean"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
     readings: Readings
     ends: tuple[float, float]  # of the domain
     origin: float

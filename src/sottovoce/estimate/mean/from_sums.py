@@ -26,7 +26,7 @@ class SummedMeanEvidence(Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding", "bernstein")
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "mean"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
     sums: ReadSums
     ends: tuple[float, float]  # of the domain
     reached: tuple[float, float]  # the least and the largest possible reading

@@ -55,7 +55,7 @@ class WeightedSharesEvidence(Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "mean"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
     n: int
     centre: float
     away: float

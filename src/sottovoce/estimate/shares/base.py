@@ -89,7 +89,7 @@ class SharesEvidence(Evidence):
         return self.counted.mechanism.domain.labels() if self.counted.codes is None else self.counted.names
 
     @property
-    def question(self) -> Question | None:
+    def question(self) -> Question | None:  # type: ignore[override]
         if self.counted is None or self.counted.codes is not None:
             return None
         return self.counted.mechanism.question

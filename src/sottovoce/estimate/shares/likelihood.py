@@ -194,4 +194,4 @@ def _collapsed(packed: Bytes, counts: Floats | None) -> tuple[Bytes, Floats]:
     wide = np.zeros((n, 8), np.uint8)
     wide[:, :width] = packed
     kinds, places = np.unique(wide.view(np.uint64).ravel(), return_inverse=True)
-    return kinds.view(np.uint8).reshape(-1, 8)[:, :width], np.bincount(places.ravel(), weights)
+    return kinds.view(np.uint8).reshape(-1, 8)[:, :width], np.bincount(places.ravel(), weights).astype(np.float64)

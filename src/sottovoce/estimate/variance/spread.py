@@ -44,7 +44,7 @@ class VarianceEvidence(Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "variance"
-    labels: ClassVar[tuple[str, ...]] = ("variance",)
+    labels: ClassVar[tuple[str, ...]] = ("variance",)  # type: ignore[misc]
     number: MeanPart
     square: MeanPart
     centre: Fraction
@@ -154,7 +154,7 @@ class DeviationEvidence(Evidence):
     default: ClassVar[str] = VarianceEvidence.default
     noun: ClassVar[str] = "standard deviation"
     quality: ClassVar[str] = "the square root of the unbiased variance"
-    labels: ClassVar[tuple[str, ...]] = ("standard deviation",)
+    labels: ClassVar[tuple[str, ...]] = ("standard deviation",)  # type: ignore[misc]
     spread: VarianceEvidence
 
     @property

@@ -153,4 +153,5 @@ class AdaptiveMeanRounds(Protocol):
             mean = first.mechanism.estimate(first + second)
         else:
             mean = two_rounds(first.mechanism.estimate(first), found.mechanism.estimate(second), found.variances)
-        return replace(mean, notes=(found.reason,))
+        noted: Estimate = replace(mean, notes=(found.reason,))
+        return noted
