@@ -20,7 +20,7 @@ _NAMES = {
     **{
         name: f"core.errors:{name}"
         for name in (
-            "DomainError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError", "ReportError",
+            "DomainError", "MemoError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError", "ReportError",
             "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError", "NoIntervalError",
         )
     },
