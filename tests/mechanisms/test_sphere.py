@@ -35,7 +35,7 @@ from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import UNIT, within
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.estimate.vector.sphere import coordinate_variance, evidence, predicted_variance, total_variance
+from sottovoce.estimate.vector.ball import coordinate_variance, evidence, predicted_variance, total_variance
 from sottovoce.experiments.coverage.sphere import coverages
 from sottovoce.fast.kernels.vector import projected as kernels
 from sottovoce.mechanisms.vector import duchi_l2, priv_unit, priv_unit_g, proj_unit

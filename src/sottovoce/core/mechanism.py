@@ -22,7 +22,6 @@ from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.question import Question, question_from_brief
 from sottovoce.core.rational import float_up, loss, within
-from sottovoce.core.simulation import marked
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 from sottovoce.core.statistic import Statistic, statistic_from_spec
 from sottovoce.core.work import Budget, check_nodes, check_work
@@ -303,16 +302,16 @@ class Mechanism:
         """Count a stream of Arrow batches in bounded memory."""
         return late.load("tally.stream:tally_batches")(self, batches, threads=threads)
 
-    def estimate(self, tally: Any) -> Any:
-        """What the crowd said: unbiased, with intervals."""
-        found = late.load(f"estimate.{self.question.room}.{self.question.room}:estimate")(self, tally)
-        return marked(found, tally.simulated)
+    def estimate(self, tally: Any, question: Any = None, decoder: Any = None, candidates: Any = None) -> Any:
+        """What the crowd said, with intervals: unbiased, unless a decoder is named.
 
-    def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
-        """The shares of largest likelihood, from a tally of outputs or from reports, with the unbiased intervals."""
-        decode = late.load("estimate.shares.likelihood:decode")
-        found = decode(self, data, method=method, tolerance=tolerance, max_iterations=max_iterations)
-        return marked(found, getattr(data, "simulated", False))
+        Args:
+            tally: of this mechanism. Decoders that need a likelihood which counts do not determine take the reports.
+            question: another question that the same reports answer.
+            decoder: a name such as "simplex" or "em", or an object with parameters.
+            candidates: the answers of interest, where not all shares are wanted.
+        """
+        return late.load("estimate.make:estimate")(self, tally, question, decoder, candidates)
 
     def variance(self, truth: Any, n: int = 1, *, target: str = "population") -> Any:
         """The exact variance of an estimate from n reports, were this the truth.
@@ -320,9 +319,7 @@ class Mechanism:
         For frequencies the truth are the shares of all codes, and each share has a variance. For a mean it is a number
         that all participants hold, or an array of such numbers.
         """
-        return late.load(f"estimate.{self.question.room}.{self.question.room}:predicted_variance")(
-            self, truth, n, target=target
-        )
+        return late.load(f"estimate.{self.question.room}.evidence:predicted_variance")(self, truth, n, target=target)
 
     def worst_case_variance(self) -> float:
         """The largest variance of one report read as a number, over every answer of the domain."""

@@ -19,7 +19,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.estimate.shares.shares import evidence
+from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.tally import report_cells
@@ -47,7 +47,7 @@ def check_small(mechanism: Mechanism) -> None:
         mean = np.zeros(channel.inputs)
         square = np.zeros(channel.inputs)
         for (words, report), probability in law(channel, code).items():
-            values = evidence(mechanism, 1, report_cells(mechanism, report, words)).values()
+            values = from_cells(mechanism, 1, report_cells(mechanism, report, words)).values()
             mean += float(probability) * values
             square += float(probability) * values**2
         truth = np.eye(channel.inputs)[code]
@@ -92,7 +92,7 @@ def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[ND
 
     def supports(code: int) -> Callable[[NDArray[np.int64], int], int]:
         def count(cells: NDArray[np.int64], n: int) -> int:
-            found = evidence(mechanism, n, cells)
+            found = from_cells(mechanism, n, cells)
             return int((found.counts if hasattr(found, "counts") else found.plus)[code])  # type: ignore[attr-defined]
 
         return count
