@@ -20,8 +20,8 @@ _NAMES = {
     **{
         name: f"core.errors:{name}"
         for name in (
-            "DomainError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError", "ReportError",
-            "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError", "NoIntervalError",
+            "DomainError", "MemoError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError",
+            "ReportError", "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError", "NoIntervalError",
         )
     },
     **{

@@ -87,6 +87,7 @@ def test_a_claim_for_ever_that_is_too_small_is_found() -> None:
     assert certificate.problems == ("The exact epsilon for ever is 2.19722458, more than the 2.1 claimed.",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [unary(4), in_cohorts()], ids=["unary", "in cohorts"])
 @pytest.mark.filterwarnings("ignore::sottovoce.core.errors.BatchWarning")
 def test_the_contract_holds(mechanism: Mechanism) -> None:
