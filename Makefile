@@ -51,9 +51,8 @@ bench: $(STAMP) ## Measure speed on this machine
 bench-peers: $(STAMP) ## Measure the same work in other libraries
 	@scripts/bench-peers.sh
 
-coverage: $(STAMP) ## Recompute how often intervals cover, into two pages of docs
-	@$(BIN)/python -m sottovoce.experiments.coverage.shares --write docs/coverage.md
-	@$(BIN)/python -m sottovoce.experiments.coverage.rounds --write docs/coverage-of-rounds.md
+coverage: $(STAMP) ## Compute how often intervals cover, into two pages of docs (STUDY=means: one study)
+	@$(BIN)/sottovoce reproduce 'coverage-$(or $(STUDY),*)' --pages docs
 
 mutants: $(STAMP) ## Change the source in small wrong ways and see whether the tests notice (MUTANTS="--help")
 	@$(BIN)/python -m scripts.mutants $(MUTANTS)

@@ -13,22 +13,14 @@ from pathlib import Path
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.experiments.coverage.adaptive import (
-    EPSILONS,
-    PARTICIPANTS,
-    RANGE,
-    SEED,
-    Run,
-    bias,
-    error,
-    first_rounds,
-    hostile,
-    laws,
-)
+from sottovoce.experiments.coverage.adaptive import RANGE, Run, bias, error, first_rounds, hostile, laws
 from sottovoce.protocols.mean.belief import spread
 
 PAGE = Path(__file__).with_name("adaptive-mean.md")
 MARK = "<!-- Written by docs/generate_adaptive.py from here on. -->\n"
+EPSILONS = ("1", "2", "4")
+PARTICIPANTS = (10_000, 100_000)
+SEED = 20_250_605
 RUNS = 20
 HOSTILE_RUNS = 10
 ALL = {**laws(), **hostile()}

@@ -465,7 +465,7 @@ def test_the_verdict_needs_a_control_that_leaks(capsys: pytest.CaptureFixture[st
     assert verdict([control, row("grr", 1.05)], tick=True) == 0
     assert capsys.readouterr().err == ""
     assert verdict([control, row("grr", 1.2)], tick=True) == 1
-    assert "more than the claim + 0.1: grr" in capsys.readouterr().err
+    assert "exceed the claim by more than 0.1: grr" in capsys.readouterr().err
     assert verdict([control, row("grr", 6.0, None)], tick=False) == 0
     assert verdict([row(CONTROL_NAME, 3.9, None), row("grr", 0.9)], tick=True) == 1
     assert "too noisy" in capsys.readouterr().err

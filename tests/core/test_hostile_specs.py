@@ -126,7 +126,7 @@ def test_tries_are_those_of_independent_maps() -> None:
 def test_the_limit_of_tries_is_kept() -> None:
     depth = next(depth for depth in range(1, 30) if tries(pools(depth)) > MAX_TRIES)
     check_work(pools(depth - 1), "pure", Budget(0))
-    with pytest.raises(SpecError, match=f"ids drawn until one is accepted, in the mean, where {MAX_TRIES} are allowed"):
+    with pytest.raises(SpecError, match=f"ids drawn until one is accepted, on average, where {MAX_TRIES} are allowed"):
         check_work(pools(depth), "pure", Budget(0))
 
 

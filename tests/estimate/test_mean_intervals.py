@@ -21,9 +21,9 @@ from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Bets, Sides, bets_for, bets_for_ever, log_capital
 from sottovoce.estimate.mean.mean import MeanEvidence, bernstein, evidence, hoeffding
 from sottovoce.estimate.prior import Prior
-from sottovoce.experiments.coverage import mean as coverage_mean
 from sottovoce.experiments.coverage.draws import add_sums
-from sottovoce.experiments.coverage.mean import CROWDS, KINDS, Judge, coverages, false_alarms, laws, looks, two_outputs
+from sottovoce.experiments.coverage.mean import Judge, cell, coverages, false_alarms, laws, looks, two_outputs, widths
+from sottovoce.experiments.coverage.studies import MEAN_CROWDS, MEAN_KINDS, MEAN_METHODS
 from sottovoce.testing.statistics import ALPHA
 
 pytestmark = pytest.mark.slow  # the quick part has the contract
@@ -225,7 +225,7 @@ def test_the_noise_is_bounded_from_its_mean_square(name: str, epsilon: float) ->
 
 
 # --- coverage ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("method", "target"), KINDS)
+@pytest.mark.parametrize(("method", "target"), MEAN_KINDS)
 @pytest.mark.parametrize("name", MEANS)
 def test_runs_are_judged_as_the_shipped_intervals_do(name: str, method: str, target: str) -> None:
     m, answers, n = build(name), (-1.0, -0.2, 0.9), 400
@@ -273,12 +273,12 @@ def broken(found: dict[str, float], target: str, runs: int, *, normal: bool) -> 
     return bad
 
 
-@pytest.mark.parametrize("crowd", CROWDS)
+@pytest.mark.parametrize("crowd", MEAN_CROWDS)
 @pytest.mark.parametrize("target", ["population", "sample"])
 @pytest.mark.parametrize("name", MEANS)
 def test_coverage_of_small_crowds(name: str, target: str, crowd: str, seed: int) -> None:
     m, runs = build(name), 1000
-    found = coverages(m, CROWDS[crowd], 100, target, coverage_mean.METHODS, runs=runs, rng=np.random.default_rng(seed))
+    found = coverages(m, MEAN_CROWDS[crowd], 100, target, MEAN_METHODS, runs=runs, rng=np.random.default_rng(seed))
     assert broken(found, target, 0 if m.cells == 2 else runs, normal=False) == []
 
 
@@ -294,8 +294,8 @@ def test_coverage_of_small_crowds(name: str, target: str, crowd: str, seed: int)
 @pytest.mark.parametrize("name", MEANS)
 def test_coverage_of_large_crowds(name: str, target: str, epsilon: float, seed: int) -> None:
     m, runs, rng = build(name, epsilon), 3000, np.random.default_rng(seed)
-    for answers in CROWDS.values():
-        found = coverages(m, answers, 10_000, target, coverage_mean.METHODS, runs=runs, rng=rng)
+    for answers in MEAN_CROWDS.values():
+        found = coverages(m, answers, 10_000, target, MEAN_METHODS, runs=runs, rng=rng)
         assert broken(found, target, 0 if m.cells == 2 else runs, normal=True) == []
 
 
@@ -345,15 +345,15 @@ def test_looking_often_at_an_interval_for_one_n_is_noticed(seed: int) -> None:
     assert stats.binomtest(alarms, runs, 0.05, alternative="greater").pvalue < ALPHA
 
 
-def test_the_page_has_a_row_for_each_crowd() -> None:
-    rows = list(coverage_mean.table(["three-output"], sizes=((100, 50),)))
-    assert len(rows) == len(CROWDS) * len(KINDS) and {row.runs for row in rows} == {50}
-    assert "\n".join(coverage_mean._coverage_lines(rows)).count("| three-output |") == len(CROWDS)
+def test_a_cell_has_a_row_for_each_kind_of_interval() -> None:
+    for name, made in (("three-output", 50), ("bernoulli", None)):
+        rows = cell({"mechanism": name, "n": 100, "crowd": "-1, 1"}, 50, 0)
+        assert [(row.method, row.target) for row in rows] == list(MEAN_KINDS) and {row.runs for row in rows} == {made}
 
 
 def test_widths_are_as_documented() -> None:
     """The page and the default rest on this: betting is about 1.4 times as wide as the normal interval."""
-    found = coverage_mean.widths("piecewise", 10_000)
+    found = widths("piecewise", 10_000)
     assert found["betting"] / found["normal"] == pytest.approx(math.sqrt(2 * math.log(40)) / deviate(0.95), rel=0.02)
     assert found["normal"] < found["betting"] < found["anytime"] < 2 * found["normal"]
     assert found["betting"] < found["bernstein"] < found["hoeffding"]

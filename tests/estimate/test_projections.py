@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 import sottovoce as sv
 from sottovoce.core.channel import Table
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
@@ -120,7 +121,7 @@ def test_errors_at_share_zero_of_the_other_shapes(k: int) -> None:
         codes = mechanism.channel.inputs
         shares = np.full(codes, 1 / (codes - 1))
         shares[0] = 0
-        outputs = range(mechanism.channel.outputs or 0)
+        outputs = range(outputs_of(mechanism.channel) or 0)
         law = np.array([[float(mechanism.channel.likelihood(y, v)) for y in outputs] for v in range(codes)])
         cells = np.round(shares @ law * 1e9).astype(np.int64)
         found = null_errors(mechanism.estimate(sv.Tally(mechanism, int(cells.sum()), cells)).evidence)

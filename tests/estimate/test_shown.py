@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate, stats
 
@@ -19,13 +19,14 @@ from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
-from sottovoce.experiments.coverage.crowds import DATA_VARIABLE, Cell, crowd_of
-from sottovoce.experiments.coverage.group import cohorts, draw_cells, replace_section
-from sottovoce.experiments.coverage.shown import WITHOUT, markdown, row_of
+from sottovoce.experiments.coverage.crowds import crowd_of
+from sottovoce.experiments.coverage.group import cohorts, draw_cells
+from sottovoce.experiments.coverage.shown import cell
 from sottovoce.mechanisms.group import bernoulli, nprr
 from sottovoce.testing.statistics import ALPHA
 
 HALF = sv.Interval(-1, 1)
+PAIR = {"mechanism": "group-bernoulli", "key": "grr", "n": 1_500, "groups": "2 unequal", "values": "high"}
 
 
 def groups_of(count: int) -> sv.Pair:
@@ -186,16 +187,17 @@ def test_small_groups_are_tested_but_not_shown() -> None:
 @pytest.mark.slow
 def test_permuted_labels_are_rejected_as_often_as_they_should() -> None:
     """800 runs: a rate from 4 to 6 % gives an alarm with probability below ALPHA, one of 13 % nearly always."""
-    row = row_of(Cell("group-bernoulli", "grr", 1.5, 1_500, "2 unequal", "high"), 800)
-    assert row.tests == row.runs
-    rejected = round(row.equality[0] * row.tests)
-    assert stats.binom.ppf(ALPHA, row.tests, 0.04) <= rejected <= stats.binom.isf(ALPHA, row.tests, 0.06)
-    assert row.equality[1] * row.tests <= stats.binom.isf(ALPHA, row.tests, 0.014)
+    runs = 800
+    at_five, at_one = (row for row in cell({**PAIR, "epsilon": 1.5}, runs, 1) if row.of == "equality")
+    assert at_five.runs == at_one.runs == runs and at_five.coverage and at_one.coverage
+    rejected = round((1 - at_five.coverage) * runs)
+    assert stats.binom.ppf(ALPHA, runs, 0.04) <= rejected <= stats.binom.isf(ALPHA, runs, 0.06)
+    assert round((1 - at_one.coverage) * runs) <= stats.binom.isf(ALPHA, runs, 0.014)
 
 
 @pytest.mark.slow
 def test_shown_means_and_sizes_cover_count_by_count() -> None:
-    crowd = crowd_of(Cell("group-bernoulli", "grr", 3.0, 1_500, "2 unequal", "high"))
+    crowd = crowd_of({**PAIR, "epsilon": 3.0})
     shown = means = sizes = usual = 0
     for estimate in crowd.estimates(900, np.random.default_rng(3)):
         if estimate.estimable[1]:
@@ -266,19 +268,22 @@ def test_equal_shares_promise_a_fifth_of_the_participants_that_unequal_ones_take
 
 
 # --- the table ---------------------------------------------------------------------------------------------------
-def test_lines_of_real_answers_need_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(DATA_VARIABLE, raising=False)
-    cell = Cell("group-nprr", "grr", 3.0, None, "race", "days_in_hospital")
-    with pytest.raises(FileNotFoundError, match=DATA_VARIABLE):
-        crowd_of(cell)
-    row = row_of(Cell("group-bernoulli", "grr", 1.5, 1_500, "2 unequal", "high"), 3)
-    assert WITHOUT in markdown([row]) and WITHOUT not in markdown([row, replace(row, groups="race")])
+def test_rows_are_of_the_runs_that_have_them() -> None:
+    rows = {(row.of, row.level): row for row in cell({**PAIR, "epsilon": 1.5}, 3, 0)}
+    assert len(rows) == 9
+    # Three runs are too few to say how often a test rejects, but groups that are always shown are judged.
+    assert all((row.coverage is None) == (row.method == "test") for row in rows.values())
+    assert rows["mean", 0.95].numbers["shown"] == 1.0 and rows["equality", 0.95].runs == 3
 
 
-def test_a_part_of_a_page_is_written_anew(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("# Page\n\n## One\n\nold\n\n## Two\n\nkept\n")
-    replace_section(page, "## One", "\n## One\n\nnew\n")
-    assert page.read_text() == "# Page\n\n## One\n\nnew\n\n## Two\n\nkept\n"
-    replace_section(page, "## Two", "\n## Two\n\nlast\n")
-    assert page.read_text() == "# Page\n\n## One\n\nnew\n\n## Two\n\nlast\n"
+@pytest.mark.parametrize("broken", ["folder", "rows"])
+def test_real_answers_need_their_files(broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOTTOVOCE_DATA", raising=False)
+    if broken == "rows":
+        monkeypatch.setenv("SOTTOVOCE_DATA", str(tmp_path))
+        few = {"race": ["a", "b", "a"], "days_in_hospital": [1, 2, 3]}
+        pd.DataFrame(few).to_parquet(tmp_path / "diabetes_130_hospitals.parquet")
+    point = {**PAIR, "epsilon": 3.0, "n": 101_766, "groups": "race", "values": "days_in_hospital"}
+    said = {"folder": "in the folder", "rows": "must have 101766 rows"}[broken]
+    with pytest.raises(sv.ParameterError, match=f"diabetes_130_hospitals.parquet {said}"):
+        crowd_of(point)

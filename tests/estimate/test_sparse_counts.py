@@ -18,7 +18,7 @@ from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.evidence import Contrasts, Supports
 from sottovoce.estimate.shares.misses import SHARES, normal_excess, score_excess, wilson_excess
 from sottovoce.estimate.shares.score_sums import _ZEROS, _largest_tail, upper_tail
-from sottovoce.experiments.coverage.shares import coverage, support_law
+from sottovoce.testing.coverage import coverage, support_law
 
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 K, N = 13_929, 5_000

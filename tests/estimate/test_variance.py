@@ -25,15 +25,8 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.mean.mean import hoeffding
 from sottovoce.estimate.variance.same_reports import readings, unbiased
 from sottovoce.estimate.variance.variance import Part, Spread, error_variance, from_arms, from_both, variance_error
-from sottovoce.experiments.coverage.variance import (
-    CROWDS,
-    coverages,
-    draw,
-    markdown,
-    protocol,
-    table,
-    variance_of,
-)
+from sottovoce.experiments.coverage.studies_of_rounds import VARIANCE_CROWDS
+from sottovoce.experiments.coverage.variance import cell, coverages, draw, protocol, variance_of
 from sottovoce.protocols.history import current, load, save
 from sottovoce.protocols.simulate import play_round
 from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
@@ -492,7 +485,7 @@ def covering(method: str, n: int, crowd: str, runs: int, epsilon: Any = 1) -> di
     answers = list(range(5)) if method == "same-reports" else [Fraction(place, 2) for place in range(-2, 3)]
     rng = np.random.default_rng([n, METHODS.index(method), runs])
     kinds = (("normal", "population"), ("normal", "sample"))
-    found = coverages(asked, answers, CROWDS[crowd], n, runs=runs, rng=rng, kinds=kinds)
+    found = coverages(asked, answers, VARIANCE_CROWDS[crowd], n, runs=runs, rng=rng, kinds=kinds)
     return {kind: round((share or 0) * runs) for kind, share in found.items()}
 
 
@@ -509,11 +502,11 @@ def test_intervals_cover(method: str, n: int, crowd: str) -> None:
 
 
 def test_rows_of_the_coverage_page() -> None:
-    rows = list(table(["same-reports", "sequential"], sizes=[400], crowds=["at both ends"], runs=5))
-    assert len(rows) == 8 and {row.runs for row in rows} == {5}
-    assert [row.coverage for row in rows if (row.method, row.target) == ("hoeffding", "sample")][1] is None
-    page = markdown(rows)
-    assert "## Variances" in page and page.count("| at both ends |") == 2
+    for method in ("same-reports", "sequential"):
+        rows = cell({"protocol": method, "n": 400, "crowd": "at both ends"}, 5, 0)
+        assert len(rows) == 4 and {row.runs for row in rows} == {5}
+        (last,) = (row.coverage for row in rows if (row.method, row.target) == ("hoeffding", "sample"))
+        assert (last is None) == (method == "sequential"), "that interval is for the population only"
     assert variance_of([0, 1], [3, 1]) == pytest.approx(3 / 16)
     assert variance_of([0, 1], [3, 1], sample=True) == pytest.approx(1 / 4)
 
@@ -534,54 +527,6 @@ def test_shares_are_those_of_least_error() -> None:
     for share in ("0.2", "0.35", "0.65", "0.8"):
         other = VarianceRounds(domain, 2, method="split-eps", mechanism="bernoulli", share=share)
         assert best <= other.predicted_error(10**6, off=0.5) * 1.0001
-
-
-@pytest.mark.slow
-def test_a_plan_ranks_methods_and_chooses_the_first_round() -> None:
-    plan = sv.plan_variance(sv.Integers(0, 4), epsilon=2, participants=20_000, mechanism="three-output")
-    assert {option.method for option in plan.options} == set(METHODS)
-    errors = [option.std_error_off for option in plan.options]  # type: ignore[attr-defined]
-    assert errors == sorted(errors)
-    assert f"Take {plan.best.method}" in plan.explain() and "half a standard deviation off" in plan.explain()
-    by_method = {option.method: option.protocol for option in plan.options}  # type: ignore[attr-defined]
-    first = by_method["sequential"].first
-    known = by_method["sequential"]
-    for other in (first // 3, first * 3):
-        moved = VarianceRounds(known.domain, 2, method="sequential", mechanism="three-output", first=other)
-        assert known.predicted_error(20_000) < moved.predicted_error(20_000)
-    interval = sv.plan_variance(UNIT_RANGE, epsilon=2, participants=1000, mechanism="bernoulli")
-    assert {option.method for option in interval.options} == set(METHODS) - {"same-reports"}
-    with pytest.raises(sv.ParameterError, match="more than the"):
-        known.predicted_error(first)
-
-
-def test_a_prior_moves_the_centre_and_earlier_answers_are_one() -> None:
-    prior = sv.Prior.of([0.1, 0.2, 0.3, 0.2])
-    plan = sv.plan_variance(
-        UNIT_RANGE, epsilon=1, participants=1000, prior=[0.1, 0.2, 0.3, 0.2], methods=["split-n"], mechanism="bernoulli"
-    )
-    (option,) = plan.options
-    assert option.protocol == VarianceRounds(UNIT_RANGE, 1, mechanism="bernoulli", prior=prior)  # type: ignore[attr-defined]
-    assert option.protocol.about == Decimal("0.20")  # type: ignore[attr-defined]
-    whole = VarianceRounds(sv.Integers(0, 4), 1, method="same-reports", prior=sv.Prior.normal(2, 1, 0, 4))
-    assert whole.believed.values == (0, 1, 2, 3, 4)
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"methods": ["x"]}, "'methods' parameter of plan_variance"),
-        ({"participants": 5}, "'participants' parameter of plan_variance"),
-        ({"epsilon": -1}, "'epsilon' parameter of plan_variance"),
-        ({"domain": sv.Categories(["a", "b"])}, "'domain' parameter of plan_variance"),
-        ({"methods": ["same-reports"]}, "at most 64 whole numbers"),
-        ({"methods": []}, "No method can ask"),
-    ],
-)
-def test_plans_that_make_no_sense_are_refused(options: dict[str, Any], match: str) -> None:
-    given = {"domain": UNIT_RANGE, "epsilon": 1, "participants": 1000, "mechanism": "bernoulli", **options}
-    with pytest.raises(sv.ParameterError, match=match):
-        sv.plan_variance(given.pop("domain"), **given)
 
 
 @pytest.mark.slow

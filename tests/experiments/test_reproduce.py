@@ -19,12 +19,12 @@ from sottovoce.cli import main
 from sottovoce.core.channel import Keyed
 from sottovoce.core.channel.facets import readings
 from sottovoce.core.coins import SeededCoins
-from sottovoce.experiments import runner
+from sottovoce.experiments import experiment, runner
 from sottovoce.experiments.catalogue import EXPERIMENTS, find
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.group_means import real as group_real
 from sottovoce.experiments.group_means import synthetic as group_synthetic
-from sottovoce.experiments.group_means.counts import Crowd, Law, draw_means
+from sottovoce.experiments.group_means.counts import GroupMoments, Law, draw_means
 from sottovoce.experiments.group_means.tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, required
 from sottovoce.experiments.group_means.variants import group_piecewise
 from sottovoce.experiments.runner import Job, compute
@@ -94,12 +94,14 @@ def test_a_crash_loses_the_running_cell_only(tmp_path: Path) -> None:
     assert job.finish() == whole
 
 
-@pytest.mark.parametrize("other", [Job(TOY, Path(), 1), Job(replace(TOY, revision=2), Path())], ids=["seed", "code"])
-def test_cells_of_another_run_are_not_taken_over(other: Job, tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["seed", "code"])
+def test_cells_of_another_run_are_not_taken_over(other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Job(TOY, tmp_path)
     steps(first)
     first.finish()
-    again = replace(other, folder=tmp_path)
+    if other == "code":
+        monkeypatch.setattr(experiment, "source_digest", lambda: "of other source")
+    again = replace(first, seed=1) if other == "seed" else first
     assert steps(again) == [0, 1, 1, 1, 1]
 
 
@@ -190,6 +192,11 @@ def test_the_command_shows_a_table_to_people(tmp_path: Path, capsys: pytest.Capt
     assert "nprr, k = 2: up to 1.73 times what is stated (at epsilon 4)." in said and "6.937" in said
 
 
+def test_the_page_names_every_experiment() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    assert [one.id for one in EXPERIMENTS if f"`{one.id}`" not in page] == []
+
+
 def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "list", "--json"]) == 0
     assert [row["id"] for row in json.loads(capsys.readouterr().out)] == [one.id for one in EXPERIMENTS]
@@ -199,7 +206,14 @@ def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
-    [(["table-3"], "There is no such experiment"), (["group-age-by-sex"], "SOTTOVOCE_DATA")],
+    [
+        (["table-3"], "There is no such experiment"),
+        (["table-*"], "There is no such experiment"),
+        (["group-age-by-sex"], "SOTTOVOCE_DATA"),
+        (["coverage-shown-real"], "SOTTOVOCE_DATA"),
+        (["coverage-*", "--figure", "x.svg"], "for one experiment"),
+        (["coverage-widths", "--quick", "--pages", "docs"], "full runs"),
+    ],
 )
 def test_what_cannot_be_run_gets_one_sentence(
     arguments: list[str], text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -244,11 +258,11 @@ def by_participants(channel: Keyed, sample: list[np.ndarray], runs: int, seed: i
     return np.array(found)
 
 
-def statistics(sample: list[np.ndarray], channel: Keyed) -> Crowd:
+def statistics(sample: list[np.ndarray], channel: Keyed) -> GroupMoments:
     moments = [np.array([[float(m) for m in channel.inner.moments(sv.Interval(-1, 1).encode(float(x)))] for x in each])
                for each in sample]  # fmt: skip
     noise = np.array([(each[:, 1] - each[:, 0] ** 2).mean() for each in moments])
-    return Crowd(np.array([float(len(each)) for each in sample]), np.array([each.mean() for each in sample]),
+    return GroupMoments(np.array([float(len(each)) for each in sample]), np.array([each.mean() for each in sample]),
                  np.array([each.var() for each in sample]), noise)  # fmt: skip
 
 

@@ -15,10 +15,9 @@ import sottovoce as sv
 from sottovoce.core.channel import Then
 from sottovoce.estimate.mean.sequential import AdaptiveEstimate, Sequential, two_rounds
 from sottovoce.experiments.coverage.adaptive import (
-    KINDS,
     RANGE,
-    Crowds,
     Run,
+    SecondRounds,
     bias,
     coverages,
     drawn,
@@ -29,6 +28,7 @@ from sottovoce.experiments.coverage.adaptive import (
     one_round_error,
     report_law,
 )
+from sottovoce.experiments.coverage.studies_of_rounds import ROUNDS_KINDS
 from sottovoce.protocols.history import checkpoint, current, resume
 from sottovoce.protocols.mean.adaptive import LEAST_EPSILON
 from sottovoce.protocols.mean.belief import CAUTION, PLACES, STEPS, believed, needed_gain, spread
@@ -349,7 +349,7 @@ def test_measured_intervals_are_the_shipped_ones(law: str, seed: int) -> None:
     found, later = protocol.decision(first), 2000 - protocol.asked_first
     assert found.adapted == (law == "exponential")
     cells = drawn(found.mechanism, LAWS[law], later, 3, rng)
-    measured = Crowds(first, found, cells, later).intervals()
+    measured = SecondRounds(first, found, cells, later).intervals()
     for place, row in enumerate(cells):
         mean = protocol.together(first, sv.Tally(found.mechanism, later, row), found)
         for (method, target), (middle, half) in measured.items():
@@ -365,7 +365,7 @@ def test_intervals_cover(law: str, epsilon: int, seed: int) -> None:
     """Each of 20 first rounds has 100 second ones, and hardly any part of the error: coverage is known to about 1 %."""
     protocol = sv.AdaptiveMeanRounds(RANGE, epsilon, 10_000, inputs=17)
     hits, adapted = coverages(protocol, LAWS[law], firsts=20, seconds=100, rng=np.random.default_rng(seed))
-    found = dict(zip(KINDS, hits.mean(axis=0), strict=True))
+    found = dict(zip(ROUNDS_KINDS, hits.mean(axis=0), strict=True))
     assert adapted == 1 if law == "exponential" else adapted < 0.5
     assert 0.92 <= found["normal", "population"] <= 0.98
     assert found["normal", "sample"] >= 0.92

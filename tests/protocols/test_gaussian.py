@@ -17,6 +17,7 @@ from scipy import stats
 
 import sottovoce as sv
 from sottovoce.core.channel import Table, Then, closed_forms
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import domain_from_spec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean
@@ -24,7 +25,7 @@ from sottovoce.core.rational import UNIT, odds
 from sottovoce.core.round import Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import Likelihood, Part, informed, law
-from sottovoce.experiments.coverage.gaussian import best_error, drawn, markdown, measured
+from sottovoce.experiments.coverage.gaussian import best_error, drawn, measured
 from sottovoce.fast.encode import encode
 from sottovoce.mechanisms.mean.common import scale
 from sottovoce.mechanisms.mean.gaussian import build as gaussian
@@ -121,7 +122,7 @@ def test_the_law_of_a_report_is_that_of_the_domain_and_the_channel(name: str) ->
     view, method = VIEWS[name]
     mechanism = sv.mechanism(method, view, epsilon=1)
     answers = 12345.678 + 1.3 * stats.norm.ppf((np.arange(200_001) + 0.5) / 200_001)
-    channel, rounding = mechanism.channel, mechanism.channel.rounding
+    channel, rounding = mechanism.channel, rounding_of(mechanism.channel)
     codes = np.zeros(channel.inputs)
     if rounding is None:
         codes += np.bincount(encode(view, answers), minlength=channel.inputs) / len(answers)
@@ -415,12 +416,12 @@ def test_intervals_cover_and_errors_are_near_the_best_bit(name: str) -> None:
     That finds gross errors only; whether coverage is 93 to 97 % is measured by the coverage command, in more runs.
     """
     protocol, mean, deviation = protocols(10_000)[name]
-    row = measured(protocol, mean, deviation, 10_000, 40, (4,))
-    assert row.coverage >= 29 / 40
-    assert row.half_width / 1.96 == pytest.approx(row.error, rel=0.7)
+    row = measured(protocol, mean, deviation, 10_000, 40, 4)
+    half_width = row.numbers["half_width"]
+    assert row.coverage is not None and row.coverage >= 29 / 40
+    assert half_width / 1.96 == pytest.approx(row.numbers["error"], rel=0.7)
     # By the width, which hardly varies; by the errors of 40 runs an efficiency is off by a third or so.
-    assert (best_error(1, 10_000) / (row.half_width / 1.96)) ** 2 > EFFICIENCY[name]
-    assert f"| {row.protocol} | 10000 |" in markdown([row])
+    assert (best_error(1, 10_000) / (half_width / 1.96)) ** 2 > EFFICIENCY[name]
 
 
 @pytest.mark.slow

@@ -87,11 +87,6 @@ def test_a_range_that_cuts_nothing_has_empty_intervals() -> None:
 
 
 # --- plans -----------------------------------------------------------------------------------------
-def test_a_plan_knows_both_reports_where_joint_cells_would_be_too_many() -> None:
-    plan = sv.plan_variance(sv.Interval(-1, 1), epsilon=4, participants=1000, mechanism="piecewise")
-    assert {option.method for option in plan.options} == {"sequential", "split-n", "split-eps"}
-
-
 @pytest.mark.slow
 def test_the_error_of_the_sequential_variance_counts_that_the_centre_is_missed() -> None:
     """Taking the centre for the mean itself promised 9 to 18 % less error than there is.

@@ -217,8 +217,12 @@ def test_answers_where_a_parameter_belongs_are_not_shown(answer: Any) -> None:
         lambda: estimate.ci(target=answer),
         lambda: estimate.project(answer),
         lambda: sv.audit(answer),
-        lambda: sv.plan_frequency(answer, epsilon=1, participants=100),
-        lambda: sv.plan_frequency(AGES, epsilon=answer, participants=100),
+        lambda: sv.plan(answer, epsilon=1, participants=100),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=answer, participants=100),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=1, half_width=answer),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=1, half_width=1, level=answer),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=1, participants=100, prior=answer),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=1, participants=100, methods=[answer]),
         lambda: m.privatize([1], seed=answer),
     ]
     for number, call in enumerate(calls):

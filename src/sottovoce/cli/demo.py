@@ -1,4 +1,4 @@
-"""The demonstration: a made-up crowd answers in private, and we know the truth."""
+"""The demonstration: a simulated crowd with a known truth answers in private."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from rich.table import Table
 
 from sottovoce.core.domain import Categories
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.privacy.audit import Certificate, audit
-from sottovoce.study.plan import plan_frequency
+from sottovoce.study.plan import plan
 
 QUESTION = "When do you work best?"
 ANSWERS = ("early morning", "late morning", "afternoon", "evening", "after midnight")
@@ -32,8 +33,8 @@ def demo(participants: int, epsilon: float, *, open_page: bool, as_json: bool) -
     counts = np.floor(np.array(TRUTH) * participants).astype(int)
     counts[0] += participants - counts.sum()
     values = np.repeat(ANSWERS, counts)
-    plan = plan_frequency(Categories(ANSWERS), epsilon=epsilon, participants=participants)
-    mechanism: Mechanism = plan.best.mechanism
+    question = Frequency(Categories(ANSWERS))
+    mechanism = plan(question, epsilon=epsilon, participants=participants).best.mechanism
     estimate: Estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(values, seed=SEED)))
     certificate = audit(mechanism)
     rows, remark = _rows(estimate, counts / participants), estimate.remark(_bounds(estimate), target="sample")
@@ -93,7 +94,7 @@ def _show(mechanism: Mechanism, estimate: Estimate, certificate: Certificate, ro
 
 
 def page(estimate: Estimate, certificate: Certificate, rows: list[dict[str, Any]], remark: str | None = None) -> str:
-    """One self-contained page: no scripts, no calls to anyone."""
+    """One self-contained page: no scripts, no network requests."""
     bars = []
     for place, row in enumerate(rows):
         y = 30 + 44 * place

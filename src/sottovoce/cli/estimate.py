@@ -1,4 +1,4 @@
-"""`sottovoce estimate`: what the crowd said, with intervals."""
+"""`sottovoce estimate`: estimates with intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sottovoce reproduce`: published tables and figures, computed again."""
+"""`sottovoce reproduce`: published tables and figures, and studies of coverage, computed again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.cli.show import note, progress, table
-from sottovoce.experiments.catalogue import EXPERIMENTS, find
+from sottovoce.core.errors import ParameterError
+from sottovoce.experiments.catalogue import EXPERIMENTS, matching
 from sottovoce.experiments.experiment import Row
+from sottovoce.experiments.page import rewrite
 from sottovoce.experiments.runner import Job
 
 
@@ -28,24 +30,47 @@ def listing(*, as_json: bool) -> None:
         note("Some read a file of shared data, from the folder that SOTTOVOCE_DATA names.")
 
 
-def reproduce(id_: str, folder: Path, *, seed: int, quick: bool, figure: Path | None, as_json: bool) -> None:
-    """Run one experiment, write rows and picture, print the rows."""
-    job = Job(find(id_), folder, seed, quick)
+def reproduce(
+    name: str, folder: Path, *, seed: int, quick: bool, figure: Path | None, pages: Path | None, as_json: bool
+) -> None:
+    """Run what the name matches: write rows, picture and page, print the rows."""
+    chosen = matching(name)
+    several = chosen[0].id != name
+    if several and figure is not None:
+        raise ParameterError("A file for the picture can be named for one experiment, not for a pattern.")
+    if quick and pages is not None:
+        raise ParameterError("Pages show full runs: give either --quick or --pages.")
+    found = {}
+    for experiment in chosen:
+        job = Job(experiment, folder, seed, quick)
+        problem = job.missing_data()
+        if several and problem is not None:  # the other experiments still run
+            note(f"{experiment.id} is left out. {problem}")
+            continue
+        found[experiment.id] = _run(job, figure, pages, as_json=as_json)
+    if as_json:
+        print(json.dumps(found if several else found[name]))
+
+
+def _run(job: Job, figure: Path | None, pages: Path | None, *, as_json: bool) -> list[Row]:
     total = job.total
-    steps = progress(job.work(), id_, lambda step: (step, total))
-    found = next(steps)
-    if found:
-        note(f"{found} of {total} cells were finished before, in {job.results.parent}.")
+    steps = progress(job.work(), job.experiment.id, lambda step: (step, total))
+    before = next(steps)
+    if before:
+        note(f"{before} of {total} cells were finished before, in {job.results.parent}.")
     for _ in steps:
         pass
     rows = job.finish()
     problem = job.draw(rows, figure)
-    if as_json:
-        print(json.dumps(rows))
-    else:
+    if not as_json:
         _show(job, rows)
     note(problem or f"The picture is in {figure or job.picture}.")
     note(f"The rows are in {job.results}.")
+    section = job.experiment.section
+    if pages is not None and section is not None:
+        order = [one.id for one in EXPERIMENTS if one.section is not None and one.section.page == section.page]
+        note(f"Written anew in {rewrite(pages, section, job.experiment.id, order, rows)}.")
+    return rows
 
 
 def _show(job: Job, rows: Sequence[Row]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from sottovoce.core.errors import ParameterError
+from sottovoce.experiments.coverage import studies, studies_of_rounds
 from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.group_means import losses as group_losses
 from sottovoce.experiments.group_means import real as group_real
@@ -12,6 +15,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *group_synthetic.EXPERIMENTS,
     *group_real.EXPERIMENTS,
     group_losses.EXPERIMENT,
+    *studies.STUDIES,
+    *studies_of_rounds.STUDIES,
 )
 
 
@@ -22,3 +27,9 @@ def find(id_: str) -> Experiment:
             return experiment
     known = ", ".join(experiment.id for experiment in EXPERIMENTS)
     raise ParameterError(f"There is no such experiment. Known: {known}.")
+
+
+def matching(pattern: str) -> list[Experiment]:
+    """The experiments whose ids match a pattern such as `coverage-*`."""
+    found = [experiment for experiment in EXPERIMENTS if fnmatchcase(experiment.id, pattern)]
+    return found or [find(pattern)]

@@ -6,15 +6,30 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from sottovoce import __version__
+from sottovoce.core.late import load
+from sottovoce.experiments.page import Section
 
 Point = dict[str, Any]  # a value of each axis
 Row = dict[str, Any]  # plain values; the axes are among them
-Axes = tuple[tuple[str, tuple[Any, ...]], ...]
+# Each axis has a name and its values; several names and tuples of values where not all combinations are wanted.
+Axes = tuple[tuple[str | tuple[str, ...], tuple[Any, ...]], ...]
 Cell = Callable[[Mapping[str, Any], int, int], list[Row]]  # point, runs, seed
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A cell that is loaded when it is called: a list of experiments needs none of what computes them."""
+
+    target: str  # "module:name"
+
+    def __call__(self, point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
+        rows: list[Row] = load(self.target)(point, runs, seed)
+        return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,14 +37,11 @@ class Experiment:
     """What is computed, and what it is compared with.
 
     `cell` must be a function of a module, so that another process finds it. Its random numbers come from the seed it
-    is given alone. `revision` counts changes of what it computes: cells of an older one are not taken over.
+    is given alone.
     """
 
     id: str
-    paper: str
     title: str
-    data: tuple[str, ...]
-    methods: tuple[str, ...]
     metric: str
     grid: Axes
     quick: Axes  # the part of the grid that is computed in a hurry
@@ -39,19 +51,23 @@ class Experiment:
     figure: str  # "module:name" of the function that draws the rows; loaded late, as it needs matplotlib
     columns: tuple[str, ...]  # of the table that a person sees
     summary: Callable[[Sequence[Row]], list[str]] | None = None
+    paper: str | None = None  # none where we study our own methods
+    data: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
     published: Mapping[tuple[Any, ...], float] | None = None  # by the values of the axes
-    needs: str | None = None  # a file of the folder that SOTTOVOCE_DATA names
-    revision: int = 1
+    needs: tuple[str, ...] = ()  # files of the folder that SOTTOVOCE_DATA names
+    section: Section | None = None  # of a page of the documentation
 
     @property
     def axes(self) -> tuple[str, ...]:
         """The names of the axes."""
-        return tuple(name for name, _ in self.grid)
+        return tuple(name for names, _ in self.grid for name in _several(names))
 
     def points(self, *, quick: bool = False) -> list[Point]:
         """Every cell of the grid."""
-        names, values = zip(*(self.quick if quick else self.grid), strict=True)
-        return [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
+        axes = self.quick if quick else self.grid
+        steps = [[_step(names, value) for value in values] for names, values in axes]
+        return [dict(pair for step in chosen for pair in step.items()) for chosen in product(*steps)]
 
     def key(self, row: Mapping[str, Any]) -> str:
         """Which cell a point or a row belongs to."""
@@ -64,5 +80,22 @@ class Experiment:
 
     def identity(self, seed: int, runs: int, data: str | None = None) -> str:
         """What finished cells must have in common to be taken over: the same code, seed, runs and data."""
-        text = json.dumps([self.id, self.revision, __version__, seed, runs, data])
+        text = json.dumps([self.id, source_digest(), seed, runs, data])
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """Of all source of the package: any of it may change what a cell computes."""
+    root = Path(__file__).resolve().parents[1]
+    files = ((path.relative_to(root).as_posix(), path.read_bytes()) for path in sorted(root.rglob("*.py")))
+    digests = [[name, hashlib.sha256(content).hexdigest()] for name, content in files]
+    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
+
+
+def _several(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
+
+
+def _step(names: str | tuple[str, ...], value: Any) -> Point:
+    return {names: value} if isinstance(names, str) else dict(zip(names, value, strict=True))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sottovoce.experiments.coverage.study import by_kind
 from sottovoce.experiments.experiment import Experiment, Row
+
+_MARKERS = "osv^x"
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -73,6 +77,36 @@ def stated_and_true(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_xlabel("stated epsilon")
     axes.set_ylabel("true epsilon")
     axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left")
+    return figure
+
+
+def coverage(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """A dot for each interval that was judged, a line of dots for each kind; the level that is promised is a bar."""
+    found = by_kind(rows)
+    figure, axes = _plain(experiment.title)
+    for place, ((_, _, _, level), each) in enumerate(found.items()):
+        axes.plot(each, [place] * len(each), "o", color="C0", alpha=0.4)
+        axes.plot(100 * level, place, "|", color="0.2", markersize=18)
+    axes.set_yticks(range(len(found)), [", ".join(kind[:3]) for kind in found])
+    axes.invert_yaxis()
+    axes.set_xlabel("coverage, %")
+    return figure
+
+
+def widths(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Widths of intervals by the number of reports, a line for each method; a colour for each mechanism."""
+    figure, axes = _plain(experiment.title)
+    mechanisms, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("mechanism", "method"))
+    for mechanism, method in product(mechanisms, methods):
+        chosen = [row for row in rows if (row["mechanism"], row["method"]) == (mechanism, method)]
+        style = f"{_MARKERS[methods.index(method) % len(_MARKERS)]}-"
+        colour, label = f"C{mechanisms.index(mechanism)}", f"{mechanism}, {method}"
+        axes.plot([row["n"] for row in chosen], [row["relative"] for row in chosen], style, color=colour, label=label)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("reports")
+    axes.set_ylabel("width, in those of the normal interval")
+    axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left", fontsize="small")
     return figure
 
 

@@ -56,10 +56,19 @@ class Job:
         """How many cells there are."""
         return len(self.experiment.points(quick=self.quick))
 
+    def missing_data(self) -> str | None:
+        """A sentence where a file of shared data is needed and not there."""
+        try:
+            for name in self.experiment.needs:
+                data_file(name)
+        except ParameterError as problem:
+            return str(problem)
+        return None
+
     def identity(self) -> str:
         """What a stored cell must have in common with this job."""
-        needs = self.experiment.needs
-        data = hashlib.sha256(data_file(needs).read_bytes()).hexdigest() if needs else None
+        files = [data_file(name).read_bytes() for name in self.experiment.needs]
+        data = "".join(hashlib.sha256(content).hexdigest() for content in files) or None
         return self.experiment.identity(self.seed, self.runs, data)
 
     def found(self) -> dict[str, list[Row]]:

@@ -20,11 +20,11 @@ from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.shares.shares import evidence
-from sottovoce.experiments.coverage.shares import coverage
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.tally import report_cells
 from sottovoce.testing.codes import require
+from sottovoce.testing.coverage import coverage
 from sottovoce.testing.statistics import check_rate
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, PoolMap, Public, Rates, Subset
-from sottovoce.core.channel.facets import outputs_of
+from sottovoce.core.channel.facets import Numbered, need
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.hashing import WORD
 from sottovoce.core.mechanism import Mechanism, check_same
@@ -111,7 +111,7 @@ def _of_seeds(mechanism: Mechanism, cells: NDArray[np.int64]) -> Mixture:
         chosen = channel.map
         if channel.inner.w == 1 and chosen.digits * chosen.g * len(cells) < len(seen) * chosen.k // 8:
             return Pool(cells.astype(np.float64), chosen, 1.0, float(channel.inner.ratio()))
-    seeds, payload = np.divmod(seen, outputs_of(mechanism.channel))
+    seeds, payload = np.divmod(seen, need(channel, Numbered).outputs)
     public = np.zeros((len(seen), 2), np.uint64)
     public[:, 0] = seeds.astype(np.uint64) << np.uint64(WORD - FINE)  # an id that chooses this map
     return _of_reports(mechanism.channel, Reports(mechanism, payload, public), cells[seen].astype(np.float64))

@@ -7,9 +7,10 @@ needs no second round; only coverage draws some, several for each first round.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from sottovoce.estimate.mean.moments import profile
 from sottovoce.estimate.mean.sequential import weights_of
 from sottovoce.estimate.prior import Prior
 from sottovoce.experiments.coverage.mean import Judge
+from sottovoce.experiments.coverage.studies import TARGETS
+from sottovoce.experiments.coverage.studies_of_rounds import ROUNDS_KINDS, SECOND_ROUNDS
+from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds
 from sottovoce.protocols.mean.belief import Decision, spread
 from sottovoce.tally.counts import simulate_cells
@@ -33,10 +37,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RANGE = Interval(-1, 1)
-EPSILONS = ("1", "2", "4")
-PARTICIPANTS = (10_000, 100_000)
-FIRST_ROUNDS, SECOND_ROUNDS = 25, 200
-SEED = 20_250_605
 
 
 def laws() -> dict[str, Prior]:
@@ -133,28 +133,11 @@ def one_round_error(protocol: AdaptiveMeanRounds, law: Prior) -> float:
 
 
 # --- coverage ----------------------------------------------------------------------------------------
-TARGETS = ("population", "sample")
-KINDS = tuple((method, target) for method in ("normal", "hoeffding") for target in TARGETS)
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptiveCoverage:
-    """One cell of the table: coverage, and its standard error over first rounds."""
-
-    law: str
-    epsilon: str
-    n: int
-    method: str
-    target: str
-    adapted: float
-    coverage: float
-    std_error: float
-    runs: int
-
-
 @dataclass(frozen=True, eq=False)
-class Crowds:
+class SecondRounds:
     """Many second rounds after one first: means and variances as the estimates have them, for all at once.
 
     A test compares the intervals with the shipped ones.
@@ -172,7 +155,7 @@ class Crowds:
         spread_of = np.maximum(square - mean**2, 0) * n / (n - 1)
         return mean, spread_of, np.minimum(judge.noise(mean, square), spread_of)
 
-    def intervals(self, level: float = 0.95) -> dict[tuple[str, str], tuple[Floats, Floats]]:
+    def intervals(self, level: float = LEVEL) -> dict[tuple[str, str], tuple[Floats, Floats]]:
         """The middle and half the width of each kind of interval, in each row."""
         asked, n = self.first.n, self.first.n + self.n
         if self.found.mechanism == self.first.mechanism:
@@ -196,7 +179,7 @@ class Crowds:
             exact = {target: np.full_like(mean, self._hoeffding(weights, excess, level, target)) for target in TARGETS}
         normal = {target: deviate(level) * np.sqrt(variances[target]) for target in TARGETS}
         halves = {"normal": normal, "hoeffding": exact}
-        return {(method, target): (mean, halves[method][target]) for method, target in KINDS}
+        return {(method, target): (mean, halves[method][target]) for method, target in ROUNDS_KINDS}
 
     def _hoeffding(self, weights: tuple[float, float], excess: float, level: float, target: str) -> float:
         each = 1 - (1 - level) / (2 if target == "population" else 3)
@@ -223,7 +206,7 @@ def coverages(
     shares = law.rounded(-1, 1, mechanism.channel.inputs - 1)
     shares, n, asked = shares / shares.sum(), protocol.participants, protocol.asked_first
     later, places = n - asked, np.linspace(-1, 1, len(shares))
-    hits, adapted = np.zeros((firsts, len(KINDS))), 0
+    hits, adapted = np.zeros((firsts, len(ROUNDS_KINDS))), 0
     for place in range(firsts):
         held = rng.multinomial(asked, shares), rng.multinomial(later, shares)
         seeds = rng.integers(1 << 62, size=2).tolist()
@@ -235,49 +218,25 @@ def coverages(
             "sample": simulate_cells(found.mechanism, held[1], runs=seconds, seed=seeds[1]),
         }
         truths = {"population": law.mean, "sample": float((held[0] + held[1]) @ places / n)}
-        each = {target: Crowds(first, found, cells, later).intervals() for target, cells in drawn_for.items()}
-        for kind, (method, target) in enumerate(KINDS):
+        each = {target: SecondRounds(first, found, cells, later).intervals() for target, cells in drawn_for.items()}
+        for kind, (method, target) in enumerate(ROUNDS_KINDS):
             middle, half = each[target][method, target]
             hits[place, kind] = np.mean(np.abs(middle - truths[target]) <= half + _ROUNDING)
     return hits, adapted / firsts
 
 
-def table(
-    *, firsts: int = FIRST_ROUNDS, seconds: int = SECOND_ROUNDS, epsilons: Sequence[str] = EPSILONS, seed: int = SEED
-) -> Iterator[AdaptiveCoverage]:
-    """Every cell, on [-1, 1]."""
-    for n in PARTICIPANTS:
-        for name, law in laws().items():
-            for epsilon in epsilons:
-                rng = np.random.default_rng([seed, n, int(epsilon)])
-                protocol = AdaptiveMeanRounds(RANGE, epsilon, n)
-                hits, adapted = coverages(protocol, law, firsts=firsts, seconds=seconds, rng=rng)
-                means, errors = hits.mean(axis=0), hits.std(axis=0) / math.sqrt(firsts)
-                for (method, target), mean, off in zip(KINDS, means, errors, strict=True):
-                    yield AdaptiveCoverage(
-                        name, epsilon, n, method, target, adapted, float(mean), float(off), firsts * seconds
-                    )
-
-
-def markdown(rows: Sequence[AdaptiveCoverage]) -> str:
-    """The part of the page about the adaptive mean."""
-    return "\n".join(_lines(rows)) + "\n"
-
-
-def _lines(rows: Sequence[AdaptiveCoverage]) -> Iterator[str]:
-    yield from (
-        "",
-        "## Adaptive means",
-        "",
-        f"`AdaptiveMeanRounds` on [-1, 1], answers drawn from the law; {rows[0].runs:,} runs a row, of"
-        f" {rows[0].runs // SECOND_ROUNDS:,} first rounds. Percentages; the largest standard error is"
-        f" {100 * max(row.std_error for row in rows):.2f}. The normal interval is promised to cover 93 to 97 % of"
-        " populations and at least 93 % of samples, the Hoeffding interval at least 95 % of either.",
-        "",
-        "| law | epsilon | n | adapted | " + " | ".join(f"{m}, {t}" for m, t in KINDS) + " |",
-        "|---" * (4 + len(KINDS)) + "|",
-    )
-    for start in range(0, len(rows), len(KINDS)):
-        first, group = rows[start], rows[start : start + len(KINDS)]
-        cells = " | ".join(f"{100 * row.coverage:.2f}" for row in group)
-        yield f"| {first.law} | {first.epsilon} | {first.n} | {100 * first.adapted:.0f} | {cells} |"
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """So many first rounds for one law, each with many second ones; a standard error is over first rounds."""
+    protocol, rng = AdaptiveMeanRounds(RANGE, point["epsilon"], point["n"]), np.random.default_rng(seed)
+    hits, adapted = coverages(protocol, laws()[point["law"]], firsts=runs, seconds=SECOND_ROUNDS, rng=rng)
+    means, errors = hits.mean(axis=0).tolist(), (hits.std(axis=0) / math.sqrt(runs)).tolist()
+    return [
+        Coverage(
+            method=method,
+            target=target,
+            coverage=mean,
+            runs=runs * SECOND_ROUNDS,
+            numbers={"adapted": adapted, "std_error": off},
+        )
+        for (method, target), mean, off in zip(ROUNDS_KINDS, means, errors, strict=True)
+    ]

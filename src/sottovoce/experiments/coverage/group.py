@@ -2,18 +2,14 @@
 
 Only groups are judged that are expected to be estimable, as the planner says it: their size is two standard errors
 above the threshold. For the population each run draws groups and values anew, for the sample they stay the same.
-`python -m sottovoce.experiments.coverage.group --write FILE` replaces that part of a page.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import sqrt
-from pathlib import Path
-from typing import NamedTuple
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,43 +18,20 @@ from sottovoce.core.channel import Bits, Keyed, Subset
 from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
+from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.group.contrasts import difference
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.group import GroupEstimate, from_cells
 from sottovoce.estimate.group.truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
-from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
+from sottovoce.experiments.coverage.studies import GROUP_PARTICIPANTS, UNEVEN
+from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.tally.laws import law_at, law_row
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-LEAST, MOST = 0.94, 0.97
-RUNS = 2_000
-PARTICIPANTS = 20_000
-LEVEL = 0.95
-SEED = 20_250_618
 PAIRS = 3  # differences that are judged in one case
-BUILDERS = {
-    "group-bernoulli": bernoulli.build,
-    "group-laplace": laplace.build,
-    "group-nprr": nprr.build,
-    "group-piecewise": piecewise.build,
-}
-HEADING = "## Means by group"
-EVEN, UNEVEN = "even", "uneven"
 SHARES = {(2, UNEVEN): (0.8, 0.2), (8, UNEVEN): (0.3, 0.2, 0.15, 0.1, 0.1, 0.07, 0.05, 0.03)}
-Case = tuple[str, str, float, int, str]
-CASES: tuple[Case, ...] = (  # mechanism, key, epsilon, groups, shares
-    ("group-piecewise", "grr", 0.5, 2, EVEN),
-    ("group-piecewise", "grr", 1.0, 2, UNEVEN),
-    ("group-bernoulli", "grr", 1.0, 2, EVEN),
-    ("group-laplace", "grr", 2.0, 2, UNEVEN),
-    ("group-nprr", "grr", 4.0, 2, UNEVEN),
-    ("group-piecewise", "grr", 2.0, 8, EVEN),
-    ("group-piecewise", "grr", 3.0, 8, UNEVEN),
-    ("group-bernoulli", "subset", 2.0, 8, EVEN),
-    ("group-nprr", "unary", 3.0, 8, UNEVEN),
-)
 
 
 class Cohort(NamedTuple):
@@ -140,30 +113,6 @@ def _add(cells: Ints, masks: NDArray[np.bool_], law: Floats, rng: np.random.Gene
         cells[group] += np.bincount(within[masks[:, group]], minlength=len(law))[: len(law)]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupCoverage:
-    """One line of the table: how often the intervals of all judged groups, or differences of two, held the truth."""
-
-    mechanism: str
-    key: str
-    epsilon: float
-    groups: int
-    shares: str
-    target: str
-    what: str  # "mean" or "difference"
-    method: str
-    judged: int  # groups, or pairs of them, that are expected to be estimable
-    runs: int
-    coverage: float
-    least: float  # of a single group or pair
-    conservative: bool  # the spread within groups is only bounded, so that these intervals may be too wide
-
-    @property
-    def noise(self) -> float:
-        """Three standard errors of a coverage from so many runs, as if all groups moved together."""
-        return 3 * sqrt(LEVEL * (1 - LEVEL) / self.runs)
-
-
 def crowd_of(domain: Pair, groups: int, shares: str) -> Crowd:
     """Means spread over the range, three values in each group, so that spread within and between both matter."""
     middles = np.linspace(-0.5, 0.5, groups)
@@ -171,69 +120,48 @@ def crowd_of(domain: Pair, groups: int, shares: str) -> Crowd:
     return Crowd.of(domain, SHARES.get((groups, shares)), priors)
 
 
-def group_coverage_rows(*, runs: int = RUNS, cases: Sequence[Case] = CASES) -> list[GroupCoverage]:
-    """The whole table; some minutes."""
-    return [row for case in cases for target in ("population", "sample") for row in case_rows(case, target, runs)]
-
-
-def markdown(rows: Sequence[GroupCoverage]) -> str:
-    """The part of the page about groups."""
-    lines = [
-        "",
-        HEADING,
-        "",
-        f"{PARTICIPANTS:,} participants, values from -1 to 1, epsilon as shown, the default split of the budget. Only"
-        " groups, and differences of two of them, that are expected to be estimable: their size is two standard"
-        f" errors above the threshold. Simulated, {rows[0].runs:,} runs; three standard errors of a coverage are"
-        f" {100 * rows[0].noise:.2f}."
-        " Percentages; *least* is that of a single group or pair. Where only a bound of the spread within groups can be"
-        " known (sample, marked +), intervals may be too wide.",
-        "",
-        "| mechanism | key | epsilon | groups | shares | target | of | method | judged | coverage | least |",
-        "|---" * 11 + "|",
-    ]
-    for row in rows:
-        target = f"{row.target}{'+' * row.conservative}"
-        lines.append(
-            f"| {row.mechanism} | {row.key} | {row.epsilon:g} | {row.groups} | {row.shares} | {target} | {row.what} |"
-            f" {row.method} | {row.judged} | {100 * row.coverage:.2f} | {100 * row.least:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def case_rows(case: Case, target: str, runs: int) -> list[GroupCoverage]:
-    """The lines of one case."""
-    name, key, epsilon, groups, shares = case
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """How often the intervals of all judged groups, or differences of two, held the truth."""
+    groups, target = point["groups"], point["target"]
     domain = Pair(Categories([f"g{place}" for place in range(groups)]), Interval(-1, 1))
-    mechanism = BUILDERS[name](domain, epsilon=epsilon, key=key)
-    crowd = crowd_of(domain, groups, shares)
-    rng = np.random.default_rng([SEED, CASES.index(case) if case in CASES else 0, target == "sample"])
-    truth, shown = crowd.means, np.flatnonzero(crowd.estimable(mechanism, PARTICIPANTS))
-    counts = np.rint(PARTICIPANTS * crowd.shares).astype(np.int64)
+    mechanism = build(point["mechanism"], domain, epsilon=point["epsilon"], key=point["key"])
+    crowd = crowd_of(domain, groups, point["shares"])
+    rng = np.random.default_rng(seed)
+    truth, shown = crowd.means, np.flatnonzero(crowd.estimable(mechanism, GROUP_PARTICIPANTS))
+    counts = np.rint(GROUP_PARTICIPANTS * crowd.shares).astype(np.int64)
     people = list(cohorts(mechanism, crowd, counts, fixed=target == "sample"))
     if target == "sample":
         truth = np.array([_realised(crowd.priors[g], int(counts[g])) for g in range(groups)])
-    pairs = [(g, h) for g in shown.tolist() for h in shown.tolist() if g < h][
-        :: max(1, len(shown) * (len(shown) - 1) // 2 // PAIRS)
-    ][:PAIRS]
+    pairs = list(combinations(shown.tolist(), 2))
+    pairs = pairs[:: max(1, len(pairs) // PAIRS)][:PAIRS]
     bounded = target == "sample" and not tells_squares(keyed_channel(mechanism))
     held: dict[tuple[str, str], list[list[bool]]] = {}
     for _ in range(runs):
         if target == "population":
-            drawn = rng.multinomial(PARTICIPANTS, crowd.shares)
+            drawn = rng.multinomial(GROUP_PARTICIPANTS, crowd.shares)
             people = [one._replace(size=int(drawn[one.group])) for one in people]
         cells = draw_cells(keyed_channel(mechanism), people, rng)
-        estimate = from_cells(mechanism, PARTICIPANTS, cells.ravel())
+        estimate = from_cells(mechanism, GROUP_PARTICIPANTS, cells.ravel())
         for place, found in _judge(estimate, truth, shown, pairs, target).items():
             held.setdefault(place, []).append(found)
+    # Where the spread within groups is only bounded, intervals may be too wide.
+    marked = f"{target}{'+' * bounded}"
     return [
-        GroupCoverage(
-            name, key, epsilon, groups, shares, target, what, method, len(found[0]), runs,
-            float(np.mean(found)), float(np.mean(found, axis=0).min()), bounded,
+        Coverage(
+            of=of,
+            method=method,
+            target=target,
+            coverage=float(np.mean(found)),
+            runs=runs,
+            numbers={
+                "judged": len(found[0]),  # groups, or pairs of them, that are expected to be estimable
+                "least": float(np.mean(found, axis=0).min()),  # of a single group or pair
+                "marked": marked,
+            },
         )
-        for (what, method), found in held.items()
+        for (of, method), found in held.items()
         if found[0]
-    ]  # fmt: skip
+    ]
 
 
 def _realised(prior: Prior, count: int) -> float:
@@ -261,24 +189,3 @@ def _judge(
         for pair in pairs
     ]
     return found
-
-
-def replace_section(path: Path, heading: str, text: str) -> None:
-    """Writes a part of a page anew, from its heading up to the next one."""
-    before, _, rest = path.read_text(encoding="utf-8").partition(f"\n{heading}\n")
-    _, mark, after = rest.partition("\n## ")
-    path.write_text(before.rstrip("\n") + "\n" + text + mark + after, encoding="utf-8")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
-    parser = argparse.ArgumentParser(description="Coverage of the means of groups and their differences.")
-    parser.add_argument("--write", type=Path, required=True, help="replace this part of the page")
-    parser.add_argument("--runs", type=int, default=RUNS)
-    options = parser.parse_args(arguments)
-    replace_section(options.write, HEADING, markdown(group_coverage_rows(runs=options.runs)))
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

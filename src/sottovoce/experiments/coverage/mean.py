@@ -8,10 +8,11 @@ shipped intervals one by one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,51 +22,31 @@ from scipy.special import logsumexp
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.registry import names
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Sides
 from sottovoce.estimate.mean.mean import MeanEvidence, bernstein, evidence, hoeffding
 from sottovoce.estimate.mean.moments import numbers_of, profile
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
 from sottovoce.experiments.coverage.draws import add_sums
+from sottovoce.experiments.coverage.studies import (
+    LATER,
+    MEAN_CROWDS,
+    MEAN_EPSILON,
+    MEAN_KINDS,
+    MEAN_METHODS,
+    SINGLE,
+    STREAM,
+    TARGETS,
+)
+from sottovoce.experiments.coverage.study import LEVEL, Coverage
+from sottovoce.experiments.experiment import Row
 from sottovoce.tally.laws import law_at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-EPSILON = 1.0
-CROWDS: dict[str, tuple[float, ...]] = {
-    "all 0.9": (0.9,),
-    "-1, -0.5, 0, 0.5, 1": (-1.0, -0.5, 0.0, 0.5, 1.0),
-    "-1, 1": (-1.0, 1.0),
-}
-METHODS = ("normal", "betting", "bernstein", "hoeffding")
-TARGETS = ("population", "sample")
-KINDS = tuple((method, target) for method in METHODS for target in TARGETS)
-SIZES = ((10_000, 10_000), (100, 4_000))  # participants, runs
-WIDTHS = (100, 1_000, 10_000, 100_000)
-SHOWN = ("bernoulli", "laplace", "piecewise", "hybrid")  # whose widths are listed: one of each kind
-STREAM = 100_000
-STREAMS = 500
-SINGLE = 64  # reports after each of which a stream is looked at; then at 80 times
 _ROUNDING = 1e-12
-SEED = 20_250_117
-
-
-@dataclass(frozen=True, slots=True)
-class MeanCoverage:
-    """One cell of the table; runs is 0 where coverage is computed from the law."""
-
-    mechanism: str
-    epsilon: float
-    n: int
-    crowd: str
-    method: str
-    target: str
-    coverage: float
-    runs: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +56,7 @@ class Judge:
     mechanism: Mechanism
     truth: float
     n: int
-    level: float = 0.95
+    level: float = LEVEL
 
     @cached_property
     def numbers(self) -> Floats:
@@ -116,7 +97,7 @@ class Judge:
             variance = spread if target == "population" else np.minimum(spread, self.noise(first, second))
             half = deviate(self.level) * np.sqrt(variance / self.n)
         elif method == "hoeffding":
-            half = hoeffding(self.known.reach, self.n, self.level)
+            half = np.asarray(hoeffding(self.known.reach, self.n, self.level))
         else:
             half = bernstein(self.known.reach, spread, self.n, self.level)
         return np.asarray(np.abs(first) <= half + _ROUNDING)
@@ -173,7 +154,7 @@ def coverages(
     *,
     runs: int,
     rng: np.random.Generator,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> dict[str, float]:
     """The coverage of each method, exactly where there are two outputs."""
     judge, rows = Judge(mechanism, float(np.mean(answers)), n, level), laws(mechanism, answers)
@@ -185,32 +166,38 @@ def coverages(
     return {method: float(judge.covers(sums, method, target).mean()) for method in methods}
 
 
-def table(
-    mechanisms: Sequence[str] | None = None, *, sizes: Sequence[tuple[int, int]] = SIZES, seed: int = SEED
-) -> Iterator[MeanCoverage]:
-    """Every cell of the grid, on [-1, 1]."""
-    for name in mechanisms or names(Mean):
-        mechanism = build(name, Interval(-1, 1), epsilon=EPSILON)
-        for n, runs in sizes:
-            for crowd, answers in CROWDS.items():
-                rng = np.random.default_rng([seed, n, len(answers)])
-                found = {
-                    target: coverages(mechanism, answers, n, target, METHODS, runs=runs, rng=rng) for target in TARGETS
-                }
-                made = 0 if mechanism.cells == 2 else runs
-                for method, target in KINDS:
-                    yield MeanCoverage(name, EPSILON, n, crowd, method, target, found[target][method], made)
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """One mechanism and crowd, on [-1, 1]."""
+    mechanism, answers = _built(point["mechanism"]), MEAN_CROWDS[point["crowd"]]
+    rng = np.random.default_rng(seed)
+    found = {
+        target: coverages(mechanism, answers, point["n"], target, MEAN_METHODS, runs=runs, rng=rng)
+        for target in TARGETS
+    }
+    made = None if mechanism.cells == 2 else runs
+    return [
+        Coverage(method=method, target=target, coverage=found[target][method], runs=made)
+        for method, target in MEAN_KINDS
+    ]
+
+
+def _built(name: str) -> Mechanism:
+    return build(name, Interval(-1, 1), epsilon=MEAN_EPSILON)
 
 
 def looks(stream: int = STREAM) -> Ints:
-    """When a stream is looked at: after each of the first reports, then at 80 times up to its end."""
-    later = np.unique(np.round(np.geomspace(SINGLE, stream, 81)).astype(np.int64))
+    """When a stream is looked at: after each of the first reports, then at evenly growing times up to its end."""
+    later = np.unique(np.round(np.geomspace(SINGLE, stream, LATER + 1)).astype(np.int64))
     return np.union1d(np.arange(1, SINGLE + 1), later)
 
 
-def false_alarms(
-    mechanism: Mechanism, answers: Sequence[float], *, runs: int = STREAMS, stream: int = STREAM, seed: int = SEED
-) -> int:
+def stream_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """Streams whose anytime interval never leaves out the true mean."""
+    alarms = false_alarms(_built(point["mechanism"]), MEAN_CROWDS["all 0.9"], runs=runs, seed=seed)
+    return [Coverage(of="mean at every look", method="anytime", coverage=1 - alarms / runs, runs=runs)]
+
+
+def false_alarms(mechanism: Mechanism, answers: Sequence[float], *, runs: int, seed: int, stream: int = STREAM) -> int:
     """Of so many streams of reports, how many have an anytime interval that ever leaves out the true mean."""
     judge, law = Judge(mechanism, float(np.mean(answers)), stream), laws(mechanism, answers).mean(axis=0)
     sides, rng = judge.known.sides(judge.level, "anytime"), np.random.default_rng(seed)
@@ -231,79 +218,16 @@ def false_alarms(
 
 def widths(name: str, n: int) -> dict[str, float]:
     """The width of each interval for the population on [-1, 1], for answers spread evenly, without chance."""
-    mechanism = build(name, Interval(-1, 1), epsilon=EPSILON)
+    mechanism = _built(name)
     law = laws(mechanism, np.linspace(-1, 1, 41).tolist()).mean(axis=0)
     # The tally nearest to the law: at any output its sum so far is off by half a report at most.
     cells = np.diff(np.round(n * np.append(0, np.cumsum(law)))).astype(np.int64)
     found = evidence(mechanism, cells)
-    each = {method: found.interval(0.95, method, "population") for method in found.methods}
+    each = {method: found.interval(LEVEL, method, "population") for method in found.methods}
     return {method: float((high - low)[0]) for method, (low, high) in each.items()}
 
 
-def markdown(rows: Sequence[MeanCoverage]) -> str:
-    """The part of the page about means."""
-    return "\n".join([*_coverage_lines(rows), *_stream_lines(), *_width_lines()]) + "\n"
-
-
-def _coverage_lines(rows: Sequence[MeanCoverage]) -> Iterator[str]:
-    most = ", ".join(f"{100 * math.sqrt(0.05 * 0.95 / runs):.2f} at {runs:,} runs" for runs in _simulated(rows))
-    yield from (
-        "",
-        "## Means",
-        "",
-        f"Answers from -1 to 1, those shown being equally common, epsilon {EPSILON:g}. Simulated, except where runs are"
-        " 'exact': there are two outputs, and all tallies were summed up. The standard error of a coverage near 95 is"
-        f" {most}. Percentages; columns are method and target. The normal interval is promised to cover 94 to 96 % of"
-        " populations from 10,000 reports on, and at least 94 % of samples; all others 95 % at every n.",
-        "",
-        "| mechanism | n | answers | runs | " + " | ".join(f"{m}, {t}" for m, t in KINDS) + " |",
-        "|---" * (4 + len(KINDS)) + "|",
-    )
-    for start in range(0, len(rows), len(KINDS)):
-        group, first = rows[start : start + len(KINDS)], rows[start]
-        cells = " | ".join(f"{100 * row.coverage:.2f}" for row in group)
-        yield f"| {first.mechanism} | {first.n} | {first.crowd} | {first.runs or 'exact'} | {cells} |"
-
-
-def _simulated(rows: Sequence[MeanCoverage]) -> list[int]:
-    return sorted({row.runs for row in rows if row.runs}, reverse=True)
-
-
-def _stream_lines() -> Iterator[str]:
-    answers = CROWDS["all 0.9"]
-    yield from (
-        "",
-        "### The anytime interval while reports stream in",
-        "",
-        f"Of {STREAMS:,} simulated streams of {STREAM:,} reports each, all answers being 0.9, the share whose 95 %"
-        f" interval *ever* left out the true mean at one of {len(looks())} looks: after each of the first {SINGLE}"
-        " reports and then at evenly growing times. At most 5 % are promised, however often one looks; the standard"
-        f" error is at most {100 * math.sqrt(0.05 * 0.95 / STREAMS):.2f} %.",
-        "",
-        "| mechanism | false alarms, % |",
-        "|---|---|",
-    )
-    for name in names(Mean):
-        alarms = false_alarms(build(name, Interval(-1, 1), epsilon=EPSILON), answers)
-        yield f"| {name} | {100 * alarms / STREAMS:.1f} |"
-
-
-def _width_lines() -> Iterator[str]:
-    yield from (
-        "",
-        "### How wide they are",
-        "",
-        f"Widths for the population in those of the normal interval, answers spread evenly over [-1, 1], epsilon"
-        f" {EPSILON:g}; from the tally nearest to the law, without chance. Betting and anytime intervals lie within the"
-        " range of the answers, the others need not. Clamped noise has a long range of possible reports, which makes"
-        " Hoeffding and Bernstein intervals wide, and betting cautious while reports are few.",
-        "",
-        "| mechanism | n | normal, its width | betting | bernstein | hoeffding | anytime |",
-        "|---|---|---|---|---|---|---|",
-    )
-    for name in SHOWN:
-        for n in WIDTHS:
-            found = widths(name, n)
-            ratios = (found[method] / found["normal"] for method in ("betting", "bernstein", "hoeffding", "anytime"))
-            cells = " | ".join(f"{ratio:.2f}" for ratio in ratios)
-            yield f"| {name} | {n} | {found['normal']:.4f} | {cells} |"
+def width_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
+    """The width of each method, and in those of the normal interval."""
+    found = widths(point["mechanism"], point["n"])
+    return [{"method": method, "width": width, "relative": width / found["normal"]} for method, width in found.items()]

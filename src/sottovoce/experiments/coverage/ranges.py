@@ -7,7 +7,7 @@ probabilities are the average over the population.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +21,17 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Round
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.mean.moments import variances_at
+from sottovoce.experiments.coverage.play import Rounds, arm_shares, stages
+from sottovoce.experiments.coverage.study import Coverage
 from sottovoce.protocols.ranges.found import found
 from sottovoce.protocols.ranges.search import RangeSearch
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
-Rounds = tuple[tuple[Tally, ...], ...]
 ORACLE = (0.005, 0.995)  # quantiles that an oracle clamps to
+PEOPLE = 50_000
+DRAWS = 50  # of the last round, after each search
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +45,12 @@ class RangeRun:
     squared_error: float
 
 
-@dataclass(frozen=True, slots=True)
-class RangeCoverage:
-    """How often the 95 % intervals after a search held what they are about."""
-
-    data: str
-    epsilon: float
-    n: int
-    draws: int
-    clamped: float  # the mean of clamped numbers
-    corrected: float  # the mean itself, by the unbiased estimate
-    mean: float  # the mean itself, by the cautious interval
-
-
 def run_search(protocol: RangeSearch, population: Floats, rng: np.random.Generator) -> tuple[Rounds, Round]:
     """The rounds of a search, and the last round that follows. The population is sorted."""
-    history: Rounds = ()
-    stage = protocol.start()
-    while not isinstance(stage.arms[0].mechanism.domain, Clamp):
-        history = (*history, draw_round(stage, population, stage.quota or 0, rng))
-        following = protocol.advance(history)
-        if not isinstance(following, Round):
-            raise TypeError("A search ends with a round of clamped numbers.")
-        stage = following
-    return history, stage
+    for history, stage in stages(protocol, lambda stage: draw_round(stage, population, stage.quota or 0, rng)):
+        if isinstance(stage, Round) and isinstance(stage.arms[0].mechanism.domain, Clamp):
+            return history, stage
+    raise TypeError("A search ends with a round of clamped numbers.")
 
 
 def draw_round(stage: Round, population: Floats, participants: int, rng: np.random.Generator) -> tuple[Tally, ...]:
@@ -74,8 +59,7 @@ def draw_round(stage: Round, population: Floats, participants: int, rng: np.rand
 
 
 def _draw(stage: Round, laws: list[Floats], participants: int, rng: np.random.Generator) -> tuple[Tally, ...]:
-    weights = np.array([arm.weight for arm in stage.arms], float)
-    sizes = rng.multinomial(participants, weights / weights.sum())
+    sizes = rng.multinomial(participants, arm_shares(stage))
     cells = [rng.multinomial(size, law) for size, law in zip(sizes, laws, strict=True)]
     return tuple(Tally(arm.mechanism, int(size), own) for arm, size, own in zip(stage.arms, sizes, cells, strict=True))
 
@@ -131,71 +115,45 @@ def oracle_error(population: Floats, n: int, *, method: str, epsilon: Any) -> fl
     return squared_error(population, low, high, n, method=method, epsilon=epsilon)
 
 
-def range_coverage(
-    name: str,
-    domain: Integers | Interval,
-    population: Floats,
-    n: int,
-    epsilon: Any,
-    *,
-    runs: int,
-    draws: int,
-    seed: int,
-) -> RangeCoverage:
-    """Coverage over searches and, for each of them, over draws of its last round."""
+def coverages(
+    domain: Integers | Interval, population: Floats, n: int, epsilon: Any, *, runs: int, draws: int, seed: int
+) -> list[Coverage]:
+    """Coverage over searches and, for each of them, over draws of its last round: of each mean that is found."""
     rng = np.random.default_rng(seed)
     ordered = np.sort(np.asarray(population, float))
     protocol = RangeSearch(domain, epsilon, n)
-    held = np.zeros(3)
+    held = dict.fromkeys(("clamped", "corrected", "mean"), 0)
     for _ in range(runs):
         history, last = run_search(protocol, ordered, rng)
         asked = sum(tally.n for tallies in history for tally in tallies)
         ends = last.arms[0].mechanism.domain.numbers
-        truth = {"clamped": np.clip(ordered, float(ends.low), float(ends.high)).mean()}  # type: ignore[union-attr]
-        truth |= {"corrected": ordered.mean(), "mean": ordered.mean()}
+        clamped = np.clip(ordered, float(ends.low), float(ends.high)).mean()  # type: ignore[union-attr]
         laws = [_output_law(arm.mechanism, ordered) for arm in last.arms]
         for _ in range(draws):
             result = found(domain, _draw(last, laws, n - asked, rng), asked)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PoorIntervalWarning)  # whether it is poor is what is measured
-                bounds = [result[key].ci() for key in truth]
-            pairs = zip(bounds, truth.values(), strict=True)
-            held += [bool(low[0] <= true <= high[0]) for (low, high), true in pairs]
-    return RangeCoverage(name, float(epsilon), n, runs * draws, *(held / (runs * draws)).tolist())
-
-
-def range_coverage_rows(*, runs: int = 20, draws: int = 50, seed: int = 1) -> list[RangeCoverage]:
-    """What a page of coverages shows: laws of different tails in ranges far too wide."""
-    rng = np.random.default_rng(seed)
-    laws: dict[str, tuple[Integers | Interval, Floats]] = {
-        "normal(1000, 5) in [-10000, 10000]": (Interval(-10_000, 10_000), rng.normal(1000, 5, 50_000)),
-        "lognormal in [0, 10000]": (Interval(0, 10_000), np.minimum(rng.lognormal(2, 0.7, 50_000), 10_000)),
-        "geometric in 0..1000": (Integers(0, 1000), np.minimum(rng.geometric(0.08, 50_000), 1000).astype(float)),
-    }
+                bounds = {of: result[of].ci() for of in held}
+            for of, (low, high) in bounds.items():
+                held[of] += bool(low[0] <= (clamped if of == "clamped" else ordered.mean()) <= high[0])
+    made = runs * draws
     return [
-        range_coverage(name, domain, population, n, epsilon, runs=runs, draws=draws, seed=seed + place)
-        for place, (name, (domain, population)) in enumerate(laws.items())
-        for n in (10_000, 100_000)
-        for epsilon in (1, 2)
+        Coverage(of=of, method=result[of].default_method, coverage=count / made, runs=made)
+        for of, count in held.items()
     ]
 
 
-def markdown(rows: list[RangeCoverage]) -> str:
-    """The part of the page about unknown ranges."""
-    lines = [
-        "",
-        "## Unknown ranges",
-        "",
-        "`RangeSearch`: whole searches, and for each of them many draws of its last round. The interval of the clamped"
-        " mean is about the mean of clamped answers, those of the corrected and of the cautious mean are about the true"
-        " mean. Percentages; the cautious one is promised to cover at least 95 %.",
-        "",
-        "| answers | n | epsilon | clamped mean | corrected mean | mean, cautious | draws |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row.data} | {row.n} | {row.epsilon:g} | {100 * row.clamped:.1f} | {100 * row.corrected:.1f} |"
-        f" {100 * row.mean:.1f} | {row.draws} |"
-        for row in rows
-    ]
-    return "\n".join(lines) + "\n"
+def population(answers: str) -> tuple[Integers | Interval, Floats]:
+    """Laws of different tails in ranges far too wide."""
+    rng = np.random.default_rng(1)
+    if answers.startswith("normal"):
+        return Interval(-10_000, 10_000), rng.normal(1000, 5, PEOPLE)
+    if answers.startswith("lognormal"):
+        return Interval(0, 10_000), np.minimum(rng.lognormal(2, 0.7, PEOPLE), 10_000)
+    return Integers(0, 1000), np.minimum(rng.geometric(0.08, PEOPLE), 1000).astype(float)
+
+
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """Searches for one law of the answers."""
+    domain, people = population(point["answers"])
+    return coverages(domain, people, point["n"], point["epsilon"], runs=runs, draws=DRAWS, seed=seed)

@@ -1,245 +1,27 @@
-"""How often intervals for shares cover, computed from the law of the counts. No simulation.
-
-For each possible count (or pair of counts) the shipped interval is evaluated, and the probabilities of those that
-cover the truth are added up. `python -m sottovoce.experiments.coverage.shares --write FILE` writes the table, and that
-of means.
-"""
+"""How often intervals for shares cover, computed from the law of the counts. No simulation."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
-
-from sottovoce.core.channel import Block, Contrast, Rates
-from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Integers
-from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.question import Frequency
-from sottovoce.core.registry import fits, names
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.evidence import Contrasts, Evidence, Supports
-from sottovoce.experiments.coverage import group as coverage_group
-from sottovoce.experiments.coverage import mean as coverage_mean
-from sottovoce.experiments.coverage import shown as coverage_shown
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-SIZES = (16, 256)
-EPSILONS = (0.5, 1.0, 3.0)
-PARTICIPANTS = (500, 50_000)
-SHARES = (0.0, 0.01, 0.1, 0.4)
-KINDS = (
-    ("exact", "population"),
-    ("exact", "sample"),
-    ("wilson", "population"),
-    ("normal", "population"),
-    ("normal", "sample"),
-)
-_REACH = 6.5  # standard deviations walked through; the mass beyond, below 1e-9, counts as not covered
-_ROUNDING = 1e-12
+from sottovoce.experiments.coverage.studies import SHARE_KINDS
+from sottovoce.experiments.coverage.study import Coverage
+from sottovoce.testing.coverage import coverage
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """One cell of the table."""
-
-    mechanism: str
-    k: int
-    epsilon: float
-    n: int
-    share: float
-    method: str
-    target: str
-    coverage: float
-
-
-def support_law(rates: Rates, n: int, held: int, target: str) -> tuple[Ints, Floats]:
-    """The counts of supporting reports and their probabilities when a share held/n holds the code."""
-    own, other = float(rates.own), float(rates.other)
-    if target == "population":
-        rate = other + held / n * (own - other)
-        counts = _around(n * rate, math.sqrt(n * rate * (1 - rate)), n)
-        return counts, stats.binom.pmf(counts, n, rate)
-    left = _around(held * own, math.sqrt(held * own * (1 - own)), held)
-    right = _around((n - held) * other, math.sqrt((n - held) * other * (1 - other)), n - held)
-    law = np.convolve(stats.binom.pmf(left, held, own), stats.binom.pmf(right, n - held, other))
-    return np.arange(left[0] + right[0], left[-1] + right[-1] + 1), law
-
-
-def contrast_law(rates: Contrast, n: int, held: int, mates: int, target: str) -> tuple[Ints, Ints, Floats]:
-    """Pairs (plus, minus) and their probabilities; `mates` others hold codes of the same group.
-
-    The law of a sum of independent three-way scores is the Fourier transform of its characteristic function, on a
-    window wide enough that nothing wraps around.
-    """
-    kinds = [
-        (held, float(rates.plus_own), float(rates.hit_own - rates.plus_own)),
-        (mates, float(rates.hit_own) / 2, float(rates.hit_own) / 2),
-        (n - held - mates, float(rates.hit_other) / 2, float(rates.hit_other) / 2),
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """The share of the first code; all others are held equally often."""
+    mechanism = build(point["mechanism"], Integers(0, point["k"] - 1), epsilon=point["epsilon"])
+    return [
+        Coverage(
+            of="share",
+            method=method,
+            target=target,
+            coverage=coverage(mechanism, point["n"], point["share"], method, target),
+            runs=None,
+        )
+        for method, target in SHARE_KINDS
     ]
-    means = [sum(count * kind[side] for count, *kind in kinds) for side in (0, 1)]
-    sizes = [1 << math.ceil(math.log2(2 * _REACH * math.sqrt(mean + 1) + 16)) for mean in means]
-    plus_turn, minus_turn = (np.exp(2j * np.pi * np.arange(size) / size) for size in sizes)
-
-    def characteristic(plus: float, minus: float) -> NDArray[np.complex128]:
-        return np.asarray(1 - plus - minus + plus * plus_turn[:, None] + minus * minus_turn[None, :])
-
-    if target == "population":
-        total = characteristic(means[0] / n, means[1] / n) ** n
-    else:
-        total = np.ones((sizes[0], sizes[1]), complex)
-        for count, plus, minus in kinds:
-            total *= characteristic(plus, minus) ** count
-    law = np.real(np.fft.fft2(total)) / total.size
-    starts = [max(0, round(mean) - size // 2) for mean, size in zip(means, sizes, strict=True)]
-    plus_counts, minus_counts = (start + np.arange(size) for start, size in zip(starts, sizes, strict=True))
-    law = law[np.ix_(plus_counts % sizes[0], minus_counts % sizes[1])]
-    likely = law > 1e-10
-    grid = np.meshgrid(plus_counts, minus_counts, indexing="ij")
-    return grid[0][likely], grid[1][likely], law[likely]
-
-
-def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: str, level: float = 0.95) -> float:
-    """The probability that the interval of the first code covers its share; all others are held equally often."""
-    held = round(share * n)
-    rates = rates_of(mechanism.channel)
-    if isinstance(rates, Rates):
-        own, other = float(rates.own), float(rates.other)
-        counts, law = support_law(rates, n, held, target)
-        rows = np.zeros_like(counts)
-
-        def evidence(counts: Ints, rows: Ints) -> Evidence:
-            return Supports(counts, n, own, other)
-
-    elif isinstance(rates, Contrast) and isinstance(mechanism.channel, Block):
-        sets = mechanism.channel.sets
-        groups = sets.outputs // (2 * sets.size)
-        mates = round((n - held) * (-(-sets.codes // groups) - 1) / (sets.codes - 1))
-        counts, minus, law = contrast_law(rates, n, held, mates, target)
-        rows = counts + minus
-        hit_own, plus_own = float(rates.hit_own), float(rates.plus_own)
-
-        def evidence(counts: Ints, rows: Ints) -> Evidence:
-            return Contrasts(counts, rows, n, hit_own, plus_own)
-
-    else:
-        raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")
-
-    def reaches(counts: Ints, rows: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        low, high = evidence(counts, rows).interval(level, method, target)
-        return high >= held / n - _ROUNDING, low > held / n + _ROUNDING
-
-    if method in ("wilson", "normal") or (isinstance(rates, Rates) and target == "population"):
-        from_above, beyond = reaches(counts, rows)
-        return float(law[from_above & ~beyond].sum())
-    # The limits rise with the count, so for each row the counts that cover are a range: bisect for its ends.
-    kinds, places = np.unique(rows, return_inverse=True)
-    first = _first_true(lambda c: reaches(c, kinds)[0], counts, places, len(kinds))
-    past = _first_true(lambda c: reaches(c, kinds)[1], counts, places, len(kinds))
-    return float(law[(counts >= first[places]) & (counts < past[places])].sum())
-
-
-def _first_true(test: Callable[[Ints], NDArray[np.bool_]], counts: Ints, places: Ints, rows: int) -> Ints:
-    """For each row the least of its counts from which on a monotone test is true; one past the last where none is."""
-    low, high = np.full(rows, np.iinfo(np.int64).max), np.full(rows, -1)
-    np.minimum.at(low, places, counts)
-    np.maximum.at(high, places, counts + 1)
-    while (low < high).any():
-        middle = (low + high) // 2
-        found = test(np.minimum(middle, np.maximum(high - 1, low))) | (low >= high)
-        low, high = np.where(found, low, middle + 1), np.where(found, np.minimum(middle, high), high)
-    return high
-
-
-def table(
-    methods: Sequence[str] | None = None,
-    *,
-    sizes: Sequence[int] = SIZES,
-    epsilons: Sequence[float] = EPSILONS,
-    participants: Sequence[int] = PARTICIPANTS,
-    shares: Sequence[float] = SHARES,
-) -> Iterator[Coverage]:
-    """Every cell of the grid."""
-    for name in methods or names(Frequency):
-        for k in sizes:
-            if not fits(name, Integers(0, k - 1)):
-                continue
-            for epsilon in epsilons:
-                mechanism = build(name, Integers(0, k - 1), epsilon=epsilon)
-                for n in participants:
-                    for share in shares:
-                        for method, target in KINDS:
-                            covered = coverage(mechanism, n, share, method, target)
-                            yield Coverage(name, k, epsilon, n, share, method, target, covered)
-
-
-def markdown(rows: Sequence[Coverage]) -> str:
-    """The table as a documentation page."""
-    lines = [
-        "# Coverage of 95 % intervals",
-        "",
-        "Computed from the law of the counts, not simulated, by `make coverage`. All values other than the one shown"
-        " are held equally often. Percentages; columns are method and target.",
-        "",
-        "| mechanism | k | epsilon | n | share | " + " | ".join(f"{m}, {t}" for m, t in KINDS) + " |",
-        "|---" * (5 + len(KINDS)) + "|",
-    ]
-    for start in range(0, len(rows), len(KINDS)):
-        group = rows[start : start + len(KINDS)]
-        first = group[0]
-        cells = " | ".join(f"{100 * row.coverage:.2f}" for row in group)
-        lines.append(f"| {first.mechanism} | {first.k} | {first.epsilon:g} | {first.n} | {first.share:g} | {cells} |")
-    return "\n".join(lines) + "\n"
-
-
-def _around(mean: float, deviation: float, top: int) -> NDArray[np.int64]:
-    reach = _REACH * deviation + 12
-    return np.arange(max(0, math.floor(mean - reach)), min(top, math.ceil(mean + reach)) + 1)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command behind `make coverage`."""
-    parser = argparse.ArgumentParser(description="Coverage of intervals, computed from the law.")
-    parser.add_argument("--write", type=Path, help="write the table as Markdown to this file")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    options = parser.parse_args(arguments)
-    rows = []
-    for row in table():
-        rows.append(row)
-        if sys.stderr.isatty():
-            print(f"\r{len(rows)} cells", end="", file=sys.stderr)
-    means = []
-    for mean in coverage_mean.table():
-        means.append(mean)
-        if sys.stderr.isatty():
-            print(f"\r{len(rows)} cells of shares, {len(means)} of means", end="", file=sys.stderr)
-    groups = coverage_group.group_coverage_rows()
-    shown = coverage_shown.rows()
-    if options.write:
-        page = markdown(rows) + coverage_mean.markdown(means) + coverage_group.markdown(groups)
-        page += coverage_shown.markdown(shown)
-        options.write.write_text(page, encoding="utf-8")
-    if options.json:
-        print(json.dumps([asdict(row) for row in (*rows, *means, *groups, *shown)]))
-    worst = {kind: min(r.coverage for r in rows if (r.method, r.target) == kind) for kind in KINDS}
-    best = {kind: max(r.coverage for r in rows if (r.method, r.target) == kind) for kind in KINDS}
-    for kind in KINDS:
-        print(f"{kind[0]:>7} {kind[1]:<11} from {100 * worst[kind]:.2f} to {100 * best[kind]:.2f} %", file=sys.stderr)
-    for method, target in coverage_mean.KINDS:
-        found = [mean.coverage for mean in means if (mean.method, mean.target) == (method, target)]
-        print(f"mean, {method} {target} from {100 * min(found):.2f} to {100 * max(found):.2f} %", file=sys.stderr)
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

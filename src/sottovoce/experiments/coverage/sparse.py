@@ -6,7 +6,8 @@ mean rates of the crowd; for the sample those who hold the place and those who d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +18,12 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.vector.sparse import Places
-from sottovoce.experiments.coverage.mean import MeanCoverage
+from sottovoce.experiments.coverage.studies import TARGETS
+from sottovoce.experiments.coverage.studies_of_rounds import SPARSE_CROWDS, SPARSE_DIMENSIONS, SPARSE_METHODS
+from sottovoce.experiments.coverage.study import LEVEL, Coverage
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-DIMENSIONS = 1000
-CROWDS = {
-    "nobody": (0.0, 0.0),
-    "1 % hold 1": (0.01, 1.0),
-    "a third holds -0.5": (1 / 3, -0.5),
-    "all hold 1": (1.0, 1.0),
-}
-CASES = (("signs", 1), ("signs", 5), ("hints", 3), ("hadamard", 1), ("hadamard", 3), ("grr", 3))
-METHODS = ("normal", "bernstein", "hoeffding")
-SIZES = (10_000, 100_000)
-RUNS = 20_000
-SEED = 20_250_118
 
 
 def rates(mechanism: Mechanism, held: bool, number: float) -> Floats:
@@ -51,23 +41,21 @@ def rates(mechanism: Mechanism, held: bool, number: float) -> Floats:
     return np.array([(hit + score_mean) / 2, (hit - score_mean) / 2, 1 - hit])
 
 
-def rows(epsilon: float = 1.0, sizes: tuple[int, ...] = SIZES, runs: int = RUNS) -> list[MeanCoverage]:
-    """The table: one row for each oracle, crowd, method and target."""
-    found = []
-    rng = np.random.default_rng(SEED)
-    for oracle, most in CASES:
-        mechanism = build("sparse", Sparse(DIMENSIONS, most), epsilon=epsilon, oracle=oracle)
-        for n in sizes:
-            for crowd, (share, number) in CROWDS.items():
-                for target in ("population", "sample"):
-                    plus, minus = _counts(mechanism, n, share, number, target, runs, rng)
-                    places = Places(plus, minus, n, float(score(mechanism.channel).scale), 1.0)
-                    truth = round(share * n) * number / n if target == "sample" else share * number
-                    for method in METHODS:
-                        low, high = places.interval(0.95, method, target)
-                        covered = float(((low <= truth) & (truth <= high)).mean())
-                        name = f"sparse, {oracle}, {most}"
-                        found.append(MeanCoverage(name, epsilon, n, crowd, method, target, covered, runs))
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """One place, for one oracle and crowd."""
+    oracle, entries, n = point["oracle"], point["entries"], point["n"]
+    mechanism = build("sparse", Sparse(SPARSE_DIMENSIONS, entries), epsilon=point["epsilon"], oracle=oracle)
+    share, number = SPARSE_CROWDS[point["crowd"]]
+    rng, found = np.random.default_rng(seed), []
+    for target in TARGETS:
+        plus, minus = _counts(mechanism, n, share, number, target, runs, rng)
+        places = Places(plus, minus, n, float(score(mechanism.channel).scale), 1.0)
+        truth = round(share * n) * number / n if target == "sample" else share * number
+        for method in SPARSE_METHODS:
+            low, high = places.interval(LEVEL, method, target)
+            covered = float(((low <= truth) & (truth <= high)).mean())
+            named = {"mechanism": f"sparse, {oracle}, {entries}"}
+            found.append(Coverage(method=method, target=target, coverage=covered, runs=runs, numbers=named))
     return found
 
 
@@ -81,23 +69,3 @@ def _counts(
         holders = round(share * n)
         drawn = rng.multinomial(holders, own, runs) + rng.multinomial(n - holders, other, runs)
     return drawn[:, 0], drawn[:, 1]
-
-
-def markdown(found: Sequence[MeanCoverage]) -> str:
-    """The rows as a section of a documentation page."""
-    kinds = [(method, target) for target in ("population", "sample") for method in METHODS]
-    lines = [
-        "",
-        "## Means of sparse vectors",
-        "",
-        f"One place of {DIMENSIONS:,}, drawn from the exact law of what reports say of it, {RUNS:,} runs a cell; the"
-        " number behind an oracle is how many entries a vector may have. Percentages; columns are method and target.",
-        "",
-        "| mechanism | epsilon | n | who holds the place | " + " | ".join(f"{m}, {t}" for m, t in kinds) + " |",
-        "|---" * (4 + len(kinds)) + "|",
-    ]
-    for start in range(0, len(found), len(kinds)):
-        group, first = found[start : start + len(kinds)], found[start]
-        cells = " | ".join(f"{100 * row.coverage:.2f}" for row in group)
-        lines.append(f"| {first.mechanism} | {first.epsilon:g} | {first.n} | {first.crowd} | {cells} |")
-    return "\n".join(lines) + "\n"

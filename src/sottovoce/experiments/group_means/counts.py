@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class GroupMoments:
     """What matters of the members of each group; arrays over groups, with more axes in front where they are many.
 
     `mean` of the values, their variance `spread` (divided by the size), and `noise`, the mean over members of the
@@ -64,7 +64,7 @@ class Law:
         return cls(float(own), float(other), centre, square)
 
 
-def draw_means(law: Law, crowd: Crowd, runs: int, rng: np.random.Generator) -> Floats:
+def draw_means(law: Law, crowd: GroupMoments, runs: int, rng: np.random.Generator) -> Floats:
     """Estimated means, one row for each run; the last axis is the group."""
     shape = (runs, *crowd.mean.shape)
     size = np.broadcast_to(crowd.size, crowd.mean.shape)

@@ -24,7 +24,7 @@ from sottovoce.core.channel.facets import Numeric, need
 from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.registry import mechanism
 from sottovoce.experiments.experiment import Experiment, Row
-from sottovoce.experiments.group_means.counts import Crowd, Law, draw_means, error_row
+from sottovoce.experiments.group_means.counts import GroupMoments, Law, draw_means, error_row
 from sottovoce.experiments.group_means.synthetic import PAPER, fingerprint
 from sottovoce.experiments.group_means.variants import group_piecewise
 from sottovoce.experiments.runner import data_file
@@ -72,7 +72,7 @@ def band_middle(band: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PatientQuestion:
     """Which columns are value and group, how they are read, and the range that the collector states."""
 
     value: str
@@ -83,15 +83,15 @@ class Question:
     high: int
 
 
-DAYS_BY_ADMISSION = Question("days_in_hospital", "admission_type_id", int, admission, 1, 14)
-AGE_BY_SEX = Question("age_band", "gender", band_middle, sex, 0, 100)
-AGE_BY_DIAGNOSIS = Question("age_band", "diag_1", band_middle, diagnosis, 0, 100)
+DAYS_BY_ADMISSION = PatientQuestion("days_in_hospital", "admission_type_id", int, admission, 1, 14)
+AGE_BY_SEX = PatientQuestion("age_band", "gender", band_middle, sex, 0, 100)
+AGE_BY_DIAGNOSIS = PatientQuestion("age_band", "diag_1", band_middle, diagnosis, 0, 100)
 
 Counts = dict[str, dict[int, int]]  # how many members of a group have a value
 
 
 @lru_cache(maxsize=4)
-def counts(question: Question) -> Counts:
+def counts(question: PatientQuestion) -> Counts:
     """The data: few values and few groups, so that a table of counts is all of it."""
     columns = [question.group, question.value]
     table = pq.read_table(data_file(FILE), columns=columns)
@@ -106,7 +106,7 @@ def counts(question: Question) -> Counts:
     return dict(sorted(found.items()))
 
 
-def channel(method: str, epsilon: Any, groups: Sequence[str], question: Question) -> tuple[Keyed, str]:
+def channel(method: str, epsilon: Any, groups: Sequence[str], question: PatientQuestion) -> tuple[Keyed, str]:
     """The channel of a method, and a fingerprint."""
     budget, values = Decimal(str(epsilon)), Interval(question.low, question.high)
     if method == PUBLISHED:
@@ -118,7 +118,7 @@ def channel(method: str, epsilon: Any, groups: Sequence[str], question: Question
     return found.channel, found.fingerprint
 
 
-def crowd(members: Counts, law: Keyed) -> Crowd:
+def crowd(members: Counts, law: Keyed) -> GroupMoments:
     """What matters of each group."""
     rows = []
     for values in members.values():
@@ -127,10 +127,10 @@ def crowd(members: Counts, law: Keyed) -> Crowd:
         size = weights.sum()
         mean = weights @ first / size
         rows.append((size, mean, weights @ (first - mean) ** 2 / size, weights @ (second - first**2) / size))
-    return Crowd(*np.array(rows).T)
+    return GroupMoments(*np.array(rows).T)
 
 
-def cell(point: Mapping[str, Any], runs: int, seed: int, *, question: Question) -> list[Row]:
+def cell(point: Mapping[str, Any], runs: int, seed: int, *, question: PatientQuestion) -> list[Row]:
     """One row for each group: the truth, the mean of the estimates, and their error in lengths of the range."""
     members = counts(question)
     law, mark = channel(point["method"], point["epsilon"], list(members), question)
@@ -152,7 +152,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int, *, question: Question) 
     ]
 
 
-def _experiment(id_: str, title: str, question: Question) -> Experiment:
+def _experiment(id_: str, title: str, question: PatientQuestion) -> Experiment:
     methods = (*METHODS, PUBLISHED)
     return Experiment(
         id=id_,
@@ -168,7 +168,7 @@ def _experiment(id_: str, title: str, question: Question) -> Experiment:
         cell=partial(cell, question=question),
         figure="experiments.figures:group_errors",
         columns=("method", "epsilon", "group", "members", "truth", "estimate", "error", "median"),
-        needs=FILE,
+        needs=(FILE,),
     )
 
 

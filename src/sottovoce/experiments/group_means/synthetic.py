@@ -21,7 +21,7 @@ from sottovoce.core.channel import Channel, Keyed
 from sottovoce.core.channel.facets import Numeric, Rounded, need
 from sottovoce.core.specs import canonical
 from sottovoce.experiments.experiment import Experiment, Row
-from sottovoce.experiments.group_means.counts import Crowd, Floats, Law, draw_means, error_row
+from sottovoce.experiments.group_means.counts import Floats, GroupMoments, Law, draw_means, error_row
 from sottovoce.experiments.group_means.tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, required
 from sottovoce.experiments.group_means.variants import group_piecewise
 
@@ -48,7 +48,7 @@ def group_means(groups: int) -> Floats:
     return np.linspace(-1, 1, groups + 2)[1:-1]
 
 
-def crowd(name: str, groups: int, inner: Channel, rng: np.random.Generator, size: int = SIZE) -> Crowd:
+def crowd(name: str, groups: int, inner: Channel, rng: np.random.Generator, size: int = SIZE) -> GroupMoments:
     """What matters of a sample of a data set, for readings of an inner channel.
 
     On the grid of a window the mean square of a reading is a quadratic function of the value; between two grid points,
@@ -59,7 +59,7 @@ def crowd(name: str, groups: int, inner: Channel, rng: np.random.Generator, size
     rows = [_statistics(values(name, mean, groups, rng, size), step) for mean in group_means(groups)]
     mean, square, rounding = np.array(rows).T
     second = middle + (high - low) / 2 * mean + ((high + low) / 2 - middle) * (square + rounding)
-    return Crowd(np.array(float(size)), mean, square - mean**2, second - square)
+    return GroupMoments(np.array(float(size)), mean, square - mean**2, second - square)
 
 
 def _statistics(sample: Floats, step: float) -> tuple[float, float, float]:

@@ -98,4 +98,4 @@ def masks_of(payloads: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 def popcounts(masks: NDArray[np.uint64]) -> NDArray[Any]:
     """How many bits each mask has set."""
-    return np.bitwise_count(masks).sum(axis=1, dtype=np.int64)
+    return np.asarray(np.bitwise_count(masks).sum(axis=1, dtype=np.int64))

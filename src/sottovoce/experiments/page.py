@@ -1,0 +1,102 @@
+"""Sections of documentation pages that are written from rows, and how they are put into a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Row = Mapping[str, Any]
+_MARK = re.compile(r"<!-- section: ([\w-]+) -->\n")
+
+
+@dataclass(frozen=True, slots=True)
+class PageColumn:
+    """One column of a table: a field of one row of each line, and how it is written."""
+
+    head: str
+    field: str
+    form: str = ""  # as in format()
+    where: tuple[tuple[str, Any], ...] = ()  # which row of the line; the first where nothing is said
+    scale: float | None = None  # the number written is start + scale * value
+    start: float = 0
+    missing: str = ""
+
+    def text(self, line: Sequence[Row]) -> str:
+        """What stands in this column of a line."""
+        found = next((row for row in line if all(row[name] == value for name, value in self.where)), None)
+        value = None if found is None else found[self.field]
+        if value is None:
+            return self.missing
+        return format(value if self.scale is None else self.start + self.scale * value, self.form)
+
+
+def percent(head: str, digits: int = 2, field: str = "coverage", missing: str = "", **where: Any) -> PageColumn:
+    """A share in percent."""
+    return PageColumn(head, field, f".{digits}f", tuple(where.items()), 100, missing=missing)
+
+
+def rejected(head: str, digits: int = 1, missing: str = "", **where: Any) -> PageColumn:
+    """What is not covered, in percent."""
+    return PageColumn(head, "coverage", f".{digits}f", tuple(where.items()), -100, 100, missing)
+
+
+def kinds(pairs: Iterable[tuple[str, str]]) -> tuple[PageColumn, ...]:
+    """A column for each method and target."""
+    return tuple(percent(f"{method}, {target}", method=method, target=target) for method, target in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that is written section by section."""
+
+    file: str
+    head: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading, a text and a table. Rows that agree in the fields `by` make one line of it."""
+
+    page: Page
+    heading: str
+    text: str | Callable[[Sequence[Row]], str]
+    by: tuple[str, ...]
+    columns: tuple[PageColumn, ...]
+
+    def lines(self, rows: Sequence[Row]) -> list[list[Row]]:
+        """The rows of each line, in the order of their first."""
+        found: dict[tuple[Any, ...], list[Row]] = {}
+        for row in rows:
+            found.setdefault(tuple(row[name] for name in self.by), []).append(row)
+        return list(found.values())
+
+    def markdown(self, rows: Sequence[Row]) -> str:
+        """The section."""
+        table = [[column.head for column in self.columns]]
+        table += [[column.text(line) for column in self.columns] for line in self.lines(rows)]
+        head, *lines = (f"| {' | '.join(texts)} |" for texts in table)
+        text = self.text if isinstance(self.text, str) else self.text(rows)
+        return "\n".join(["", self.heading, "", text, "", head, "|---" * len(self.columns) + "|", *lines]) + "\n"
+
+
+def sections(page: str) -> dict[str, str]:
+    """The sections of a page by name."""
+    pieces = _MARK.split(page)
+    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
+
+
+def rewritten(old: str, head: str, order: Sequence[str], new: Mapping[str, str]) -> str:
+    """A page with some sections written anew, in this order; the others stay as they are."""
+    known = {**sections(old), **new}
+    return head + "".join(f"<!-- section: {name} -->\n{known[name]}" for name in order if name in known)
+
+
+def rewrite(folder: Path, section: Section, name: str, order: Sequence[str], rows: Sequence[Row]) -> Path:
+    """Writes one section into its page, which lies in this folder."""
+    path = folder / section.page.file
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(rewritten(old, section.page.head, order, {name: section.markdown(rows)}), encoding="utf-8")
+    return path
