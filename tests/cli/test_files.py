@@ -263,7 +263,7 @@ def test_intervals_hold_the_truth_and_options_change_them(made: Path) -> None:
     wider = [row["high"] - row["low"] for row in rows_of(made, "--simultaneous")]
     assert all(a < b for a, b in zip(width, wider, strict=True))
     assert rows_of(made, "--method", "wilson") != rows_of(made, "--method", "normal") != rows_of(made)
-    assert sum(row["estimate"] for row in rows_of(made, "--project", "simplex")) == pytest.approx(1)
+    assert sum(row["estimate"] for row in rows_of(made, "--decoder", "simplex")) == pytest.approx(1)
     assert [row["value"] for row in rows_of(made, "--top", 2)] == ["cat", "dog"]
 
 

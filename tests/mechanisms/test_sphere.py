@@ -35,12 +35,12 @@ from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import UNIT, within
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.estimate.vector.sphere import coordinate_variance, evidence, predicted_variance, total_variance
+from sottovoce.estimate.vector.ball import coordinate_variance, evidence, predicted_variance, total_variance
 from sottovoce.experiments.coverage.sphere import coverages
 from sottovoce.fast.kernels.vector import projected as kernels
 from sottovoce.mechanisms.vector import duchi_l2, priv_unit, priv_unit_g, proj_unit
 from sottovoce.mechanisms.vector.sphere_common import mean_square
-from sottovoce.privacy.audit import IDEALISED
+from sottovoce.privacy.certificate import IDEALISED
 from sottovoce.tally.tally import Tally
 from sottovoce.testing import check_mechanism
 from sottovoce.testing.idealised import check_mean_and_variance, check_ratio, components

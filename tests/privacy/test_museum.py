@@ -18,7 +18,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.privacy import audit as audit_module
 from sottovoce.privacy import drawn, follow
-from sottovoce.privacy.audit import Certificate, audit
+from sottovoce.privacy.audit import audit
+from sottovoce.privacy.certificate import Certificate
 from tests.museum import channels as museum
 from tests.museum import words as museum_words
 from tests.museum.channels import Exhibit, Subject

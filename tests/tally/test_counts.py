@@ -16,7 +16,7 @@ from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.field import dot
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.shares.shares import evidence
+from sottovoce.estimate.shares.evidence import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells

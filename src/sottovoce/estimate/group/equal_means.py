@@ -125,7 +125,7 @@ class PairTests:
     def _p_values(self, values: Floats) -> Floats:
         tried, chances, best = self._tried(values)
         centre = np.take_along_axis(tried, best[None], axis=0)[0]
-        beyond = np.where(centre > 0, tried <= 0, tried >= 0) | ((centre == 0) & (tried == 0))
+        beyond = np.where(centre > 0, tried <= 0, tried >= 0)
         return np.asarray(np.where(beyond, chances, 0.0).max(axis=0))
 
     def intervals(self, values: Floats, level: float) -> Bounds:

@@ -93,7 +93,8 @@ def variance_at(mechanism: Mechanism, answer: Any) -> Fraction:
         raise reject("truth", "variance", "a number", answer)
     plain = answer.item() if isinstance(answer, np.generic) else answer
     low, high, origin = numbers_of(mechanism)
-    code = Fraction(plain) - origin if math.isfinite(plain) else high + 1
+    # A float is the shortest text that prints it, as a domain reads it: 124.2 is no more than the end 124.2.
+    code = Fraction(repr(plain) if isinstance(plain, float) else plain) - origin if math.isfinite(plain) else high + 1
     if not low <= code <= high:
         raise _outside(low + origin, high + origin, plain)
     first, second = need(mechanism.channel, Numeric).moments(code)
