@@ -363,9 +363,18 @@ def test_bad_input_is_refused() -> None:
             call()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("point", GROUPS.points(), ids=GROUPS.key)
-def test_coverage_where_groups_can_be_told(point: dict[str, Any]) -> None:
+def _mark(place: int, point: dict[str, Any]) -> pytest.MarkDecorator:
+    """Every mechanism, two and eight groups, two kinds of keys, each with one target in turn; all others are long."""
+    case, target = divmod(place, 2)
+    brief = (point["groups"] == 2 or point["key"] == "subset") and target == case % 2
+    return pytest.mark.slow if brief else pytest.mark.long
+
+
+@pytest.mark.parametrize(
+    "point",
+    [pytest.param(one, marks=_mark(place, one), id=GROUPS.key(one)) for place, one in enumerate(GROUPS.points())],
+)
+def test_coverage_where_groups_are_estimable(point: dict[str, Any]) -> None:
     """94 to 97 %, but for three standard errors, as if all groups moved together."""
     runs = GROUPS.runs // 2  # all of them are run by `make coverage`
     rows = cell(point, runs, GROUPS.cell_seed(point, 0))

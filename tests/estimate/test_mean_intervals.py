@@ -283,9 +283,15 @@ def test_coverage_of_small_crowds(name: str, target: str, crowd: str, seed: int)
     assert broken(found, target, 0 if m.cells == 2 else runs, normal=False) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.5, 4.0])
-@pytest.mark.parametrize("target", ["population", "sample"])
+@pytest.mark.parametrize(
+    ("target", "epsilon"),
+    [
+        ("population", 0.5),
+        ("sample", 4.0),
+        pytest.param("population", 4.0, marks=pytest.mark.long),
+        pytest.param("sample", 0.5, marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("name", MEANS)
 def test_coverage_of_large_crowds(name: str, target: str, epsilon: float, seed: int) -> None:
     m, runs, rng = build(name, epsilon), 3000, np.random.default_rng(seed)

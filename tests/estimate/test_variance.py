@@ -29,7 +29,8 @@ from sottovoce.estimate.variance.same_reports import readings, unbiased
 from sottovoce.estimate.variance.spread import VarianceEvidence
 from sottovoce.experiments.coverage.studies_of_rounds import VARIANCE_CROWDS
 from sottovoce.experiments.coverage.variance import cell, coverages, draw, protocol, variance_of
-from sottovoce.protocols.history import current, load, save
+from sottovoce.protocols.checkpoints import checkpoint, resume
+from sottovoce.protocols.play import State, replay
 from sottovoce.protocols.simulate import play_round
 from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
 from sottovoce.testing.statistics import ALPHA
@@ -272,14 +273,11 @@ def test_every_method_finds_mean_variance_and_deviation(method: str, seed: int) 
 @pytest.mark.parametrize("method", METHODS)
 def test_stop_save_load_go_on(method: str) -> None:
     asked = asked_by(method)
-    stage: Any = asked.start()
-    history: tuple[Any, ...] = ()
+    state = State.first(asked)
     people = [ANSWERS[:4000], ANSWERS[4000:]] if method == "sequential" else [ANSWERS]
     for part in people:
-        history = (*history, play_round(stage, part, seed=7))
-        history = load(save(history))
-        stage = current(asked, history)
-    again = current(asked_by(method), load(save(history)))
+        state = resume(checkpoint(state.after(play_round(state.round, part, seed=7))))
+    stage, again = state.estimates, replay(asked_by(method), state.history).estimates
     assert {name: one.value for name, one in stage.items()} == {name: one.value for name, one in again.items()}
     assert stage["variance"].evidence.exact == again["variance"].evidence.exact
     assert (

@@ -29,9 +29,10 @@ from sottovoce.experiments.coverage.adaptive import (
     report_law,
 )
 from sottovoce.experiments.coverage.studies_of_rounds import ROUNDS_KINDS
-from sottovoce.protocols.history import checkpoint, current, resume
+from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.mean.adaptive import LEAST_EPSILON
 from sottovoce.protocols.mean.belief import CAUTION, PLACES, STEPS, believed, needed_gain, spread
+from sottovoce.protocols.play import replay
 from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.tally.laws import law_row
 from sottovoce.testing.statistics import ALPHA
@@ -87,10 +88,10 @@ def test_stopping_saving_and_going_on_changes_nothing(seed: int) -> None:
     answers = narrow(6000, seed)
     straight = sv.simulate(QUICK, answers, seed=seed)
     first = next(rounds(QUICK, answers, seed=seed))
-    protocol, history = resume(checkpoint(QUICK, first))
-    assert protocol == QUICK and hash(protocol) == hash(QUICK)
-    assert current(protocol, history) == QUICK.advance(first)
-    again = sv.simulate(protocol, answers, seed=seed, history=history)
+    state = resume(checkpoint(first))
+    assert state.protocol == QUICK and hash(state.protocol) == hash(QUICK)
+    assert state.stage == QUICK.advance(first.history)
+    again = sv.simulate(state.protocol, answers, seed=seed, state=state)
     for name, estimate in straight.items():
         assert again[name].sources == estimate.sources
         assert np.array_equal(again[name].values, estimate.values)
@@ -132,12 +133,12 @@ def test_where_adapting_cannot_pay_there_is_one_round_which_says_so(epsilon: Any
     assert protocol.start().quota is None and protocol.asked_first == n
     answers = np.full(n, 3.5)
     found = sv.simulate(protocol, answers, seed=1)
-    tallies = next(rounds(protocol, answers, seed=1))[0]
+    (tallies,) = next(rounds(protocol, answers, seed=1)).history
     assert list(found) == ["mean"] and len(found["mean"].sources) == 1
     assert found["mean"].value == protocol.one_round().estimate(tallies[0]).value
     assert because in found["mean"].notes[0] and found["mean"].explain().endswith(found["mean"].notes[0])
     with pytest.raises(sv.ReportError):
-        current(protocol, (tallies, tallies))
+        replay(protocol, (tallies, tallies))
 
 
 @pytest.mark.parametrize(("epsilon", "n"), [(1, 4000), (3, 1000)])
@@ -145,7 +146,7 @@ def test_evenly_spread_answers_fall_back_to_what_one_round_would_have_given(epsi
     protocol = sv.AdaptiveMeanRounds(SLEEP, epsilon, n, inputs=9)
     answers = np.linspace(0, 14, n)
     found = sv.simulate(protocol, answers, seed=1)
-    history = list(rounds(protocol, answers, seed=1))[-1]
+    history = list(rounds(protocol, answers, seed=1))[-1].history
     ((first,), (second,)) = history
     assert first.mechanism == second.mechanism == protocol.one_round()
     assert found["mean"].notes[0].startswith("Fell back: ")
@@ -272,7 +273,7 @@ def test_answers_outside_and_foreign_tallies_are_refused() -> None:
     other = sv.AdaptiveMeanRounds(SLEEP, 2, 6000, inputs=17)
     (first,) = play_round(QUICK.start(), narrow(1000, 1), seed=1)
     with pytest.raises(sv.ParameterError):
-        current(other, [(first,)])
+        replay(other, [(first,)])
     with pytest.raises(sv.MismatchError):
         QUICK.advance([(first,), (first,)])
 

@@ -101,6 +101,7 @@ class Estimate(ByGroup):
     fit: Fit | None = None
     notes: tuple[str, ...] = ()
     simulated: bool = field(default=False, kw_only=True)
+    missing: str | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(
@@ -232,7 +233,7 @@ class Estimate(ByGroup):
     ) -> pd.DataFrame:
         """A table: value, estimate, standard error and interval for the target; of a simulation one column more.
 
-        `attrs["remark"]` is `remark`.
+        `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
         """
         import pandas as pd
 
@@ -243,6 +244,7 @@ class Estimate(ByGroup):
         if self.simulated:
             frame[COLUMN] = True
         frame.attrs["remark"] = self.remark(Bounds(low, high), target=target)
+        frame.attrs["missing"] = self.missing
         return frame
 
     def to_dict(
@@ -271,6 +273,7 @@ class Estimate(ByGroup):
             "sources": [source.to_dict() for source in self.sources],
             "remark": self.remark(bounds, target=target),
             "notes": list(self.notes),
+            "missing": self.missing,
             "simulation": self.simulated,
         }
 
@@ -284,8 +287,8 @@ class Estimate(ByGroup):
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""
-        sentences = (self._promise(), self.evidence.sentence(self, level), *self.notes)
-        return in_words(" ".join(sentences), self.simulated)
+        said = (self._promise(), self.evidence.sentence(self, level), *self.notes, self.missing)
+        return in_words(" ".join(filter(None, said)), self.simulated)
 
     def _promise(self) -> str:
         """Who answered, and what a report gives away: true for any odds that somebody held before."""
@@ -300,6 +303,7 @@ class Estimate(ByGroup):
     def __repr__(self) -> str:
         through = ", ".join(dict.fromkeys(source.mechanism.name for source in self.sources))
         kind = (f", decoder={self.decoder.name!r}" if self.decoder != LINEAR else "") + ", simulation" * self.simulated
+        kind += ", partial" * (self.missing is not None)
         noise = f", {count} outside {reach(self)} by noise" if (count := outside(self)) else ""
         return f"Estimate({through}, n={self.n}, {len(self.values)} values{kind}{noise})"
 

@@ -35,7 +35,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 def check_small(mechanism: Mechanism) -> None:
     """Both readings are unbiased over the enumerated law. That they are independent, the law of the whole has shown."""
     for part in parts(mechanism) if isinstance(mechanism.channel, Each) else (mechanism,):
-        mean.check_small(part)
+        mean.check_small(mean.instance(part, part.channel))  # whose answers are its codes
 
 
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:

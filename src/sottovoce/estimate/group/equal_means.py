@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import chdtrc
 
 from sottovoce.estimate.evidence import Bounds
@@ -173,5 +173,7 @@ def equality_statistic(ratios: Ratios, spread: Floats, reach: tuple[float, float
     rough = ((ratios.top - means[:, None] * ratios.bottom) ** 2 / ratios.residual(means[:, None])).sum(axis=1)
     best = float(means[rough.argmin()])
     ends = max(reach[0], best - 4 * step), min(reach[1], best + 4 * step)
-    found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-7 * (reach[1] - reach[0])})
+    found = scipy.optimize.minimize_scalar(
+        at, bounds=ends, method="bounded", options={"xatol": 1e-7 * (reach[1] - reach[0])}
+    )
     return float(found.fun)

@@ -10,11 +10,13 @@ from typing import Any
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_integer, reject
+from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
 from sottovoce.design.designed import MAX_INPUTS, check_budget, count_inputs
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.mean.sequential import two_rounds
+from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.mean.belief import Decision, believed, decide
 from sottovoce.tally.tally import Tally
 
@@ -69,6 +71,13 @@ class AdaptiveMeanRounds(Protocol):
         if self.inputs is not None:
             object.__setattr__(self, "inputs", check_integer("inputs", OWNER, self.inputs, 2, MAX_INPUTS))
 
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return 2 * effort_of("designed", self.epsilon, self.inputs)
+
     # --- round one ---------------------------------------------------------------------------------
     @property
     def one_round_because(self) -> str | None:
@@ -122,12 +131,15 @@ class AdaptiveMeanRounds(Protocol):
         )
         return decide(first, belief, self.one_round(), design)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         (first_tally,), *later = history
         first = self._first().estimate(first_tally)
         if self.one_round_because is not None:
             () = later
             return {"mean": replace(first, notes=(self.one_round_because,))}
+        if closing and not later:
+            only = replace(first, notes=(f"Only round one was played, of {first.n} reports.",))
+            return partial({"mean": only}, "Closed early: nobody was asked through the channel of round two.")
         found = self.decision(first_tally)
         if not later:
             return Round((Arm("second", found.mechanism),))

@@ -17,9 +17,10 @@ from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.estimate import Estimate, sources_of
-from sottovoce.estimate.evidence import Bounds, Evidence, Offer
+from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
-from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
+from sottovoce.estimate.shares.supports import clopper_pearson
+from sottovoce.protocols.ranges.thresholds import SeparateSharesEvidence
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -126,28 +127,15 @@ def _of_bits(mean: MeanEvidence, level: float) -> Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeEvidence(SupportsEvidence):
+class RangeEvidence(SeparateSharesEvidence):
     """The range that was searched, and the shares beyond its ends; a share that cannot be is left out.
 
     Each share comes from answers of its own; `n` holds how many answered about each.
     """
 
-    names: tuple[str, ...] = ()
     low: Decimal = Decimal(0)
     high: Decimal = Decimal(0)
     searchers: int = 0
-
-    @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.names
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
-
-    def covariance(self, target: str) -> Floats:
-        """Other participants answered about each end, so that the shares are independent."""
-        return np.diag(self.variances(target))
 
     def sentence(self, found: Estimate, level: float) -> str:
         low, high = found.ci(level)

@@ -17,13 +17,15 @@ from sottovoce.core.params import check_decimal, check_epsilon, check_integer, r
 from sottovoce.core.question import Mean, Variance
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
 from sottovoce.core.statistic.joint import MAX_JOINT, CountJoint
 from sottovoce.core.statistic.moments import Moments
+from sottovoce.core.work import ROUNDS_EFFORT
 from sottovoce.estimate.mean.evidence import evidence
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.variance.evidence import from_arms, from_both, moments, parts
 from sottovoce.estimate.variance.same_reports import MOST, from_outputs
+from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.variance.shares import (
     Expected,
     belief,
@@ -101,6 +103,13 @@ class VarianceRounds(Protocol):
         set_(self, "centre", _centre(method, domain, centre))
         set_(self, "prior", prior)
 
+    @property
+    def question(self) -> Variance:
+        return Variance(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + 2 * effort_of(self.mechanism, self.epsilon)
+
     # --- rounds ------------------------------------------------------------------------------------
     def start(self) -> Round:
         return _first_of(self)
@@ -117,21 +126,24 @@ class VarianceRounds(Protocol):
         weight = min(SHARES - 1, max(1, round(SHARES * (self.share or people_share(number, square, self.believed)))))
         return Round((Arm("number", number, weight), Arm("square", square, SHARES - weight)))
 
-    def advance(self, history: History) -> Round | Estimates:
-        if self.method == "same-reports":
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        if self.method in ("same-reports", "split-eps"):
             ((tally,),) = history
-            spread = from_outputs(evidence(tally.mechanism, _enough(tally)))
+            if self.method == "same-reports":
+                spread = from_outputs(evidence(tally.mechanism, _enough(tally)))
+            else:
+                spread = from_both(_enough(tally))
             return moments(self.domain, spread, [tally])
-        if self.method == "split-eps":
-            ((tally,),) = history
-            return moments(self.domain, from_both(_enough(tally)), [tally])
         if self.method == "split-n":
             ((number, square),) = history
-            return self._estimates(number, square)
-        (number,), *later = history
-        if not later:
-            return Round((Arm("square", self._of_square(self.learned(number), self.epsilon)),))
-        ((square,),) = later
+        else:
+            (number,), *later = history
+            if not later and not closing:
+                return Round((Arm("square", self._of_square(self.learned(number), self.epsilon)),))
+            ((square,),) = later or ((None,),)
+        if closing and number.n and (square is None or square.n < 2):
+            only = {"mean": number.mechanism.estimate(number)}
+            return partial(only, "Closed early: a variance takes at least two reports of the square; there are fewer.")
         return self._estimates(number, square)
 
     def _estimates(self, number: Tally, square: Tally) -> Estimates:
