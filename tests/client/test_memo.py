@@ -18,14 +18,12 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client import NoTick
-from sottovoce.client.command import main
 from sottovoce.client.memo import Kept, KeptCoins, Memo, Spent, _text
 from sottovoce.client.tick import SHORTEST, WRITTEN, public_tick
 from sottovoce.core import codec
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import DomainError, MemoError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.specs import canonical
 from sottovoce.testing.statistics import check_rate
 from tests.client.toys import in_cohorts, unary
 
@@ -392,17 +390,3 @@ def test_threads_at_once_share_one_memo(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(found) == 20 and len(set(found)) == 1
-
-
-# --- the command -------------------------------------------------------------------------------------------------
-def test_the_command_keeps_a_memo(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = tmp_path / "spec.json"
-    spec.write_bytes(canonical(TOYS["unary"].spec()))
-    for value in ("1", "2"):
-        assert main([str(spec), "--value", value, "--memo", str(path), "--lifetime-limit", "5"]) == 0
-    out, err = capsys.readouterr()
-    assert [len(line) for line in out.split()] == [34, 34]
-    assert "for ever 2.19722 for each value" in err
-    assert Memo(path).spent(TOYS["unary"]) == Spent(2, 2)
-    with pytest.raises(sv.PrivacyError, match="give the client a file"):
-        main([str(spec), "--value", "1"])
