@@ -41,7 +41,7 @@ Views = Mapping[str, Callable[[bytes], Hashable]]
 
 
 @runtime_checkable
-class Source(Protocol):
+class ReportSource(Protocol):
     """Where reports come from."""
 
     def many(self, value: Any, count: int) -> list[bytes]:
@@ -165,7 +165,7 @@ def command_source(command: Sequence[str], *, lines: str = "hex", timeout: float
 
 # --- the audit -----------------------------------------------------------------------------------------------
 def audit_samples(
-    draw: Mechanism | Source | Callable[[Any], object],
+    draw: Mechanism | ReportSource | Callable[[Any], object],
     values: Sequence[Any],
     *,
     claimed: Any = None,
@@ -280,12 +280,12 @@ def mechanism_views(mechanism: Mechanism, values: Sequence[Any]) -> dict[str, Ca
     }
 
 
-def _source(draw: Any) -> Source:
+def _source(draw: Any) -> ReportSource:
     if isinstance(draw, Mechanism):
         if stages_of(draw.channel):
             return FunctionSource(lambda value: draw.answer_from(draw.remember(value)))
         return FunctionSource(draw.randomize)
-    if isinstance(draw, Source):
+    if isinstance(draw, ReportSource):
         return draw
     if not callable(draw):
         raise reject("draw", OWNER, "a function of a value, a command_source or a Mechanism", draw)
@@ -293,7 +293,7 @@ def _source(draw: Any) -> Source:
 
 
 def _drawn(
-    source: Source, values: Sequence[Any], wanted: Sequence[int], order: np.random.Generator
+    source: ReportSource, values: Sequence[Any], wanted: Sequence[int], order: np.random.Generator
 ) -> list[list[bytes]]:
     """Reports of each value, in the order they were drawn."""
     result: list[list[bytes]] = [[] for _ in values]
@@ -303,7 +303,7 @@ def _drawn(
 
 
 def _chunks(
-    source: Source, values: Sequence[Any], wanted: Sequence[int], order: np.random.Generator
+    source: ReportSource, values: Sequence[Any], wanted: Sequence[int], order: np.random.Generator
 ) -> Iterator[tuple[int, list[bytes]]]:
     """Chunks of reports in random order of the values, so that drift over time does not look like an effect."""
     sizes = [(place, min(CHUNK, count - at)) for place, count in enumerate(wanted) for at in range(0, count, CHUNK)]
@@ -318,7 +318,7 @@ def _used(events: Sequence[Event]) -> set[int]:
 
 
 def _counted(
-    source: Source, values: Sequence[Any], events: Sequence[Event], fresh: int, order: np.random.Generator
+    source: ReportSource, values: Sequence[Any], events: Sequence[Event], fresh: int, order: np.random.Generator
 ) -> list[tuple[int, int]]:
     """How often fresh reports of its first and of its second value have each event; none are kept."""
     used = _used(events)
