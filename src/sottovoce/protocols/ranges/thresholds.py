@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Rates
+from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Above
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
@@ -48,7 +49,7 @@ def above_thresholds(tallies: Iterable[Tally]) -> ThresholdShares:
     if not order:
         raise ParameterError("Nothing can be estimated yet: no report was counted.")
     mechanism = found[order[0]].mechanism
-    rates = mechanism.channel.rates()
+    rates = rates_of(mechanism.channel)
     if not isinstance(rates, Rates):
         raise TypeError("Thresholds are asked about through randomized response.")
     counts = np.array([int(found[place].cells[1]) for place in order], np.int64)
