@@ -20,8 +20,8 @@ _NAMES = {
     **{
         name: f"core.errors:{name}"
         for name in (
-            "DomainError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError", "ReportError",
-            "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError", "NoIntervalError",
+            "DomainError", "MemoError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError",
+            "ReportError", "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError", "NoIntervalError",
         )
     },
     **{
@@ -40,7 +40,10 @@ _NAMES = {
     "Reports": "fast.batch:Reports",
     "Tally": "tally.tally:Tally",
     "Estimate": "estimate.estimate:Estimate",
-    "Certificate": "privacy.audit:Certificate",
+    "Evidence": "estimate.evidence:Evidence",
+    "Decoder": "estimate.decoder:Decoder",
+    "decoder": "estimate.decoder:decoder",
+    "Certificate": "privacy.certificate:Certificate",
     "audit": "privacy.audit:audit",
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "AskEveryone": "protocols.ask:AskEveryone",
@@ -67,8 +70,7 @@ _NAMES = {
     "Option": "study.planners.base:Option",
     "Plan": "study.plan:Plan",
     "plan": "study.plan:plan",
-    "GroupEstimate": "estimate.group.group:GroupEstimate",
-    "group_frequencies": "estimate.group.spread:group_frequencies",
+    "group_frequencies": "estimate.group.within:group_frequencies",
     "power_of_difference": "estimate.group.power:power_of_difference",
     "participants_for": "estimate.group.power:participants_for",
     "Prior": "estimate.prior:Prior",

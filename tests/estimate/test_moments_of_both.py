@@ -16,7 +16,7 @@ from sottovoce.core.channel import Each
 from sottovoce.core.exact import law
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.moments import Moments
-from sottovoce.estimate.variance.variance import from_both
+from sottovoce.estimate.variance.evidence import from_both
 from sottovoce.experiments.coverage.moments import moment_cells
 from sottovoce.experiments.coverage.variance import draw, variance_of
 from sottovoce.tally.tally import report_cells

@@ -24,7 +24,7 @@ from sottovoce.core.question import Mean
 from sottovoce.core.rational import UNIT, odds
 from sottovoce.core.round import Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.gaussian.law import Likelihood, Part, informed, law
+from sottovoce.estimate.gaussian.law import ArmCells, Likelihood, informed, law
 from sottovoce.experiments.coverage.gaussian import best_error, drawn, measured
 from sottovoce.fast.encode import encode
 from sottovoce.mechanisms.mean.common import scale
@@ -160,7 +160,7 @@ def test_the_information_is_that_of_randomized_response_at_the_mean() -> None:
 @pytest.mark.parametrize("known", [2.0, None])
 def test_reports_that_say_nothing_leave_everything_open(known: float | None) -> None:
     side = sv.mechanism("rr", sv.Above(LINE, 3), epsilon=1)
-    none, some = (Likelihood((Part(side, np.array(cells)),), known) for cells in ([0, 0], [6, 4]))
+    none, some = (Likelihood((ArmCells(side, np.array(cells)),), known) for cells in ([0, 0], [6, 4]))
     assert none.variance(3.0, 2.0)[0, 0] == math.inf
     if known is not None:
         told = math.tanh(0.5) ** 2 * 2 / math.pi / 4
@@ -171,7 +171,7 @@ def test_reports_that_say_nothing_leave_everything_open(known: float | None) -> 
 def test_the_climb_ends_at_the_top() -> None:
     rng = np.random.default_rng(3)
     arms = [sv.mechanism("grr", sv.Digit(LINE, width, 4), epsilon=2) for width in ("1", "2", "4")]
-    parts = tuple(Part(arm, rng.multinomial(4000, law(arm, 5.3, 1.7))) for arm in arms)
+    parts = tuple(ArmCells(arm, rng.multinomial(4000, law(arm, 5.3, 1.7))) for arm in arms)
     likelihood = Likelihood(parts)
     mean, deviation = likelihood.climb(4.6, 2.2, (0.5, 5.0))
     around = np.linspace(-0.01, 0.01, 41)
@@ -197,7 +197,7 @@ def test_the_place_is_found_as_often_as_promised() -> None:
     each, rng, failed = reports_per_scale(arms[0], len(arms), 0.01), np.random.default_rng(8), 0
     for run in range(120):
         mean = (0.0, 131_072.0, float(rng.uniform(-4e5, 4e5)))[run % 3]
-        parts = tuple(Part(arm, rng.multinomial(each, law(arm, mean, 1.0))) for arm in arms)
+        parts = tuple(ArmCells(arm, rng.multinomial(each, law(arm, mean, 1.0))) for arm in arms)
         place, _ = locate(Likelihood(parts, known=1.0), arms, WIDE, [1.0])
         failed += abs(place - mean) > 3
     assert failed <= 10
@@ -418,7 +418,9 @@ EFFICIENCY = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name == "UV, one round" else []) for name in NAMES]
+)
 def test_intervals_cover_and_errors_are_near_the_best_bit(name: str) -> None:
     """40 whole runs with drawn tallies: at a coverage of 95 % fewer than 29 hold with a probability below 1e-6.
 
@@ -434,7 +436,7 @@ def test_intervals_cover_and_errors_are_near_the_best_bit(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deviation", [0.11, 1.0, 90.0])
+@pytest.mark.parametrize("deviation", [0.11, pytest.param(1.0, marks=pytest.mark.long), 90.0])
 def test_an_unknown_deviation_is_found_too(deviation: float) -> None:
     protocol = sv.GaussianMeanUnknownSigma(WIDE, "0.1", "100", "1", 20_000)
     rng = np.random.default_rng(6)

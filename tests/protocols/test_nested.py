@@ -159,7 +159,7 @@ def test_a_range_search_is_its_search_and_then_its_mean() -> None:
     assert isinstance(following, sv.ClampedMeanRound) and following.searchers == sum(t.n for s in search for t in s)
     again = following.advance((numbers,))
     assert again["mean"].value == last.estimates["mean"].value
-    assert again["range"].low < 300 < again["range"].high
+    assert again["range"].evidence.low < 300 < again["range"].evidence.high
 
 
 def test_an_inner_protocol_takes_one_step_for_each_round(monkeypatch: pytest.MonkeyPatch) -> None:

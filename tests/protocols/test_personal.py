@@ -35,8 +35,10 @@ def test_the_weights_are_participants_over_variance() -> None:
     assert found["mean"].n == 6000 and found["mean"].mechanism.epsilon == pytest.approx(4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["bernoulli", "designed"])
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param("bernoulli", marks=pytest.mark.slow), pytest.param("designed", marks=pytest.mark.long)],
+)
 def test_the_interval_of_the_combined_mean_covers(method: str) -> None:
     """300 runs: a true coverage of 95 % leaves [90, 99] % with probability below 1e-6."""
     protocol = sv.PersonalBudgetMean(DOMAIN, ["0.5", "1", "4"], method=method)

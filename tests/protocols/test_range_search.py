@@ -154,7 +154,7 @@ def test_everyone_answers_once_and_no_round_costs_more(seed: int) -> None:
     search = history[:-1]
     assert all(isinstance(tally.mechanism.domain, Above) for tallies in search for tally in tallies)
     assert all(tally.mechanism.cells == 2 for tallies in search for tally in tallies), "one bit each"
-    assert sum(tally.n for tallies in search for tally in tallies) == stage["range"].searchers
+    assert sum(tally.n for tallies in search for tally in tallies) == stage["range"].evidence.searchers
     assert sum(tally.n for tally in history[-1]) == stage["clamped"].n + stage["clipping"].n + stage["range"].n
     assert stage["corrected"].n == stage["clamped"].n + stage["clipping"].n
 
@@ -226,7 +226,7 @@ def test_clamped_plus_what_was_cut_is_the_mean(low: int, high: int, seed: int) -
     assert left[0] <= result["clamped"].ci(0.975).low[0] and right[0] >= result["clamped"].ci(0.975).high[0]
     assert left[0] <= answers.mean() <= right[0]
     beyond = result["range"]
-    assert (beyond.low, beyond.high) == (low, high)
+    assert (beyond.evidence.low, beyond.evidence.high) == (low, high)
     truth = [(answers < low).mean()] * (low > -2) + [(answers >= high).mean()] * (high < 10)
     bounds = beyond.ci(level, simultaneous=True) if truth else ((), ())
     assert all(a <= share <= b for a, share, b in zip(bounds[0], truth, bounds[1], strict=True))
@@ -269,7 +269,7 @@ def test_the_range_lies_where_the_answers_do(name: str, seed: int) -> None:
     """The ends that must hold are far wider than what is found in nearly all runs; the seed is fixed."""
     answers, domain, low, high = places(np.random.default_rng(seed))[name]
     result = sv.simulate(RangeSearchMean(domain, 2, len(answers), method="bernoulli"), answers, seed=seed)
-    ends = result["range"]
+    ends = result["range"].evidence
     assert low <= ends.low < ends.high <= high
     clamped = np.clip(answers, float(ends.low), float(ends.high)).mean()
     left, right = result["clamped"].ci(1 - ALPHA)
@@ -284,7 +284,7 @@ def test_a_thousand_participants_are_enough_for_a_rough_range(seed: int) -> None
         warnings.simplefilter("ignore", sv.PoorIntervalWarning)
         result = sv.simulate(RangeSearchMean(sv.Interval(0, 1000), 2, 1000, method="bernoulli"), answers, seed=seed)
         low, high = result["mean"].ci()
-    assert 0 <= result["range"].low < 50 < result["range"].high < 400
+    assert 0 <= result["range"].evidence.low < 50 < result["range"].evidence.high < 400
     assert low[0] < 50 < high[0]
 
 
@@ -350,7 +350,7 @@ def test_a_whole_simulation_has_the_error_that_is_expected(shared_data: Callable
     file, column, domain = DATA["medications"]
     answers = pq.read_table(shared_data(file), columns=[column])[column].to_numpy()[:100_000]
     result = sv.simulate(RangeSearchMean(domain, 2, len(answers)), answers, seed=seed)
-    ends = float(result["range"].low), float(result["range"].high)
+    ends = float(result["range"].evidence.low), float(result["range"].evidence.high)
     expected = squared_error(answers.astype(float), *ends, result["clamped"].n, method="designed", epsilon=2)
     bias = np.clip(answers, *ends).mean() - answers.mean()
     assert abs(result["mean"].value - answers.mean()) < 5 * np.sqrt(expected)

@@ -10,7 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.round import Round
-from sottovoce.estimate.vector.vector import evidence
+from sottovoce.estimate.vector.evidence import evidence
 from sottovoce.protocols.ranges.found import found
 from sottovoce.study.planners.vector import mean_coordinate_variance
 from sottovoce.tally.laws import law_at

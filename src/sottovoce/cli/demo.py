@@ -18,7 +18,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.privacy.audit import Certificate, audit
+from sottovoce.privacy.audit import audit
+from sottovoce.privacy.certificate import Certificate
 from sottovoce.study.plan import plan
 
 QUESTION = "When do you work best?"

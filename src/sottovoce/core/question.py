@@ -48,6 +48,11 @@ class Question(ABC):
         """All of the question in plain data."""
         return {**self.brief(), "domain": self.domain.spec()}
 
+    def answerable_from(self, evidence: Any) -> bool:
+        """Whether what tallies say, also those of another question, answers this one."""
+        found: bool = evidence.answers(self)
+        return found
+
     def is_asked_through(self, domain: Domain) -> bool:
         """Whether answers of a domain answer this question."""
         try:

@@ -15,7 +15,7 @@ from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Mean
-from sottovoce.estimate.mean.mean import evidence
+from sottovoce.estimate.mean.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import codes_of, loosest, require
@@ -119,7 +119,7 @@ def _check_readings(mechanism: Mechanism, outputs: list[int]) -> None:
     origin = mechanism.domain.numbers.origin if mechanism.domain.numbers else Fraction(0)
     scale = float(max(map(abs, reads)) + abs(origin))
     for output in outputs:
-        (value,) = evidence(mechanism, np.eye(1, mechanism.cells, output, dtype=np.int64)[0]).values()
+        (value,) = from_cells(mechanism, 1, np.eye(1, mechanism.cells, output, dtype=np.int64)[0]).values()
         require(abs(value - float(reads[output] + origin)) <= 1e-12 * scale, "A report is not read by its scale.")
 
 

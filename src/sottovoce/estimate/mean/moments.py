@@ -17,8 +17,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from sottovoce.core.channel import Mix, Rounding, Subset, Then, Window
 from sottovoce.core.channel.base import Channel
@@ -73,7 +73,7 @@ class Profile:
         def line(slope: float) -> float:
             return slope * float(np.clip(square, squares.min(), squares.max())) + self.height(slope, centre)
 
-        found = minimize_scalar(line, bounds=SLOPES, method="bounded", options={"xatol": 1e-7})
+        found = scipy.optimize.minimize_scalar(line, bounds=SLOPES, method="bounded", options={"xatol": 1e-7})
         return float(found.fun)
 
     def height(self, slope: float, centre: float) -> float:

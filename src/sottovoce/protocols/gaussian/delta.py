@@ -124,7 +124,7 @@ class GaussianMeanKnownSigmaDelta(Protocol):
         if len(history) == 1:
             return Round((Arm("number", number),))
         likelihood = Likelihood.of(zip((number,), history[1], strict=True), known=deviation)
-        return fitted(number, likelihood, likelihood.climb(place, deviation, (deviation, deviation)), self.domain)
+        return fitted(likelihood, likelihood.climb(place, deviation, (deviation, deviation)), self.domain)
 
 
 def _shape(places: Floats) -> Floats:
@@ -250,7 +250,7 @@ class GaussianMeanUnknownSigmaDelta(Protocol):
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         searches = sum(count for count, _ in self.rounds())
         if closing and len(history) <= searches:
-            sides = {"thresholds": above_thresholds(tally for (tally,) in history)}
+            sides = {"thresholds": above_thresholds(self.domain, (tally for (tally,) in history))}
             return partial(
                 sides, f"Closed early: {len(history)} of {searches} searches were begun, and no number asked."
             )
@@ -265,4 +265,4 @@ class GaussianMeanUnknownSigmaDelta(Protocol):
             return Round((Arm("number", number),))
         (last,) = history[-1]
         likelihood = Likelihood.of([*searched, (number, last)])
-        return fitted(number, likelihood, likelihood.climb(*rough, limits), self.domain, limits)
+        return fitted(likelihood, likelihood.climb(*rough, limits), self.domain, limits)

@@ -154,7 +154,7 @@ class GaussianMeanKnownSigma(Protocol):
             check_found(scales, history[0], self.failure)
             digits = Likelihood.of(zip(scales, history[0], strict=True), known=deviation)
             top = locate(digits, scales, self.domain, [deviation])
-            return partial(fitted(scales[0], digits, top, self.domain), NO_SECOND)
+            return partial(fitted(digits, top, self.domain), NO_SECOND)
         side = self.second(history)
         if len(history) == 1:
             return Round((Arm("side", side),))
@@ -212,7 +212,7 @@ class GaussianMeanKnownSigmaOneRound(Protocol):
             check_found(scales, history[0][: len(scales)], self.failure)
         likelihood = Likelihood.of(zip((*scales, *shifted), history[0], strict=True), known=float(self.sigma))
         top = locate(likelihood, scales, self.domain, [float(self.sigma)])
-        return fitted(shifted[0], likelihood, top, self.domain)
+        return fitted(likelihood, top, self.domain)
 
 
 def grids(domain: Interval, deviation: Decimal, epsilon: Decimal) -> tuple[Mechanism, ...]:

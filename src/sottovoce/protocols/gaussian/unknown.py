@@ -125,12 +125,12 @@ class GaussianMeanUnknownSigma(Protocol):
         first = Likelihood.of(zip(scales, history[0], strict=True))
         rough = locate(first, scales, self.domain, guesses(self.sigma_min, self.sigma_max))
         if closing and len(history) == 1:
-            return partial(fitted(scales[0], first, rough, self.domain, limits), NO_SECOND)
+            return partial(fitted(first, rough, self.domain, limits), NO_SECOND)
         number = build(self.method, clamped(self.domain, *rough, self.reach), epsilon=self.epsilon)
         if len(history) == 1:
             return Round((Arm("number", number),))
         likelihood = Likelihood.of(zip((*scales, number), (*history[0], *history[1]), strict=True))
-        return fitted(number, likelihood, likelihood.climb(*rough, limits), self.domain, limits)
+        return fitted(likelihood, likelihood.climb(*rough, limits), self.domain, limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,4 +194,4 @@ class GaussianMeanUnknownSigmaOneRound(Protocol):
             check_found(scales, history[0][: len(scales)], self.failure)
         likelihood = Likelihood.of(zip((*scales, *shifted), history[0], strict=True))
         top = locate(likelihood, scales, self.domain, guesses(self.sigma_min, self.sigma_max))
-        return fitted(shifted[0], likelihood, top, self.domain, (float(self.sigma_min), float(self.sigma_max)))
+        return fitted(likelihood, top, self.domain, (float(self.sigma_min), float(self.sigma_max)))

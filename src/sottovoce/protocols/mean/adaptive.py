@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,8 @@ from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
 from sottovoce.design.designed import MAX_INPUTS, check_budget, count_inputs
-from sottovoce.estimate.mean.sequential import AdaptiveEstimate, adaptive, two_rounds
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.mean.sequential import two_rounds
 from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.mean.belief import Decision, believed, decide
 from sottovoce.tally.tally import Tally
@@ -135,9 +136,9 @@ class AdaptiveMeanRounds(Protocol):
         first = self._first().estimate(first_tally)
         if self.one_round_because is not None:
             () = later
-            return {"mean": adaptive(first, adapted=False, decision=self.one_round_because)}
+            return {"mean": replace(first, notes=(self.one_round_because,))}
         if closing and not later:
-            only = adaptive(first, adapted=False, decision=f"Only round one was played, of {first.n} reports.")
+            only = replace(first, notes=(f"Only round one was played, of {first.n} reports.",))
             return partial({"mean": only}, "Closed early: nobody was asked through the channel of round two.")
         found = self.decision(first_tally)
         if not later:
@@ -146,10 +147,11 @@ class AdaptiveMeanRounds(Protocol):
         second = found.mechanism.estimate(second_tally)
         return {"mean": self.together(first_tally, second_tally, found), "first": first, "second": second}
 
-    def together(self, first: Tally, second: Tally, found: Decision) -> AdaptiveEstimate:
+    def together(self, first: Tally, second: Tally, found: Decision) -> Estimate:
         """The mean of both rounds: of one tally where the question was the same, else weighted by inverse variance."""
         if found.mechanism == first.mechanism:
             mean = first.mechanism.estimate(first + second)
         else:
             mean = two_rounds(first.mechanism.estimate(first), found.mechanism.estimate(second), found.variances)
-        return adaptive(mean, adapted=found.adapted, decision=found.reason)
+        noted: Estimate = replace(mean, notes=(found.reason,))
+        return noted

@@ -106,7 +106,7 @@ class RangeSearchRounds(Protocol):
 
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         if closing:
-            return partial({"thresholds": above_thresholds(_flat(history))}, UNFINISHED)
+            return partial({"thresholds": above_thresholds(self.domain, _flat(history))}, UNFINISHED)
         if not self._is_over(history):
             bits = bits_of(history)
             closer = self._closer(bits) if len(history) < self.rounds - 1 else []
@@ -115,7 +115,7 @@ class RangeSearchRounds(Protocol):
             near, far = self._tail_thresholds(bits)
             if near or far:
                 return self._ask(near, self.searchers - self._look * len(history), far)
-        return {"thresholds": above_thresholds(_flat(history))}
+        return {"thresholds": above_thresholds(self.domain, _flat(history))}
 
     def _is_over(self, looks: History) -> bool:
         """Whether the last of these rounds was the one about the tails: no closer look was needed before it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -11,33 +11,46 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Rates
 from sottovoce.core.channel.facets import rates_of
-from sottovoce.core.domain import Above
+from sottovoce.core.domain import Above, Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
-from sottovoce.estimate.estimate import Estimate, check_target
-from sottovoce.protocols.ranges.found import Beyond
+from sottovoce.core.question import Mean
+from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.evidence import Offer
+from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
+Floats = NDArray[np.float64]
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ThresholdShares(Estimate):
-    """Shares at or above thresholds, in rising order, which are independent: others answered about each."""
 
-    def covariance(self, *, target: str = "population") -> NDArray[np.float64]:
-        check_target(target)
-        return np.diag(self.evidence.variances(target))
+@dataclass(frozen=True, slots=True)
+class SeparateSharesEvidence(SupportsEvidence):
+    """Shares that are independent, because other participants answered about each; `n` holds how many did."""
 
-    def _explained(self, level: float) -> str:
-        low, high = self.ci(level)
+    names: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return self.names
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
+
+    def covariance(self, target: str) -> Floats:
+        return np.diag(self.variances(target))
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        low, high = found.ci(level)
         shares = ", ".join(
             f"{share:.4f} {name} ({max(0.0, left):.4f} to {min(1.0, right):.4f})"
-            for name, share, left, right in zip(self.labels, self.values, low, high, strict=True)
+            for name, share, left, right in zip(self.labels, found.values, low, high, strict=True)
         )
-        return f"{self.n} participants were asked about a threshold each. Shares and {level:.0%} intervals: {shares}."
+        return f"{found.n} participants were asked about a threshold each. Shares and {level:.0%} intervals: {shares}."
 
 
-def above_thresholds(tallies: Iterable[Tally]) -> ThresholdShares:
-    """The shares that these tallies tell; those about the same threshold are put together."""
+def above_thresholds(domain: Domain, tallies: Iterable[Tally]) -> Estimate:
+    """The shares at or above thresholds, in rising order; tallies about the same threshold are added."""
     found: dict[Decimal, Tally] = {}
     for tally in tallies:
         view = tally.mechanism.domain
@@ -48,14 +61,12 @@ def above_thresholds(tallies: Iterable[Tally]) -> ThresholdShares:
     order = sorted(found)
     if not order:
         raise ParameterError("Nothing can be estimated yet: no report was counted.")
-    mechanism = found[order[0]].mechanism
-    rates = rates_of(mechanism.channel)
+    rates = rates_of(found[order[0]].mechanism.channel)
     if not isinstance(rates, Rates):
         raise TypeError("Thresholds are asked about through randomized response.")
     counts = np.array([int(found[place].cells[1]) for place in order], np.int64)
     asked = np.array([found[place].n for place in order], np.int64)
     names = tuple(f"from {decimal_text(place)} on" for place in order)
-    evidence = Beyond(counts, asked, float(rates.own), float(rates.other), names)  # type: ignore[arg-type]
-    errors = np.sqrt(evidence.variances("population"))
-    cells = np.stack([asked - counts, counts])
-    return ThresholdShares(mechanism, int(asked.sum()), evidence.values(), errors, evidence, cells)
+    own, other = float(rates.own), float(rates.other)
+    evidence = SeparateSharesEvidence(counts, asked, own, other, None, names)  # type: ignore[arg-type]
+    return Estimate.of(Mean(domain), evidence, sources_of(found.values()))

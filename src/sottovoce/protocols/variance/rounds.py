@@ -21,10 +21,10 @@ from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, parti
 from sottovoce.core.statistic.joint import MAX_JOINT, CountJoint
 from sottovoce.core.statistic.moments import Moments
 from sottovoce.core.work import ROUNDS_EFFORT
-from sottovoce.estimate.mean.mean import evidence
+from sottovoce.estimate.mean.evidence import evidence
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.variance.evidence import from_arms, from_both, moments, parts
 from sottovoce.estimate.variance.same_reports import MOST, from_outputs
-from sottovoce.estimate.variance.variance import from_arms, from_both, moments, parts
 from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.variance.shares import (
     Expected,
@@ -129,8 +129,11 @@ class VarianceRounds(Protocol):
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         if self.method in ("same-reports", "split-eps"):
             ((tally,),) = history
-            mean, spread = (from_outputs if self.method == "same-reports" else from_both)(_enough(tally))
-            return moments(tally.mechanism, spread, mean, tally.cells)
+            if self.method == "same-reports":
+                spread = from_outputs(evidence(tally.mechanism, _enough(tally)))
+            else:
+                spread = from_both(_enough(tally))
+            return moments(self.domain, spread, [tally])
         if self.method == "split-n":
             ((number, square),) = history
         else:
@@ -145,9 +148,7 @@ class VarianceRounds(Protocol):
 
     def _estimates(self, number: Tally, square: Tally) -> Estimates:
         spread = from_arms(_enough(number), _enough(square), learned=self.method == "sequential")
-        mean = evidence(number.mechanism, number.cells)
-        spender = max((number.mechanism, square.mechanism), key=lambda mechanism: mechanism.ratio)
-        return moments(spender, spread, mean, square.cells)
+        return moments(self.domain, spread, [number, square])
 
     # --- the centre --------------------------------------------------------------------------------
     @property
@@ -164,7 +165,7 @@ class VarianceRounds(Protocol):
         is removed. It may lie outside the range, where noise carried it: clamping it to the range would bias the
         variance. Beyond one more length of the range the first round says next to nothing, and there it is clamped.
         """
-        found = evidence(_enough(tally).mechanism, tally.cells)
+        found = evidence(_enough(tally).mechanism, tally)
         (mean,), (low, high) = found.values(), found.ends
         reach = high - low
         return short(min(max(mean, low - reach), high + reach), math.sqrt(found.spread / found.n) / 100, reach)
