@@ -50,7 +50,7 @@ from sottovoce.tally.tally import Tally
 from sottovoce.testing import hostile
 from sottovoce.testing.codes import partly_filled
 from sottovoce.testing.fuzz import check_texts, hostile_text
-from sottovoce.testing.reading import Reading, readings
+from sottovoce.testing.reading import TextReading, readings
 
 BOMBS = {
     "28 nested pools that refuse half of the ids": (hostile.nested_pools, 3_500, "ids drawn until one is accepted"),
@@ -65,7 +65,7 @@ SEEDS = (0, 1, 5)
 
 
 @pytest.fixture(scope="module")
-def bombs() -> dict[str, Reading]:
+def bombs() -> dict[str, TextReading]:
     """How each bomb was read; some seeds each, as recipes have variants."""
     texts = {(name, seed): make(Random(seed), size) for name, (make, size, _) in BOMBS.items() for seed in SEEDS}
     found = zip(texts, readings(texts.values()), strict=True)
@@ -73,7 +73,7 @@ def bombs() -> dict[str, Reading]:
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_bombs_are_read_or_refused_in_a_second_and_100_mb(name: str, bombs: dict[str, Reading]) -> None:
+def test_bombs_are_read_or_refused_in_a_second_and_100_mb(name: str, bombs: dict[str, TextReading]) -> None:
     sentence, said = BOMBS[name][2], []
     for seed in SEEDS:
         reading = bombs[f"{name} {seed}"]
@@ -88,13 +88,13 @@ def test_hostile_specifications_of_every_kind() -> None:
 
 
 def test_a_reading_that_is_too_slow_too_large_or_too_talkative_is_a_problem() -> None:
-    assert Reading("read", 0.9, 99.0, "").problem is None
+    assert TextReading("read", 0.9, 99.0, "").problem is None
     for wrong in (
-        Reading("read", 1.1, 1.0, ""),
-        Reading("refused", 0.1, 101.0, ""),
-        Reading("KeyError", 0.1, 1.0, "x"),
-        Reading("refused", 0.1, 1.0, "x" * 3000),
-        Reading("died", 0.0, 0.0, ""),
+        TextReading("read", 1.1, 1.0, ""),
+        TextReading("refused", 0.1, 101.0, ""),
+        TextReading("KeyError", 0.1, 1.0, "x"),
+        TextReading("refused", 0.1, 1.0, "x" * 3000),
+        TextReading("died", 0.0, 0.0, ""),
     ):
         assert wrong.problem is not None
 

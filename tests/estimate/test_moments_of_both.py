@@ -47,7 +47,7 @@ def counted(mechanism: sv.Mechanism, reports: tuple[int, ...]) -> sv.Tally:
 
 
 # --- exactly unbiased --------------------------------------------------------------------------------
-@pytest.mark.parametrize(("method", "epsilon"), [("piecewise", 2), ("hybrid", 4)])
+@pytest.mark.parametrize(("method", "epsilon"), [("piecewise", 2), pytest.param("hybrid", 4, marks=pytest.mark.slow)])
 def test_the_variance_of_two_participants_is_exactly_unbiased(method: str, epsilon: Any) -> None:
     """Over every pair of reports of two participants: E is mean(s) - (x - c)**2 + S**2 / n, whatever both told.
 

@@ -26,7 +26,7 @@ from sottovoce.experiments.coverage.ranges import (
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State, play
-from sottovoce.protocols.ranges.bits import Bits, short, spread
+from sottovoce.protocols.ranges.bits import ThresholdBits, short, spread
 from sottovoce.protocols.ranges.found import found
 from sottovoce.protocols.ranges.mean import RangeSearchMean
 from sottovoce.protocols.ranges.tails import Tail, best_distances
@@ -37,7 +37,7 @@ from sottovoce.testing.statistics import ALPHA
 WIDE = sv.Interval("-1e6", "1e6")
 
 
-def bits_of(domain: Any, shares: dict[str, float], asked: int, epsilon: float = 2.0) -> Bits:
+def bits_of(domain: Any, shares: dict[str, float], asked: int, epsilon: float = 2.0) -> ThresholdBits:
     """Answers that are exactly what is expected."""
     tallies = []
     for threshold, share in shares.items():
@@ -45,13 +45,13 @@ def bits_of(domain: Any, shares: dict[str, float], asked: int, epsilon: float = 
         rates: Any = mechanism.channel.rates()
         yes = round(asked * float(rates.other + (rates.own - rates.other) * Fraction(share)))
         tallies.append(Tally(mechanism, asked, np.array([asked - yes, yes])))
-    return Bits.of(tallies)
+    return ThresholdBits.of(tallies)
 
 
 # --- answers about thresholds ------------------------------------------------------------------------------------
 def test_answers_about_one_threshold_are_put_together() -> None:
     mechanism = sv.mechanism("rr", Above(WIDE, 3), epsilon=1)
-    bits = Bits.of([Tally(mechanism, 10, np.array([4, 6])), Tally(mechanism, 20, np.array([5, 15]))])
+    bits = ThresholdBits.of([Tally(mechanism, 10, np.array([4, 6])), Tally(mechanism, 20, np.array([5, 15]))])
     assert (bits.thresholds.tolist(), bits.asked.tolist(), bits.yes.tolist()) == ([3.0], [30.0], [21.0])
 
 
@@ -187,7 +187,7 @@ def test_batches_and_laws_give_the_same_search(seed: int) -> None:
     rng = np.random.default_rng(seed)
     drawn, stage = run_search(protocol, population, rng)
     played = play_round(protocol.start(), rng.choice(population, 4000), seed=seed)
-    one, other = Bits.of(played), Bits.of(drawn[0])
+    one, other = ThresholdBits.of(played), ThresholdBits.of(drawn[0])
     error = np.sqrt(0.25 / (one.own - one.other) ** 2 * (1 / one.asked + 1 / other.asked))
     assert (np.abs(one.shares - other.shares) < 6 * error).all(), f"alarm with probability below {ALPHA}"
     last = draw_round(stage, population, 400_000, rng)

@@ -182,7 +182,7 @@ def test_the_search_finds_the_first_place_whatever_the_errors_are() -> None:
         errors = np.sort(rng.choice([rng.exponential(1, length), np.round(rng.uniform(0, 4, length))]))[::-1].copy()
         errors[: int(rng.integers(0, length + 1)) // 3] = math.inf
         low = int(rng.integers(1, 50))
-        scale = search.Scale(
+        scale = search.SearchScale(
             low, low + length - 1, int(rng.integers(low, low + length)), -0.5, float, math.ceil, math.inf
         )
         tried: list[int] = []

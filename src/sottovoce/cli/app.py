@@ -140,11 +140,13 @@ def privatize(
 ) -> None:
     """Randomize one column of a file: answers in, reports out."""
     load("cli.privatize:privatize")(
-        load("cli.columns:Source")(source, column, format_, load("cli.columns:separator")(delimiter), public_header),
+        load("cli.columns:AnswerSource")(
+            source, column, format_, load("cli.columns:separator")(delimiter), public_header
+        ),
         load("cli.privatize:Asked")(
             spec, method, epsilon, categories, categories_file, low, high, real, tuple(option or ())
         ),
-        load("cli.privatize:Goal")(output, output_format, write_spec, force),
+        load("cli.privatize:Destination")(output, output_format, write_spec, force),
         seed=seed,
     )
 

@@ -33,7 +33,7 @@ _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AnswerSource:
     """Where the answers are. Columns are named by position unless the user says that the header is public: in a
     file without a header, the first row holds answers."""
 
@@ -73,7 +73,7 @@ def separator(text: str) -> str:
     return text
 
 
-def pieces(source: Source) -> Iterator[Piece]:
+def pieces(source: AnswerSource) -> Iterator[Piece]:
     """The column, piece by piece."""
     name = input_name(source.path)
     with reading(source.path, name) as file:
@@ -89,7 +89,7 @@ def pieces(source: Source) -> Iterator[Piece]:
                 yield piece
 
 
-def _checked_column(source: Source, known: list[str]) -> str:
+def _checked_column(source: AnswerSource, known: list[str]) -> str:
     """The name of the requested column in errors; the header must hold the column exactly once."""
     count = known.count(source.column)
     if count != 1:
@@ -103,7 +103,7 @@ def _checked_column(source: Source, known: list[str]) -> str:
     return f"column {known.index(source.column) + 1} of {len(known)}"
 
 
-def _parquet(source: Source, file: IO[bytes]) -> Iterator[Piece]:
+def _parquet(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
     schema = pq.read_schema(source.path)
     column = _checked_column(source, schema.names)
     kind = schema.field(source.column).type
@@ -113,14 +113,14 @@ def _parquet(source: Source, file: IO[bytes]) -> Iterator[Piece]:
             yield Piece(batch.column(0), batch.num_rows, table.metadata.num_rows, column)
 
 
-def _arrow(source: Source, file: IO[bytes]) -> Iterator[Piece]:
+def _arrow(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
     with pa.ipc.open_stream(file) as stream:
         column = _checked_column(source, stream.schema.names)
         for batch in stream:
             yield Piece(batch.column(source.column), batch.num_rows, 0, column)
 
 
-def _csv(source: Source, file: IO[bytes]) -> Iterator[Piece]:
+def _csv(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
     header = _header(file, source.delimiter)
     column = _checked_column(source, header)
     if not file.peek(1):  # type: ignore[attr-defined]
@@ -142,7 +142,7 @@ def _csv(source: Source, file: IO[bytes]) -> Iterator[Piece]:
 
 
 def _opened_csv(
-    source: Source, file: IO[bytes], header: list[str], ragged: list[Ragged], *, threads: bool = True
+    source: AnswerSource, file: IO[bytes], header: list[str], ragged: list[Ragged], *, threads: bool = True
 ) -> Any:
     def note(row: Any) -> str:
         ragged.append(Ragged(row.actual_columns, row.number))
@@ -162,7 +162,7 @@ def _opened_csv(
     )
 
 
-def _ragged_row(source: Source, header: list[str]) -> int | None:
+def _ragged_row(source: AnswerSource, header: list[str]) -> int | None:
     """The number of the first such row. Arrow counts rows only where one thread reads, so the file is read again."""
     if source.path == STANDARD:
         return None
@@ -184,7 +184,7 @@ def _header(file: IO[bytes], delimiter: str) -> list[str]:
     return cells(text.rstrip("\r\n"), delimiter=delimiter) if text.strip() else []
 
 
-_READERS: dict[str, Callable[[Source, IO[bytes]], Iterator[Piece]]] = {
+_READERS: dict[str, Callable[[AnswerSource, IO[bytes]], Iterator[Piece]]] = {
     "csv": _csv,
     "parquet": _parquet,
     "arrow": _arrow,

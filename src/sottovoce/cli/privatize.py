@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from sottovoce.cli.columns import Outside, Source, batch, pieces
+from sottovoce.cli.columns import AnswerSource, Outside, batch, pieces
 from sottovoce.cli.files import (
     STANDARD,
     FileProblem,
@@ -52,7 +52,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class Destination:
     """Where the reports go."""
 
     path: str
@@ -61,7 +61,7 @@ class Goal:
     force: bool = False
 
 
-def privatize(source: Source, asked: Asked, goal: Goal, *, seed: int | None = None) -> None:
+def privatize(source: AnswerSource, asked: Asked, goal: Destination, *, seed: int | None = None) -> None:
     """Randomize a column of a file, all of it or nothing."""
     mechanism = Client(mechanism_of(asked)).mechanism  # accepts pure guarantees only
     kind = _output_kind(goal, asked)
@@ -81,7 +81,7 @@ def privatize(source: Source, asked: Asked, goal: Goal, *, seed: int | None = No
     note(f"{writer.n} reports through {mechanism.name}, epsilon {mechanism.epsilon:.6g} each.")
 
 
-def _output_kind(goal: Goal, asked: Asked) -> str:
+def _output_kind(goal: Destination, asked: Asked) -> str:
     """The kind of the output, after all checks that need no reading."""
     check_free(goal.path, goal.force)
     if goal.spec is not None:
@@ -102,7 +102,7 @@ def _output_kind(goal: Goal, asked: Asked) -> str:
 
 
 # --- reports ----------------------------------------------------------------------------------------------
-def _reports(source: Source, mechanism: Mechanism, seed: int | None) -> Iterator[Reports]:
+def _reports(source: AnswerSource, mechanism: Mechanism, seed: int | None) -> Iterator[Reports]:
     """Some reports at a time; answers outside the domain are counted to the end and refused."""
     words = mechanism.words
     stream = WordStream.secure(words) if seed is None else WordStream.seeded(words, seed)

@@ -37,7 +37,7 @@ class Solution:
 
 
 @dataclass(slots=True)
-class _Rows:
+class _SparseRows:
     """Sparse constraints, gathered row by row."""
 
     data: list[Floats] = field(default_factory=list)
@@ -79,8 +79,8 @@ class Program:
         self.cells = np.arange(cells).reshape(self.rows, outputs)
         self.equal = self._law()
 
-    def _law(self) -> _Rows:
-        equal, x, y = _Rows(), self.layout.x, self.layout.y
+    def _law(self) -> _SparseRows:
+        equal, x, y = _SparseRows(), self.layout.x, self.layout.y
         for power, moment in enumerate((self.S, self.T, self.W)):
             equal.add(np.append(self.column, moment), np.append(self.floor * y**power, -1), 0)
         for i in range(self.rows):
@@ -92,14 +92,14 @@ class Program:
             equal.add(np.append(cells, at), np.append(self.excess * gap**2, spread), 0)
         return equal
 
-    def _below(self) -> _Rows:
-        under = _Rows()
+    def _below(self) -> _SparseRows:
+        under = _SparseRows()
         for cells in self.cells:
             for cell, column in zip(cells.tolist(), self.column.tolist(), strict=True):
                 under.add((cell, column), (1.0, -1.0), 0)
         return under
 
-    def _hold(self, under: _Rows, bound: float | None, between: bool) -> None:
+    def _hold(self, under: _SparseRows, bound: float | None, between: bool) -> None:
         """Every variance, rounding included, is at most the bound; without one, at most the variable t."""
         free, limit = ([self.t], 0.0) if bound is None else ([], bound)
         minus = [-1.0] * len(free)
@@ -135,7 +135,7 @@ class Program:
         cost[self.v : self.v + self.rows] = half
         return self._solve(cost, under)
 
-    def _solve(self, cost: Floats, under: _Rows) -> Solution:
+    def _solve(self, cost: Floats, under: _SparseRows) -> Solution:
         bounds = np.column_stack((np.zeros(self.width), np.full(self.width, np.inf)))
         bounds[self.T, 0] = -np.inf
         options: Any = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}

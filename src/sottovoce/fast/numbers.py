@@ -165,7 +165,7 @@ def scalar_code(channel: Channel, code: Any) -> Any:
 
 # --- the filter: floats with a bound of their error --------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class _Filter:
+class _GridFilter:
     """What the kernel knows of a grid: sums of two floats stand for `low` and for the positions per unit."""
 
     first: float  # the least float whose decimal is not below the range
@@ -177,7 +177,7 @@ class _Filter:
 
 
 @lru_cache(maxsize=16)
-def _filter(rounding: Rounding) -> _Filter:
+def _filter(rounding: Rounding) -> _GridFilter:
     low, high = Fraction(rounding.low), Fraction(rounding.high)
     scale = (1 << PLACES) / rounding.step
     ends = (first_float(low), -first_float(-high))
@@ -185,7 +185,7 @@ def _filter(rounding: Rounding) -> _Filter:
     # one. Where that is too much, or positions exceed the floats that become integers, nothing is certain.
     size = (abs(low) + abs(high)) * scale
     fixed = float(size) * 2.0**-90 + 2.0**-50 if size < 1 << 80 and rounding.steps < 1 << 30 else 1.0
-    return _Filter(*ends, two(low), two(scale), float(scale) * HALF_ULP * 1.000001, fixed)
+    return _GridFilter(*ends, two(low), two(scale), float(scale) * HALF_ULP * 1.000001, fixed)
 
 
 @njit(nogil=True, cache=True)

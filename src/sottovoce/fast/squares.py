@@ -47,7 +47,7 @@ def _of_codes(domain: Square, of: Integers, rounding: Rounding, codes: NDArray[n
 
 
 @dataclass(frozen=True, slots=True)
-class _Filter:
+class _SquareFilter:
     """What the kernel knows: sums of two floats stand for the centre, the least square and the positions per unit."""
 
     first: float  # the least float whose decimal is not below the range
@@ -62,7 +62,7 @@ class _Filter:
 
 
 @lru_cache(maxsize=16)
-def _filter(domain: Square, rounding: Rounding) -> _Filter:
+def _filter(domain: Square, rounding: Rounding) -> _SquareFilter:
     low, high, centre = (Fraction(end) for end in (domain.of.low, domain.of.high, domain.centre))
     least = Fraction(rounding.low)
     scale = (1 << PLACES) / rounding.step
@@ -70,7 +70,7 @@ def _filter(domain: Square, rounding: Rounding) -> _Filter:
     # one. Where that is too much, or positions exceed the floats that become integers, nothing is certain.
     size = ((abs(low) + abs(high) + abs(centre)) ** 2 + least) * scale
     fixed = float(size) * 2.0**-90 + 2.0**-50 if size < 1 << 80 and rounding.steps < 1 << 30 else 1.0
-    return _Filter(first_float(low), -first_float(-high), two(centre), two(least), two(scale), fixed)
+    return _SquareFilter(first_float(low), -first_float(-high), two(centre), two(least), two(scale), fixed)
 
 
 @njit(nogil=True, cache=True)

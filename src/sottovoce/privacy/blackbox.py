@@ -41,7 +41,7 @@ Views = Mapping[str, Callable[[bytes], Hashable]]
 
 
 @runtime_checkable
-class Source(Protocol):
+class ReportSource(Protocol):
     """Where reports come from."""
 
     def many(self, value: Any, count: int) -> list[bytes]:
@@ -165,7 +165,7 @@ def command_source(command: Sequence[str], *, lines: str = "hex", timeout: float
 
 # --- the audit -----------------------------------------------------------------------------------------------
 def audit_samples(
-    draw: Mechanism | Source | Callable[[Any], object],
+    draw: Mechanism | ReportSource | Callable[[Any], object],
     values: Sequence[Any],
     *,
     claimed: Any = None,
@@ -286,12 +286,12 @@ def _first_answer(mechanism: Mechanism, value: Any) -> bytes:
     return mechanism.answer_from(mechanism.remember(value, cohort=cohort), cohort=cohort)
 
 
-def _source(draw: Any) -> Source:
+def _source(draw: Any) -> ReportSource:
     if isinstance(draw, Mechanism):
         if stages_of(draw.channel):
             return FunctionSource(lambda value: _first_answer(draw, value))
         return FunctionSource(draw.randomize)
-    if isinstance(draw, Source):
+    if isinstance(draw, ReportSource):
         return draw
     if not callable(draw):
         raise reject("draw", OWNER, "a function of a value, a command_source or a Mechanism", draw)
@@ -299,7 +299,7 @@ def _source(draw: Any) -> Source:
 
 
 def _drawn(
-    source: Source, values: Sequence[Any], wanted: Sequence[int], order: np.random.Generator
+    source: ReportSource, values: Sequence[Any], wanted: Sequence[int], order: np.random.Generator
 ) -> list[list[bytes]]:
     """Reports of each value, in the order they were drawn."""
     result: list[list[bytes]] = [[] for _ in values]
@@ -309,7 +309,7 @@ def _drawn(
 
 
 def _chunks(
-    source: Source, values: Sequence[Any], wanted: Sequence[int], order: np.random.Generator
+    source: ReportSource, values: Sequence[Any], wanted: Sequence[int], order: np.random.Generator
 ) -> Iterator[tuple[int, list[bytes]]]:
     """Chunks of reports in random order of the values, so that drift over time does not look like an effect."""
     sizes = [(place, min(CHUNK, count - at)) for place, count in enumerate(wanted) for at in range(0, count, CHUNK)]
@@ -324,7 +324,7 @@ def _used(events: Sequence[Event]) -> set[int]:
 
 
 def _counted(
-    source: Source, values: Sequence[Any], events: Sequence[Event], fresh: int, order: np.random.Generator
+    source: ReportSource, values: Sequence[Any], events: Sequence[Event], fresh: int, order: np.random.Generator
 ) -> list[tuple[int, int]]:
     """How often fresh reports of its first and of its second value have each event; none are kept."""
     used = _used(events)

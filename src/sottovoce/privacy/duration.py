@@ -87,7 +87,7 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class DurationWindow:
     """An event, likelier for input `first`: a log ratio in its favour of `least` or more, a duration in a window."""
 
     first: int
@@ -236,7 +236,7 @@ def _log_ratios(found: Mechanism, values: tuple[Any, Any]) -> Callable[[bytes], 
 
 
 # --- the statistic ---------------------------------------------------------------------------------------------
-def bound(runs: Timed, *, use_durations: bool = True) -> tuple[float, Window | None]:
+def bound(runs: Timed, *, use_durations: bool = True) -> tuple[float, DurationWindow | None]:
     """A lower bound on epsilon at level 1 - ALPHA, and the event that shows it, chosen on the other half."""
     event = chosen(runs.half(0), use_durations=use_durations)
     if event is None:
@@ -247,7 +247,7 @@ def bound(runs: Timed, *, use_durations: bool = True) -> tuple[float, Window | N
     return lower_bound(*counts, sizes, ALPHA), event
 
 
-def chosen(runs: Timed, *, use_durations: bool = True) -> Window | None:
+def chosen(runs: Timed, *, use_durations: bool = True) -> DurationWindow | None:
     """The event with the largest cautious estimate of its ratio."""
     best, found = 0.0, None
     for first in (0, 1):
@@ -257,7 +257,7 @@ def chosen(runs: Timed, *, use_durations: bool = True) -> Window | None:
             edges = _edges(np.concatenate(kept)) if use_durations else np.array([-np.inf, np.inf])
             score, low, high = _best_window(kept[first], kept[1 - first], edges, len(favours[0]))
             if score > best:
-                best, found = score, Window(first, float(least), float(edges[low]), float(edges[high]))
+                best, found = score, DurationWindow(first, float(least), float(edges[low]), float(edges[high]))
     return found
 
 

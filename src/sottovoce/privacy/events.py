@@ -201,7 +201,7 @@ Grown = tuple[float, tuple[Literal, ...], Bools, Bools]
 def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequence[Column], limit: int) -> list[Event]:
     """The events with the largest cautious ratios on the scored batches, best first."""
     literals = list(_literals(proposing, looked_at))
-    rows = [_Rows(batch, literals) for batch in scoring]
+    rows = [_LiteralRows(batch, literals) for batch in scoring]
     single = [row.counts(None) for row in rows]
     pairs = list(permutations(range(len(scoring)), 2))
     best = {
@@ -297,7 +297,7 @@ def _weighed(first: Batch, second: Batch) -> Iterator[Literal]:
         yield Literal(column, frozenset(range(128 + int(EVIDENCE_STEPS * ratio), 256)))
 
 
-class _Rows:
+class _LiteralRows:
     """Which reports of a batch each literal holds for, eight to a byte."""
 
     def __init__(self, batch: Batch, literals: Sequence[Literal]) -> None:
@@ -317,8 +317,8 @@ class _Rows:
 
 
 def _refined(
-    first: _Rows,
-    second: _Rows,
+    first: _LiteralRows,
+    second: _LiteralRows,
     literals: Sequence[Literal],
     sets: Sequence[Literal],
     pair: tuple[int, int],
@@ -343,7 +343,9 @@ def _refined(
     ]
 
 
-def _extended(base: Grown, first: _Rows, second: _Rows, literals: Sequence[Literal], caution: float) -> list[Grown]:
+def _extended(
+    base: Grown, first: _LiteralRows, second: _LiteralRows, literals: Sequence[Literal], caution: float
+) -> list[Grown]:
     """The few best ways to add a literal, or its opposite."""
     _, parts, x_mask, y_mask = base
     if not literals:

@@ -219,7 +219,9 @@ def _least_epsilon(planner: Planner, n: int, goal: Goal) -> tuple[Decimal, Ways]
     return search.epsilon_at(found), tried[found]
 
 
-def _least(least: Callable[[int], float], first: Callable[[int], float], goal: Goal, scale: search.Scale) -> int | None:
+def _least(
+    least: Callable[[int], float], first: Callable[[int], float], goal: Goal, scale: search.SearchScale
+) -> int | None:
     """Where the first choice meets the goal, at or after the place where any that may come first does.
 
     The smallest error falls along the scale. That of the first choice may rise where another one, as good but with

@@ -15,7 +15,7 @@ PATIENCE = 16  # guesses before the search only halves
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class SearchScale:
     """Numbered places from `low` to `high`, a first guess, and the slope of log(error) over log(place) to expect."""
 
     low: int
@@ -27,9 +27,9 @@ class Scale:
     leap: float  # the largest factor between a place that was tried and the next
 
 
-def participants(fewest: int) -> Scale:
+def participants(fewest: int) -> SearchScale:
     """All whole numbers; errors fall with their root."""
-    return Scale(fewest, MOST_PARTICIPANTS, max(fewest, 10_000), -0.5, float, math.ceil, math.inf)
+    return SearchScale(fewest, MOST_PARTICIPANTS, max(fewest, 10_000), -0.5, float, math.ceil, math.inf)
 
 
 def epsilon_at(index: int) -> Decimal:
@@ -44,12 +44,12 @@ def _epsilon_index(epsilon: float) -> int:
 
 
 # From 0.0001 on: errors at smaller budgets are so large that no study has enough participants.
-EPSILONS = Scale(
+EPSILONS = SearchScale(
     DIGITS * -4, _epsilon_index(MAX_EPSILON), 0, -1.0, lambda index: float(epsilon_at(index)), _epsilon_index, 8.0
 )
 
 
-def least(error: Callable[[int], float], goal: float, scale: Scale) -> int | None:
+def least(error: Callable[[int], float], goal: float, scale: SearchScale) -> int | None:
     """The first index of a scale whose error is at most the goal, for errors that fall along it; None if there is none.
 
     The error at the index returned meets the goal and that of the index before does not, whatever the errors are:
@@ -70,7 +70,7 @@ def least(error: Callable[[int], float], goal: float, scale: Scale) -> int | Non
 @dataclass(frozen=True, slots=True)
 class _Seen:
     goal: float
-    scale: Scale
+    scale: SearchScale
     errors: dict[int, float] = field(default_factory=dict)
 
     def guess(self) -> int:

@@ -29,7 +29,7 @@ _ROOM = 1 << 30  # bytes of addresses beyond those of the interpreter
 ACCEPT = ("approximate", "idealised", "utility_optimised")
 
 
-class Reading(NamedTuple):
+class TextReading(NamedTuple):
     """How one text was read."""
 
     outcome: str  # "read", "refused", or what went wrong
@@ -49,7 +49,7 @@ class Reading(NamedTuple):
         return None
 
 
-def readings(texts: Iterable[bytes]) -> Iterator[Reading]:
+def readings(texts: Iterable[bytes]) -> Iterator[TextReading]:
     """Each text read in a process that is limited; one that dies is replaced."""
     process: Any = None
     for text in texts:
@@ -64,9 +64,9 @@ def readings(texts: Iterable[bytes]) -> Iterator[Reading]:
             line = ""
         if not line:
             process.wait()
-            yield Reading("died", 0.0, 0.0, f"exit code {process.returncode}")
+            yield TextReading("died", 0.0, 0.0, f"exit code {process.returncode}")
             continue
-        yield Reading(*json.loads(line))
+        yield TextReading(*json.loads(line))
     if process is not None:
         process.stdin.close()
         process.stdout.close()
@@ -88,7 +88,7 @@ def read(text: bytes) -> tuple[str, str]:
     return "read", ""
 
 
-def measured(text: bytes) -> Reading:
+def measured(text: bytes) -> TextReading:
     """One reading, with its time and its memory."""
     before, start = _peak(reset=True), time.process_time()
     signal.setitimer(signal.ITIMER_PROF, _STOP)
@@ -100,7 +100,7 @@ def measured(text: bytes) -> Reading:
         outcome, said = type(problem).__name__, str(problem)[:200]
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    return Reading(outcome, time.process_time() - start, (_peak() - before) / 1024, said)
+    return TextReading(outcome, time.process_time() - start, (_peak() - before) / 1024, said)
 
 
 class _StoppedError(BaseException):

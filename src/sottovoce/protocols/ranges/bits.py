@@ -21,7 +21,7 @@ RATIO = 4.0  # of neighbouring thresholds on a geometric scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bits:
+class ThresholdBits:
     """How many were asked about each threshold, in rising order, and how many reported that they are not below it."""
 
     thresholds: Floats
@@ -31,7 +31,7 @@ class Bits:
     other: float
 
     @classmethod
-    def of(cls, tallies: Iterable[Tally]) -> Bits:
+    def of(cls, tallies: Iterable[Tally]) -> ThresholdBits:
         """All answers; those about the same threshold are put together."""
         found: dict[Decimal, tuple[int, int]] = {}
         rates: Any = None
@@ -47,7 +47,7 @@ class Bits:
         return cls(np.array(order, float), numbers[:, 0], numbers[:, 1], float(rates.own), float(rates.other))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bits) and self._key() == other._key()
+        return isinstance(other, ThresholdBits) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -84,15 +84,15 @@ class Bits:
             least[place] = max(0.0, float((mean - SURE * error).max()))
         return least
 
-    def side(self, centre: float, *, above: bool) -> Bits:
+    def side(self, centre: float, *, above: bool) -> ThresholdBits:
         """The answers on one side of a centre, by rising distance; yes means beyond the threshold, away from it."""
         if above:
             kept = self.thresholds > centre
             places, yes = self.thresholds[kept] - centre, self.yes[kept]
-            return Bits(places, self.asked[kept], yes, self.own, self.other)
+            return ThresholdBits(places, self.asked[kept], yes, self.own, self.other)
         kept = self.thresholds < centre
         places, asked = (centre - self.thresholds[kept])[::-1], self.asked[kept][::-1]
-        return Bits(places, asked, asked - self.yes[kept][::-1], self.own, self.other)
+        return ThresholdBits(places, asked, asked - self.yes[kept][::-1], self.own, self.other)
 
 
 # --- thresholds --------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, parti
 from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.prior import expected_answers
 from sottovoce.protocols.effort import effort_of
-from sottovoce.protocols.ranges.bits import Bits, inside, short, spread
+from sottovoce.protocols.ranges.bits import ThresholdBits, inside, short, spread
 from sottovoce.protocols.ranges.tails import Tail, best_distances
 from sottovoce.protocols.ranges.thresholds import above_thresholds
 from sottovoce.tally.tally import Tally
@@ -155,7 +155,7 @@ class RangeSearchRounds(Protocol):
     def _first_thresholds(self) -> list[Decimal]:
         return spread(self.domain, float(self.domain.low), float(self.domain.high), FIRST)
 
-    def _closer(self, bits: Bits) -> list[Decimal]:
+    def _closer(self, bits: ThresholdBits) -> list[Decimal]:
         """Thresholds for a closer look at the middle half, or none if its shape is known or it is all in one place."""
         first, last = bits.crossing(0.75), bits.crossing(0.25)
         ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
@@ -171,7 +171,7 @@ class RangeSearchRounds(Protocol):
         new = [place for place in spread(self.domain, low, high, LATER) if float(place) not in known]
         return new if len(new) > 1 else []
 
-    def sides(self, bits: Bits) -> tuple[float, Tail | None, Tail | None]:
+    def sides(self, bits: ThresholdBits) -> tuple[float, Tail | None, Tail | None]:
         """The centre, and what is known of either side of it."""
         place = bits.crossing(0.5)
         ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
@@ -180,7 +180,7 @@ class RangeSearchRounds(Protocol):
         below, above = bits.side(centre, above=False), bits.side(centre, above=True)
         return centre, Tail(below, low) if low > 0 else None, Tail(above, high) if high > 0 else None
 
-    def _tail_thresholds(self, bits: Bits) -> tuple[list[Decimal], list[Decimal]]:
+    def _tail_thresholds(self, bits: ThresholdBits) -> tuple[list[Decimal], list[Decimal]]:
         """Thresholds where the tails are expected to fall, and some far beyond."""
         centre, *sides = self.sides(bits)
         near: list[Decimal] = []
@@ -195,11 +195,11 @@ class RangeSearchRounds(Protocol):
             far += [short(centre + sign * place, max(step, place / 50)) for place in beyond]
         return inside(self.domain, near), inside(self.domain, far)
 
-    def _best(self, bits: Bits) -> tuple[float, float]:
+    def _best(self, bits: ThresholdBits) -> tuple[float, float]:
         """The range with the least expected error."""
         return _best(self, bits)
 
-    def chosen(self, bits: Bits) -> tuple[Decimal, Decimal]:
+    def chosen(self, bits: ThresholdBits) -> tuple[Decimal, Decimal]:
         """The range with the least expected error, in few digits, rounded outward."""
         best = self._best(bits)
         width = best[1] - best[0]
@@ -220,9 +220,9 @@ class RangeSearchRounds(Protocol):
         return sqrt(one / left)
 
 
-def bits_of(looks: History) -> Bits:
+def bits_of(looks: History) -> ThresholdBits:
     """All answers about thresholds."""
-    return Bits.of(_flat(looks))
+    return ThresholdBits.of(_flat(looks))
 
 
 def _flat(looks: History) -> list[Tally]:
@@ -230,7 +230,7 @@ def _flat(looks: History) -> list[Tally]:
 
 
 @lru_cache(maxsize=64)
-def _best(search: RangeSearchRounds, bits: Bits) -> tuple[float, float]:
+def _best(search: RangeSearchRounds, bits: ThresholdBits) -> tuple[float, float]:
     """Kept, since a protocol goes through its whole history again with every round."""
     centre, below, above = search.sides(bits)
     left, right = best_distances(below, above, search.noise)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gamma, gammaincc
 
-from sottovoce.protocols.ranges.bits import Bits
+from sottovoce.protocols.ranges.bits import ThresholdBits
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ NEGLIGIBLE = 1e-6  # of the weight of the likeliest law
 class Tail:
     """One side of a distribution: answers about thresholds by their distance from the centre, and how far it may go."""
 
-    def __init__(self, bits: Bits, reach: float) -> None:
+    def __init__(self, bits: ThresholdBits, reach: float) -> None:
         self.bits, self.reach = bits, reach
         nearest = float(bits.thresholds.min()) if len(bits.thresholds) else reach
         scales, shapes = np.geomspace(nearest / 8, reach * 2, SCALES_TRIED), np.geomspace(*SHAPES, SHAPES_TRIED)
@@ -109,7 +109,7 @@ def _around(places: Floats, weights: Floats, tried: Floats, count: int) -> Float
     return np.geomspace(tried[max(0, low - 1)], tried[min(len(tried) - 1, high + 1)], count)
 
 
-def _posterior(bits: Bits, scales: Floats, shapes_tried: Floats) -> tuple[Floats, Floats]:
+def _posterior(bits: ThresholdBits, scales: Floats, shapes_tried: Floats) -> tuple[Floats, Floats]:
     """Laws, and how likely each is given the answers; the others together do not matter."""
     grid = np.meshgrid(SHARES, scales, shapes_tried, indexing="ij")
     laws = np.stack([axis.ravel() for axis in grid])
