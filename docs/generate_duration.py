@@ -27,16 +27,16 @@ TEXT = """\
 
 An epsilon is a statement about messages. Somebody who also sees when a message leaves the device, a network, a
 neighbour on the same machine, an application that logs, sees a pair: message and duration. Randomized response that
-draws another category only if it does not keep the true one takes longer when it lies, and the pair tells the coin.
-Two layers work against that.
+draws another category only if it does not keep the true one takes longer when it draws one, and the pair reveals the
+coin. Two layers work against that.
 
 ## The same work
 
-Samplers draw everything and then select, whatever the answer and the coins say; a draw that does not count reads its
+Samplers draw everything and then select, for every answer and all coins; a draw that does not count reads its
 words and is thrown away, so the words that count and the bytes that are sent are the same as ever. Sparse answers are
 read with as many slots as the domain allows, full or empty. Numbers are placed on a grid in whole numbers, and bins
 are found in a fixed number of steps. A test counts the function calls of every pure mechanism for many answers and
-coins: there is one number.
+coins: the number is always the same.
 
 What is left, and why:
 
@@ -75,12 +75,12 @@ that hold the answers anyway.
 
 ## Measured
 
-`sottovoce bench --duration` answers two inputs that should differ most, in random order, {reports} times each.
-Messages are read by their exact likelihood ratio. One half of the runs chooses an event (a ratio beyond a threshold,
-a duration in a window), the other half tests it; the bounds of Clopper and Pearson on both frequencies give an
-epsilon that the pair of message and duration exceeds, at confidence 1 - {alpha:g}. Along with it runs randomized
-response as it was once written here, which leaks: where its bound is below {control:g}, the command says that the
-machine is too noisy to conclude, and fails. It also fails where a mechanism exceeds its claim by more than {slack:g}.
+`sottovoce bench --duration` answers two inputs that should differ most, in random order, {reports} times each. Messages
+are read by their exact likelihood ratio. One half of the runs chooses an event (a ratio beyond a threshold, a duration
+in a window), the other half tests it; the bounds of Clopper and Pearson on both frequencies give an epsilon that the
+pair of message and duration exceeds, at confidence 1 - {alpha:g}. As a positive control, an earlier form of randomized
+response that leaks is measured too: if its bound is below {control:g}, the command reports that the machine is too
+noisy to conclude, and fails. It also fails where a mechanism exceeds its claim by more than {slack:g}.
 
 Through `Client.report`, at claimed epsilon 1, on a machine of two processors that other programs kept busy:
 
@@ -90,17 +90,17 @@ Without the tick, on the same machine:
 
 {at_once}
 
-"Message alone" is what the same bound finds without durations; it lies below the claim as {reports} reports are
-finite. A bound far above the claim shows a leak. One below it shows nothing: another pair of inputs, a quieter
+"Message alone" is what the same bound finds without durations; it lies below the claim as {reports} reports are finite.
+A bound far above the claim shows a leak. One below it does not exclude a leak: another pair of inputs, a quieter
 machine or a cleverer event may find more.
 
 ## What is not claimed
 
 - The tick hides work that ends before it. Where a device is slower than a tick, the number of ticks is public. On a
-  machine that is shared, work is sometimes interrupted for longer than a tick, more often the longer it takes: even
-  work keeps these rare events alike. Choose a longer tick where the device is busy.
+  machine that is shared, work is sometimes interrupted for longer than a tick, more often the longer it takes: equal
+  work makes these rare events equally likely for all answers. Choose a longer tick where the device is busy.
 - An observer on the same processor may see the work itself: caches, power, the moment at which the sleep begins.
-  Against that nothing here helps.
+  Nothing here protects against that.
 - When a person answers, and whether, is visible to whoever sees the message.
 """
 

@@ -30,7 +30,8 @@ range, and the average under four priors: uniform; normal with mean 0 and standa
 6, starting at -1; Beta(0.5, 0.5), stretched. All are cut to the range. Rounding to a grid is included. With n
 participants divide by n; for a range of another length L multiply by the square of L / 2.
 
-Everything is computed from the exact law of what ships, nothing is simulated. The least of each column is **bold**.
+Everything is computed from the exact laws of the mechanisms; nothing is simulated. The least of each column is
+**bold**.
 
 How to read it:
 
@@ -39,7 +40,8 @@ How to read it:
   away for a better average, and a design for a prior is better still where that prior is right, and much worse where it
   is wrong (look at the other columns of its row).
 - `three-output`, `pm-sub` and `n-output` are later proposals; the designs are below them in their own columns.
-- Noise that does not look at the answer (`laplace`, `scdf`, `staircase`) is never the best choice for bounded answers.
+- Noise that does not depend on the answer (`laplace`, `scdf`, `staircase`) is never the best choice for bounded
+  answers.
 - Designs have 33 inputs up to epsilon 5, more beyond, because rounding to few inputs would cost more than the noise.
 """
 

@@ -12,14 +12,17 @@ from pathlib import Path
 import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.core.registry import ALIASES, builder, fits
-from sottovoce.estimate.shares.shares import rare_variance
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.shares.evidence import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
 from sottovoce.study.planners.vector import mean_coordinate_variance
 
 PAGE = Path(__file__).with_name("methods.md")
 EPSILON, SIZE = 1, 128
 SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
-WORK = {"outputs": "one count", "supports": "one count per code", "seeds": "one count"}
+WORK = {CountOutputs: "one count", CountSupports: "one count per code", CountSeeds: "one count"}
 
 HEAD = """\
 # Methods
@@ -106,14 +109,14 @@ def aliases(name: str) -> str:
 
 def frequency_row(name: str) -> str:
     m = example(name)
-    hashes = m.channel.publics and m.statistic == "supports"
+    hashes = m.channel.publics and isinstance(m.statistic, CountSupports)
     cells = [
         f"`{name}`",
         plain(slots(name)[""]).rstrip("."),
         f"{float(rare_variance(m)):.3f}",
         str(codec.payload_bytes(m.channel)),
         str(m.cells),
-        "one hash per code" if hashes else WORK[m.statistic],
+        "one hash per code" if hashes else WORK[type(m.statistic)],
         aliases(name),
     ]
     return f"| {' | '.join(cells)} |\n"

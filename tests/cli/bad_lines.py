@@ -31,7 +31,7 @@ BAD = {
     ),
     "privatize: no column": (
         f"privatize good.csv --column w {GRR} -o out.parquet",
-        "there 0 times. The header has 2 columns; --public-header lists them.",
+        "occurs 0 times. The header has 2 columns; --public-header lists them.",
     ),
     "privatize: no column in parquet": (
         f"privatize v.parquet --column w {GRR} -o out.parquet",
@@ -39,9 +39,9 @@ BAD = {
     ),
     "privatize: no column, public header": (
         f"privatize good.csv --column w {GRR} --public-header -o out.parquet",
-        "there 0 times. The header has 2 columns: v, text.",
+        "occurs 0 times. The header has 2 columns: v, text.",
     ),
-    "privatize: column twice": (f"privatize twice.csv {V} -o out.parquet", "is there 2 times"),
+    "privatize: column twice": (f"privatize twice.csv {V} -o out.parquet", "occurs 2 times"),
     "privatize: nothing in it": (f"privatize empty.csv {V} -o out.parquet", "The header has 0 columns"),
     "privatize: broken header": (
         f"privatize broken.csv {V} --public-header -o out.parquet",
@@ -91,7 +91,7 @@ BAD = {
         "lie outside the domain",
     ),
     "privatize: outside, to a pipe": (f"privatize outside.csv {V} -o -", "lie outside the domain"),
-    "privatize: no domain": ("privatize good.csv --column v --method grr --epsilon 1 -o out.parquet", "is not guessed"),
+    "privatize: no domain": ("privatize good.csv --column v --method grr --epsilon 1 -o out.parquet", "not inferred"),
     "privatize: two domains": (f"privatize good.csv {V} --categories a,b -o out.parquet", "give one of --categories"),
     "privatize: half a domain": (
         "privatize good.csv --column v --method grr --epsilon 1 --low 0 -o out.parquet",
@@ -115,9 +115,12 @@ BAD = {
         "grr has no such parameter. Known: epsilon.",
     ),
     "privatize: odd option": (f"privatize good.csv {V} --option g -o out.parquet", "of the form name=value"),
-    "privatize: budget option": (f"privatize good.csv {V} --option epsilon=3 -o out.parquet", "'epsilon' is no"),
-    "privatize: domain option": (f"privatize good.csv {V} --option domain=3 -o out.parquet", "'domain' is no"),
-    "privatize: name option": (f"privatize good.csv {V} --option name=3 -o out.parquet", "'name' is no parameter"),
+    "privatize: budget option": (
+        f"privatize good.csv {V} --option epsilon=3 -o out.parquet",
+        "'epsilon' cannot be set",
+    ),
+    "privatize: domain option": (f"privatize good.csv {V} --option domain=3 -o out.parquet", "'domain' cannot be set"),
+    "privatize: name option": (f"privatize good.csv {V} --option name=3 -o out.parquet", "'name' cannot be set"),
     "privatize: option twice": (
         f"privatize good.csv {V} --option g=3 --option g=4 -o out.parquet",
         "--option gives one parameter twice",
@@ -155,14 +158,14 @@ BAD = {
     "tally: reports of others": ("tally good.parquet other.parquet -o out.tally", "epsilon: '1' against '2'"),
     "tally: not that of the spec": ("tally other.parquet --spec spec.json -o out.tally", "The input: Cannot count"),
     "tally: other tally": ("tally good.parquet other.tally -o out.tally", "Input 2 of 2: Cannot add tallies"),
-    "tally: forged": ("tally forged.parquet -o out.tally", "1 of 3 reports are none of this mechanism"),
+    "tally: forged": ("tally forged.parquet -o out.tally", "is invalid for this mechanism"),
     "tally: cut tally": ("tally cut.tally -o out.tally", "The input: This tally is damaged or cut off"),
     "tally: no tally": ("tally fake.tally -o out.tally", "The input: These bytes are not a tally"),
     "tally: cut stream": ("tally cut.arrow -o out.tally", "The input: The stream of reports was cut off after 4"),
     "tally: csv alone": ("tally reports.csv -o out.tally", "CSV does not say which mechanism made it: add --spec"),
     "tally: no csv of reports": ("tally good.csv --spec spec.json -o out.tally", "come with a column 'report'"),
     "tally: no hex": ("tally hex.csv --spec spec.json -o out.tally", "must hold hexadecimal digits"),
-    "tally: wrong width": ("tally wide.csv --spec spec.json -o out.tally", "2 hexadecimal digits in each row"),
+    "tally: wrong width": ("tally wide.csv --spec spec.json -o out.tally", "expected 2 hexadecimal digits"),
     "tally: exists": ("tally good.parquet -o other.tally", "The output exists"),
     "tally: onto itself": ("tally good.parquet -o ./good.parquet --force", "The output is the input"),
     "tally: nothing piped": ("tally - -o out.tally", "Standard input is empty"),
@@ -173,7 +176,10 @@ BAD = {
     "estimate: level": ("estimate good.parquet --level 95", "'level' parameter of ci must be a number in (0, 1)"),
     "estimate: method": ("estimate good.parquet --method bayes", "one of exact, wilson, normal"),
     "estimate: target": ("estimate good.parquet --target all", "'population' or 'sample'"),
-    "estimate: projection": ("estimate good.parquet --project cone", "There is no such projection. Known: simplex"),
+    "estimate: projection": (
+        "estimate good.parquet --decoder cone",
+        "There is no decoder of this name. Known: ball, base-cut",
+    ),
     "estimate: top": ("estimate good.parquet --top 0", "The value of --top must be a number of its type from 1;"),
     "estimate: two forms": ("estimate good.parquet --json --csv", "not as both"),
 }

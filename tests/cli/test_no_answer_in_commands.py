@@ -178,4 +178,4 @@ def test_an_error_that_nobody_foresaw_shows_its_place_only(
     monkeypatch.setattr("sottovoce.cli.load", fail)
     code, seen = call(["methods"])
     assert code == 1 and not seen.marks()
-    assert seen.shown().startswith(f"sottovoce: This is a mistake of the program: {error.__name__} in main (line ")
+    assert seen.shown().startswith(f"sottovoce: This is a bug in sottovoce: {error.__name__} in main (line ")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.estimate.shares.shares import rare_variance
+from sottovoce.estimate.shares.evidence import rare_variance
 
 DOMAIN = sv.Integers(0, 49)
 

@@ -155,7 +155,7 @@ def dense(epsilon: str) -> tuple[plan_group.Inner, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", ["0.5", "2", "8"])
+@pytest.mark.parametrize("epsilon", ["0.5", pytest.param("2", marks=pytest.mark.long), "8"])
 def test_never_worse_than_the_best(epsilon: str) -> None:
     for groups in (2, 8, 64):
         crowd = Crowd.of(pair(groups))

@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core import codec
-from sottovoce.estimate.shares.shares import evidence
+from sottovoce.estimate.shares.evidence import evidence
 from sottovoce.study.planners.base import CLOSE
 from sottovoce.tally.counts import simulate_cells
 

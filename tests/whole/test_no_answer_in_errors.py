@@ -20,8 +20,8 @@ from sottovoce.core.domain.base import KINDS
 from sottovoce.core.registry import BUILDERS
 from sottovoce.core.round import Arm
 from sottovoce.core.specs import canonical
-from sottovoce.protocols.ask import Ask, AskEach
-from sottovoce.protocols.mean.personal import PersonalMean
+from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral
+from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.tally.stream import from_arrow
 from tests.whole.sentinel import ANSWERS, NUMBER, TEXT, Seen, attempt, chain, planted, watched
@@ -244,7 +244,11 @@ def test_reports_with_columns_named_by_answers_are_refused_without_the_names() -
 def test_protocols_of_strangers_are_refused_without_their_texts() -> None:
     belief = sv.Prior([0.25, 0.75], [0.5, 0.5])
     grr = sv.mechanism("grr", AGES, epsilon=1)
-    for protocol in (PersonalMean(SIDE, ["1", "2"], prior=belief), Ask(grr), AskEach((Arm("a", grr), Arm("b", grr)))):
+    for protocol in (
+        PersonalBudgetMean(SIDE, ["1", "2"], prior=belief),
+        AskEveryone(grr),
+        AskOneOfSeveral((Arm("a", grr), Arm("b", grr))),
+    ):
         spec = protocol_spec(protocol)
         for wrong in planted(spec, TEXT):
             nothing_shown(attempt(lambda wrong=wrong: protocol_from_spec(wrong)))  # type: ignore[misc]

@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point: exit code 2 and one sentence for bad input."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a label that a terminal cannot show stops nothing
+        sys.stdout.reconfigure(errors="backslashreplace")  # labels that a terminal cannot show are escaped
     try:
         if given[:1] == ["--version"]:
             print(f"sottovoce {__version__}")
@@ -28,10 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = int(load(BARE[given[0]])(given[1:]))
         else:
             code = int(load("cli.app:run")(given))
-        sys.stdout.flush()  # here, where a reader that went away can be dealt with
+        sys.stdout.flush()  # here, where a closed pipe can be handled
         return code
     except BrokenPipeError:
-        # There is no one to tell; what is left in the buffer must not fail again when the interpreter ends.
+        # The reader is gone; the rest of the buffer must not fail again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except SottovoceError as problem:
@@ -39,9 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as problem:
         return _refused(f"A file cannot be read or written: {problem.strerror or 'the system refused'}.")
     except Exception as problem:
-        # What another library says may hold an answer: only where it happened is shown.
+        # Messages of other libraries may contain an answer: only the location is shown.
         places = [f"{frame.name} (line {frame.lineno})" for frame in extract_tb(problem.__traceback__)]
-        _refused(f"This is a mistake of the program: {type(problem).__name__} in {', '.join(places[-4:])}.")
+        _refused(f"This is a bug in sottovoce: {type(problem).__name__} in {', '.join(places[-4:])}.")
         return 1
 
 

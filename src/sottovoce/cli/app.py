@@ -1,4 +1,4 @@
-"""The verbs that need the extra `analysis`. What each loads, it loads when it is called, so that help is quick."""
+"""The verbs that need the extra `analysis`. Each loads its modules when it is called, so that help is quick."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,  # local variables hold answers
-    help="Statistics under local differential privacy: everyone answers sotto voce, only the crowd is heard.",
+    help="Statistics under local differential privacy: devices add noise to answers before they send them.",
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows that a program can read.")]
@@ -33,7 +33,7 @@ Sources = Annotated[
     list[str], typer.Argument(metavar="FILE...", help="Reports (Parquet, CSV, Arrow) or tallies; - is standard input.")
 ]
 SourceFormat = Annotated[
-    str | None, typer.Option("--format", help="csv, parquet, arrow or tally, where the name does not tell.")
+    str | None, typer.Option("--format", help="csv, parquet, arrow or tally, if the name does not show it.")
 ]
 Panel = "The mechanism"
 
@@ -49,7 +49,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _complaint(problem: Exception) -> str:
-    """What is wrong with the arguments, without repeating one of them: it may be an answer in the wrong place."""
+    """What is wrong with the arguments, without repeating any of them: it may be a misplaced answer."""
     kind, parameter, context = type(problem).__name__, getattr(problem, "param", None), getattr(problem, "ctx", None)
     if parameter is not None:
         name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar or parameter.name.upper()
@@ -65,7 +65,7 @@ def _complaint(problem: Exception) -> str:
 
 
 def _range(parameter: Any) -> str:
-    """What a number must be, where versions of typer say so in different places."""
+    """The valid range of a number, which versions of typer store in different places."""
     low, high = (
         getattr(parameter, end, getattr(getattr(parameter, "type", None), end, None)) for end in ("min", "max")
     )
@@ -80,7 +80,7 @@ def demo(
     page: Annotated[bool, typer.Option(help="Open the picture in a browser (only from a terminal).")] = True,
     json_: Json = False,
 ) -> None:
-    """A crowd whose truth is known answers in private; estimates beside the truth, with intervals."""
+    """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
     load("cli.demo:demo")(participants, epsilon, open_page=page and sys.stdout.isatty(), as_json=json_)
 
 
@@ -113,7 +113,7 @@ def privatize(
         str | None, typer.Option(metavar="A,B,C", help="The possible answers.", rich_help_panel=Panel)
     ] = None,
     categories_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The possible answers, one a line.", rich_help_panel=Panel)
+        str | None, typer.Option(metavar="FILE", help="The possible answers, one per line.", rich_help_panel=Panel)
     ] = None,
     low: Annotated[str | None, typer.Option(help="The least possible number.", rich_help_panel=Panel)] = None,
     high: Annotated[str | None, typer.Option(help="The largest possible number.", rich_help_panel=Panel)] = None,
@@ -131,7 +131,7 @@ def privatize(
     write_spec: Annotated[str | None, typer.Option(metavar="FILE", help="Write the specification too.")] = None,
     format_: Annotated[str | None, typer.Option("--format", help="csv, parquet or arrow, of the input.")] = None,
     output_format: Annotated[str | None, typer.Option(help="csv, parquet or arrow, of the reports.")] = None,
-    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV input; \\t is a tab.")] = ",",
+    delimiter: Annotated[str, typer.Option(help="The delimiter of a CSV input; \\t is a tab.")] = ",",
     public_header: Annotated[
         bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")
     ] = False,
@@ -164,21 +164,24 @@ def tally(
 @app.command()
 def estimate(
     sources: Sources,
-    level: Annotated[float, typer.Option(help="How often the intervals cover.")] = 0.95,
+    level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
     method: Annotated[
         str | None,
         typer.Option(
-            help="Of shares exact, wilson, normal or bounded; of a mean normal, betting, hoeffding, bernstein or"
-            " anytime. The first where none is named."
+            help="For shares exact, wilson, normal or bounded; for a mean normal, betting, hoeffding, bernstein or"
+            " anytime. The first is the default."
         ),
     ] = None,
     target: Annotated[
         str, typer.Option(help="population: those who might have answered; sample: those who did.")
     ] = "population",
     simultaneous: Annotated[bool, typer.Option("--simultaneous", help="All intervals cover at once.")] = False,
-    project: Annotated[
+    decoder: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="simplex: shares that sum to one; range: a mean in its range."),
+        typer.Option(
+            metavar="NAME",
+            help="simplex: shares that sum to one; em: those of largest likelihood; range: a mean in its range.",
+        ),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,
     csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
@@ -186,13 +189,13 @@ def estimate(
     spec: Spec = None,
     format_: SourceFormat = None,
 ) -> None:
-    """What the crowd said, with intervals."""
+    """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
     found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_)
-    interval = load("cli.estimate:Interval")(level, method, target, simultaneous)
+    interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
-    load("cli.estimate:estimate")(found, interval, project=project, top=top, form=form)
+    load("cli.estimate:estimate")(found, interval, decoder=decoder, top=top, form=form)
 
 
 @app.command()
@@ -202,7 +205,7 @@ def audit(
     name: Annotated[str | None, typer.Option(help="One mechanism on that grid.")] = None,
     json_: Json = False,
 ) -> None:
-    """The exact privacy loss of what ships, against what it claims."""
+    """The exact privacy loss of mechanisms, compared with their claims."""
     if bool(specs) + all_ + (name is not None) != 1:
         raise ParameterError("The audit needs --all, or --name and a mechanism, or files with specifications.")
     if specs:
@@ -221,17 +224,17 @@ def audit(
 @app.command()
 def bench(
     duration: Annotated[
-        bool, typer.Option("--duration", help="Measure what message and duration of an answer tell together.")
+        bool, typer.Option("--duration", help="Measure the privacy loss of message and duration together.")
     ] = False,
     method: Annotated[
-        list[str] | None, typer.Option("--method", help="With --duration: these only, not all that are pure.")
+        list[str] | None, typer.Option("--method", help="With --duration: only these, instead of all pure ones.")
     ] = None,
-    reports: Annotated[int | None, typer.Option(help="With --duration: of each input; 20,000 if left out.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="With --duration: so many processes; 1 if left out.")] = None,
+    reports: Annotated[int | None, typer.Option(help="With --duration: for each input; 20,000 if left out.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="With --duration: number of processes; 1 if left out.")] = None,
     no_tick: Annotated[bool, typer.Option("--no-tick", help="With --duration: answers return at once.")] = False,
     json_: Json = False,
 ) -> None:
-    """How fast this machine privatizes and counts, beside NumPy; or what the duration of an answer tells."""
+    """The speed of privatizing and counting, beside NumPy; or the privacy loss by the duration of answers."""
     if not duration:
         if method or reports is not None or jobs is not None or no_tick:
             raise ParameterError("The options --method, --reports, --jobs and --no-tick belong to --duration.")
@@ -255,17 +258,17 @@ def reproduce(
         typer.Argument(metavar="ID", help="An experiment, or a pattern such as `coverage-*`; `list` prints all."),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, on a part of the grid.")] = False,
-    seed: Annotated[int, typer.Option(help="Another seed, other random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the random numbers.")] = 0,
     folder: Annotated[str, typer.Option(metavar="PATH", help="Where rows and picture go.")] = "reproduced",
     figure: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where the picture goes (SVG), if not there.")
+        str | None, typer.Option(metavar="FILE", help="Where the picture (SVG) goes, if not in the folder.")
     ] = None,
     pages: Annotated[
-        str | None, typer.Option(metavar="PATH", help="A folder of pages: write what they show of it anew.")
+        str | None, typer.Option(metavar="PATH", help="A folder of pages: rewrite the section of this experiment.")
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Compute published tables again, and how often intervals cover; what is finished is not computed twice."""
+    """Compute published tables and the coverage of intervals again; finished cells are not computed twice."""
     if name == "list":
         load("cli.reproduce:listing")(as_json=json_)
         return

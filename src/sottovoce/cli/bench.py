@@ -46,7 +46,7 @@ def _case(name: str, count: int) -> list[dict[str, Any]]:
 
 
 def _fastest(call: Callable[[], object]) -> float:
-    """The least of a few times: what disturbs a machine only ever adds."""
+    """The least of a few times: disturbances only add time."""
     times = []
     for _ in range(TRIES):
         start = time.perf_counter()

@@ -34,8 +34,8 @@ _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the answers are. Columns are named by position unless their user says that the header is public: a file
-    without a header has answers there."""
+    """Where the answers are. Columns are named by position unless the user says that the header is public: in a
+    file without a header, the first row holds answers."""
 
     path: str
     column: str
@@ -46,9 +46,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some rows, and their part of the file: `length` of `total`, which is 0 where nobody knows.
+    """Some rows, and their part of the file: `length` of `total`, which is 0 if unknown.
 
-    `column` is what a sentence calls the column.
+    `column` is the name of the column in errors.
     """
 
     values: pa.Array = field(repr=False)
@@ -65,7 +65,7 @@ class Ragged(NamedTuple):
 
 
 def separator(text: str) -> str:
-    """What stands between cells, as a shell passes it on."""
+    """The delimiter, as a shell passes it on."""
     if text in ("\t", r"\t"):
         return "\t"
     if len(text) != 1 or not text.isascii() or not text.isprintable() or text == '"':
@@ -90,12 +90,12 @@ def pieces(source: Source) -> Iterator[Piece]:
 
 
 def _checked_column(source: Source, known: list[str]) -> str:
-    """What a sentence calls the column that was asked for, after a look whether it is there once."""
+    """The name of the requested column in errors; the header must hold the column exactly once."""
     count = known.count(source.column)
     if count != 1:
         names = f": {listed(known)}" if source.public_header else "; --public-header lists them"
         raise FileProblem(
-            f"The column that --column names must be in the header once and is there {count} times. The header has"
+            f"The column of --column must occur once in the header, but occurs {count} times. The header has"
             f" {len(known)} columns{names}."
         )
     if source.public_header:
@@ -154,7 +154,7 @@ def _opened_csv(
         pa_csv.ParseOptions(
             delimiter=source.delimiter,
             newlines_in_values=True,
-            # In a file of one column an empty line is an empty answer, and nobody's answer is dropped.
+            # In a file of one column an empty line is an empty answer, and no answer is dropped.
             ignore_empty_lines=len(header) > 1,
             invalid_row_handler=note,
         ),
@@ -201,7 +201,7 @@ class Outside:
     empty: bool
 
     def after(self, rows: int, earlier: Outside | None) -> Outside:
-        """These and earlier ones, where so many rows came before."""
+        """These and earlier ones; `rows` rows came before."""
         if earlier is None:
             return Outside(self.count, rows + self.place, self.empty)
         return Outside(earlier.count + self.count, earlier.place, earlier.empty)

@@ -1,4 +1,4 @@
-"""The demonstration: a made-up crowd answers in private, and we know the truth."""
+"""The demonstration: a simulated crowd with a known truth answers in private."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.privacy.audit import Certificate, audit
+from sottovoce.privacy.audit import audit
+from sottovoce.privacy.certificate import Certificate
 from sottovoce.study.plan import plan
 
 QUESTION = "When do you work best?"
@@ -94,7 +95,7 @@ def _show(mechanism: Mechanism, estimate: Estimate, certificate: Certificate, ro
 
 
 def page(estimate: Estimate, certificate: Certificate, rows: list[dict[str, Any]], remark: str | None = None) -> str:
-    """One self-contained page: no scripts, no calls to anyone."""
+    """One self-contained page: no scripts, no network requests."""
     bars = []
     for place, row in enumerate(rows):
         y = 30 + 44 * place

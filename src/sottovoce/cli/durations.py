@@ -1,4 +1,4 @@
-"""`sottovoce bench --duration`: what a message and the time it took tell together, on this machine."""
+"""`sottovoce bench --duration`: the privacy loss of a message together with its duration, on this machine."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ def verdict(rows: Sequence[DurationRow], *, tick: bool) -> int:
         return 1
     above = [row.name for row in measured if not row.ok]
     if tick and above:
-        note(f"message and duration tell more than the claim + {SLACK:g}: {', '.join(above)}")
+        note(f"message and duration exceed the claim by more than {SLACK:g}: {', '.join(above)}")
         return 1
     return 0

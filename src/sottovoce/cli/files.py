@@ -1,7 +1,7 @@
 """Files of the command line: which kind they are, opened for reading, and written whole or not at all.
 
-Sentences name a file by what it is for, never by its path, and repeat nothing that it holds or that a parser said of
-it: a misplaced argument, a missing header or a broken row may be somebody's answer.
+Errors name a file by its role, never by its path, and repeat neither its content nor the message of a parser: a
+misplaced argument, a missing header or a broken row may be somebody's answer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def cells(line: str, **form: Any) -> list[str]:
 
 
 def input_name(path: str, place: int = 0, total: int = 1) -> str:
-    """How a sentence names one of the inputs."""
+    """The name of an input in errors."""
     if path == STANDARD:
         return "Standard input"
     return "The input" if total == 1 else f"Input {place + 1} of {total}"
@@ -58,9 +58,7 @@ def kind_of(
     """The kind of a file: as given, else by how its name ends."""
     kind = given or _ENDINGS.get(Path(path).suffix.lower())
     if kind is None:
-        raise FileProblem(
-            f"The ending of a file's name says of which kind it is; here it does not: add {option} {'|'.join(allowed)}."
-        )
+        raise FileProblem(f"The kind of the file cannot be inferred from its name: add {option} {'|'.join(allowed)}.")
     if kind not in allowed:
         raise FileProblem(f"{name} must be one of {', '.join(allowed)} here.")
     return kind
@@ -79,7 +77,7 @@ def kind_of_stream(stream: Any, given: str | None, allowed: tuple[str, ...]) -> 
 
 @contextmanager
 def reading(path: str, name: str) -> Iterator[IO[bytes]]:
-    """A file or standard input, as bytes. `name` is what a sentence calls it."""
+    """A file or standard input, as bytes. `name` is its name in errors."""
     if path == STANDARD:
         if sys.stdin.buffer.isatty():
             raise FileProblem("Standard input is a terminal: pipe something into it, or name a file.")
@@ -91,7 +89,7 @@ def reading(path: str, name: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Whatever goes wrong inside is the fault of this file, and the sentence says so, but not what a parser said."""
+    """Errors inside are reported as problems of this file, without the message of a parser."""
     try:
         yield
     except FileProblem:
@@ -100,7 +98,7 @@ def naming(name: str) -> Iterator[None]:
         raise FileProblem(f"{name}: {problem.sentence}") from None
     except OSError as problem:
         raise FileProblem(f"{name} cannot be read: {problem.strerror or DAMAGED}.") from None
-    except MemoryError:  # compressed files may promise more than they hold
+    except MemoryError:  # compressed files may declare more than they hold
         raise FileProblem(f"{name} cannot be read: it asks for more memory than there is.") from None
     except (ValueError, NotImplementedError) as problem:  # what Arrow raises is one of these
         text = isinstance(problem, UnicodeDecodeError) or "invalid UTF8" in str(problem)
@@ -158,7 +156,7 @@ def check_apart(path: str, source: str, *, name: str = "The output") -> None:
 
 
 def _is_special(path: str) -> bool:
-    """A device or a named pipe, over which no file must be moved."""
+    """A device or a named pipe, which must not be replaced by a file."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -198,8 +196,8 @@ def _whole(target: Path, force: bool, called: str) -> Iterator[IO[bytes]]:
 
 
 def _part(name: Path) -> tuple[int, bool]:
-    """A new file in the folder of the target, without a name where the system can do that: then whoever kills this
-    process leaves nothing behind."""
+    """A new file in the folder of the target, without a name where the system can do that: then a killed process leaves
+    nothing behind."""
     if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
         with suppress(OSError):
             return os.open(name.parent, os.O_WRONLY | os.O_TMPFILE, 0o666), False
@@ -221,7 +219,7 @@ def _give_name(descriptor: int, name: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new name last; where folders cannot be opened, the system does so in its own time."""
+    """Write a new name to disk, where the system can open folders."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

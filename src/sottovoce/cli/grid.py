@@ -13,7 +13,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import GroupMean, Mean, VectorMean
 from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
-from sottovoce.privacy.audit import Certificate, audit
+from sottovoce.privacy.audit import audit
+from sottovoce.privacy.certificate import Certificate
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 SIZES = (2, 3, 4, 16, 1024)
@@ -24,10 +25,10 @@ VECTORS = (Box(-1, 1, 3), Sparse(3, 1), Sparse(1000, 3), Ball(1, 128))
 def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
     """One row per mechanism, budget and size.
 
-    Of numbers there is a continuum, so the size is None; vectors have their number of coordinates beside it.
+    For a continuum of numbers the size is None; rows of vectors also have the number of coordinates.
     """
     for name in names() if chosen is None else chosen:
-        builder(name)  # a name that is not registered is refused; it must not pass as nothing to audit
+        builder(name)  # refuses a name that is not registered
         for domain in _domains(name):
             for epsilon in EPSILONS:
                 subject = mechanism(name, domain, epsilon=epsilon)
@@ -35,7 +36,7 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
                 wasted = float(certificate.claimed) - certificate.epsilon
                 row = _row(subject, certificate)
                 coordinates = facet(subject.channel, Coordinates)
-                most = WASTE * (coordinates.chosen if coordinates else 1)  # of each coordinate a report speaks of
+                most = WASTE * (coordinates.chosen if coordinates else 1)  # for each coordinate of a report
                 yield {
                     **row,
                     "ok": row["ok"] and (wasted > most) == (subject.unused is not None),
@@ -44,7 +45,7 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
 
 
 def _domains(name: str) -> list[Domain]:
-    """What each mechanism is asked: numbers of one range for a mean, since only their place in it matters."""
+    """The domains of the grid: one range for a mean, since only the position in the range matters."""
     if ALIASES.get(name, name) in names(Mean):
         return [Interval(-1, 1)]
     if ALIASES.get(name, name) in names(GroupMean):
@@ -77,7 +78,7 @@ def _row(subject: Mechanism, certificate: Certificate) -> dict[str, Any]:
 
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
-    """A table of rows; what is wrong stands below it."""
+    """A table of rows, with the problems below it."""
     header = ("name", "size", "claimed", "exact", "how", "ok")
     lines = []
     for row in rows:

@@ -38,7 +38,7 @@ SPEC_OUTPUT = "The file for the specification"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The mechanism as a person describes it: by a file, or by its name, budget and domain."""
+    """The mechanism that the options describe: by a file, or by its name, budget and domain."""
 
     spec: str | None = None
     method: str | None = None
@@ -63,7 +63,7 @@ class Goal:
 
 def privatize(source: Source, asked: Asked, goal: Goal, *, seed: int | None = None) -> None:
     """Randomize a column of a file, all of it or nothing."""
-    mechanism = Client(mechanism_of(asked)).mechanism  # which refuses all but pure guarantees
+    mechanism = Client(mechanism_of(asked)).mechanism  # accepts pure guarantees only
     kind = _output_kind(goal, asked)
     for output, name in ((goal.path, "The output"), (goal.spec, SPEC_OUTPUT)):
         check_apart(output or STANDARD, source.path, name=name)
@@ -82,7 +82,7 @@ def privatize(source: Source, asked: Asked, goal: Goal, *, seed: int | None = No
 
 
 def _output_kind(goal: Goal, asked: Asked) -> str:
-    """What is written, after everything that can be refused without reading."""
+    """The kind of the output, after all checks that need no reading."""
     check_free(goal.path, goal.force)
     if goal.spec is not None:
         check_free(goal.spec, goal.force, name=SPEC_OUTPUT)
@@ -96,7 +96,7 @@ def _output_kind(goal: Goal, asked: Asked) -> str:
         kind = kind_of(goal.path, goal.kind, REPORT_KINDS, name="The output", option="--output-format")
     if kind == "csv" and goal.spec is None and asked.spec is None:
         raise ParameterError(
-            "CSV has no room for the mechanism, without which nobody can count the reports: add --write-spec FILE."
+            "CSV cannot hold the mechanism, which is needed to count the reports: add --write-spec FILE."
         )
     return kind
 
@@ -122,7 +122,7 @@ def _reports(source: Source, mechanism: Mechanism, seed: int | None) -> Iterator
 
 
 def _refused(column: str, domain: Domain, outside: Outside, rows: int) -> FileProblem:
-    """Where to look, and what is wanted. The value itself is somebody's answer, and logs are read by others."""
+    """Where the first one is, and what is expected. The value itself is somebody's answer and is not shown."""
     wanted = ""
     try:
         domain.encode(object())
@@ -156,12 +156,12 @@ def read_spec(path: str) -> Mechanism:
 
 
 def _domain(asked: Asked) -> Domain:
-    """What may be answered. It is never guessed from the answers: which values occur is part of the secret."""
+    """What may be answered. It is never inferred from the answers: which values occur is private."""
     ways = [asked.categories is not None, asked.categories_file is not None]
     ways.append(asked.low is not None or asked.high is not None)
     if sum(ways) != 1 or (ways[2] and None in (asked.low, asked.high)):
         raise ParameterError(
-            "Which answers are possible is not guessed from the data, because that would reveal it: give one of"
+            "The possible answers are not inferred from the data, because that would reveal them: give one of"
             " --categories, --categories-file, or --low and --high."
         )
     if asked.categories is not None:
@@ -185,7 +185,7 @@ def _options(texts: Iterable[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in map(_option, texts):
         if name in ("name", "domain", "epsilon"):
-            raise ParameterError(f"{name!r} is no parameter for --option: it has options of its own, see --help.")
+            raise ParameterError(f"{name!r} cannot be set by --option: it has options of its own, see --help.")
         if name in found:
             raise ParameterError("--option gives one parameter twice.")
         found[name] = value

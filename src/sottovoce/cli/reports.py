@@ -1,7 +1,7 @@
 """Files of reports: Parquet and Arrow streams carry the mechanism, CSV is read with its specification beside it.
 
 An Arrow stream ends with an empty batch that says how many reports came before, so that a pipe whose writer failed
-is not taken for a whole one.
+is not mistaken for a complete one.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ class Writer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """What a reader looks for at the end; after an error nothing more is written."""
+        """Write the end of the file; after an error nothing more is written."""
         if kind is not None:
             if self._kind == "parquet":
-                self._writer.is_open = False  # else its writer would add its index when it is forgotten
+                self._writer.is_open = False  # else the writer would add its index when it is deleted
             return
         if self._kind == "arrow":
             last = pa.RecordBatch.from_pylist([], schema=arrow_schema(self._mechanism))
@@ -106,7 +106,7 @@ def _hex_column(rows: NDArray[np.uint8]) -> pa.Array:
 
 # --- reading ----------------------------------------------------------------------------------------------
 def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None, *, name: str = "The input") -> Tally:
-    """The tally of one file, of the reports in it or the one it holds. A mechanism that is given must be its."""
+    """The tally of one file of reports, or the tally stored in it. A given mechanism must match that of the file."""
     with reading(path, name) as file:
         if path == STANDARD:
             found = kind_of_stream(file, kind, TALLY_KINDS)
@@ -209,11 +209,12 @@ def _csv(file: IO[bytes], mechanism: Mechanism) -> Iterator[Reports]:
 
 def _hex_rows(column: Any, name: str, width: int) -> NDArray[np.uint8]:
     offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
-    wrong = np.diff(offsets) != 2 * width
+    lengths = np.diff(offsets)
+    wrong = lengths != 2 * width
     if wrong.any():
+        place = int(np.argmax(wrong))
         raise ReportError(
-            f"The column {name!r} holds {2 * width} hexadecimal digits in each row; the one at position"
-            f" {int(np.argmax(wrong))} has not."
+            f"Report {place} has {lengths[place]} bytes in column {name!r}, expected {2 * width} hexadecimal digits."
         )
     try:
         data = binascii.unhexlify(memoryview(column.buffers()[2])[offsets[0] : offsets[-1]])

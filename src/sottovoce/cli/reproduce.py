@@ -44,7 +44,7 @@ def reproduce(
     for experiment in chosen:
         job = Job(experiment, folder, seed, quick)
         problem = job.missing_data()
-        if several and problem is not None:  # the others are wanted all the same
+        if several and problem is not None:  # the other experiments still run
             note(f"{experiment.id} is left out. {problem}")
             continue
         found[experiment.id] = _run(job, figure, pages, as_json=as_json)

@@ -19,13 +19,13 @@ def note(text: str) -> None:
 
 
 def printable(value: object) -> str:
-    """A label that cannot steer a terminal."""
+    """A label without terminal control characters."""
     text = str(value)
     return text if text.isprintable() else repr(text)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names from a header that its user called public, fit for one sentence; a broken one may hold anything."""
+    """Names from a public header, shortened and escaped for one sentence; a broken header may hold anything."""
     shown = [text if len(text) <= 60 else text[:57] + "..." for text in map(printable, names[:20])]
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     return ", ".join(shown) + more or "none"
@@ -67,9 +67,9 @@ def comma_separated(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Non
 
 
 def progress(items: Iterable[T], what: str, measure: Callable[[T], tuple[int, int]]) -> Iterator[T]:
-    """The items, with a bar on standard error where a person watches and waits.
+    """The items, with a progress bar on standard error if that is a terminal.
 
-    `measure` gives the length of an item and the total of all, 0 where nobody knows.
+    `measure` gives the length of an item and the total of all, 0 if unknown.
     """
     if not sys.stderr.isatty():
         yield from items

@@ -23,7 +23,7 @@ def tally(paths: Sequence[str], output: str, *, spec: str | None, kind: str | No
 
 
 def merged_tally(paths: Sequence[str], *, spec: str | None = None, kind: str | None = None) -> Tally:
-    """The sum of all files. One of another mechanism is refused, with what differs."""
+    """The sum of all files. A file of another mechanism is refused, with the differences."""
     if paths.count(STANDARD) > 1:
         raise FileProblem("Standard input can be read once only.")
     mechanism = read_spec(spec) if spec is not None else None

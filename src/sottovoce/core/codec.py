@@ -1,7 +1,7 @@
 """From report to bytes and back. Version 1: a fixed number of bytes, little-endian, no other framing.
 
-Type and length are the same for every report of a mechanism; a number has one encoding, and bytes that are
-no report are refused.
+Type and length are the same for every report of a mechanism; each report has one encoding, and
+invalid bytes are refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def encode(channel: Channel, report: int) -> bytes:
 
 
 def decode(channel: Channel, payload: bytes) -> int:
-    """The report of a payload; anything that no participant can have sent is refused."""
+    """The report of a payload; invalid payloads are refused."""
     expected = payload_bytes(channel)
     if len(payload) != expected:
         raise ReportError(f"A payload of this mechanism has {expected} bytes. Got {len(payload)}.")
@@ -42,7 +42,7 @@ def split(channel: Channel, message: bytes) -> tuple[bytes, int]:
     if not isinstance(message, (bytes, bytearray)) or len(message) != expected:
         raise ReportError(f"A report of this mechanism has {expected} bytes, id and payload.")
     if not channel.accepts(id_words(message[:ID_BYTES])):
-        raise ReportError("No device that follows this mechanism sends this id.")
+        raise ReportError("This id is invalid for this mechanism: its devices do not use it.")
     return message[:ID_BYTES], decode(channel, message[ID_BYTES:])
 
 

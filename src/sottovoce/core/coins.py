@@ -5,12 +5,12 @@ same words. A channel owns a fixed span of words (`begin` loads it, `word` reads
 rejected draw needs beyond its own word comes from an overflow range (`extra`), so that no draw shifts the
 words of another. "Exact" means exact given uniform words.
 
-`bits` is the number of leading bits of a word that a coin reads: 53 always, except in tests, which set 8 so
-that rejection, which at 53 bits never happens, does.
+`bits` is the number of leading bits of a word that a coin reads: always 53, except in tests, which set 8 so
+that rejection occurs; at 53 bits it practically never does.
 
-Samplers do the same work whatever the answer and the coins say: they draw everything and then select. What is not
-needed is drawn from one outcome (`below(1)`), or `when` it does not count. Only what happens with a probability that
-is the same for every answer takes longer: a rejected draw.
+Samplers do the same work for every answer and all coins: they draw everything and then select. Unneeded values are
+drawn from one outcome (`below(1)`) or with `when`. Only a rejected draw takes longer; its probability is the same for
+every answer.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Coins(ABC):
         self._idle = False
 
     def begin(self, words: int) -> None:
-        """Load the span of one report and forget what was left of the one before."""
+        """Load the span of one report; unused words of the previous one are discarded."""
         self._raw = self._load(words)
         self._at = 0
 
@@ -83,7 +83,7 @@ class Coins(ABC):
         return self._at // 8
 
     def seek(self, position: int) -> None:
-        """Pass on to a word of the span: what a branch did not use is skipped, not reused."""
+        """Move forward to a word of the span: words that a branch did not use are skipped, not reused."""
         if 8 * position < self._at:
             raise WordsError(BACKWARD)
         self._at = 8 * position
@@ -125,11 +125,11 @@ class Coins(ABC):
         return draw % n
 
     def _further(self) -> int:
-        """A word of the overflow range; none where the draw does not count, so that it shifts no other."""
+        """A word of the overflow range. A draw that does not count takes none, so that it shifts no other."""
         return self._spare() if self._idle else self.extra()
 
     def _spare(self) -> int:
-        """What a draw that does not count reads instead."""
+        """The value that a draw that does not count reads instead of a word."""
         return 0
 
     def _pass(self, end: int) -> None:
@@ -167,7 +167,7 @@ class Coins(ABC):
     def _decided(self, result: int, undecided: int, blocks: int, num: int, end: int) -> int:
         """A word for each undecided lane; the words of the reserve that are left over are read as well.
 
-        How many lanes are undecided goes with the bits of a report, so time must not tell it.
+        The number of undecided lanes depends on the bits of a report, so the time must not depend on it.
         """
         rest_bits = FINE - LEVELS
         rest = num & ((1 << rest_bits) - 1)
@@ -185,22 +185,22 @@ class Coins(ABC):
     def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
         """Repeat a draw until it is accepted: the law of the draw given acceptance.
 
-        The first try reads the span, as do further ones if it has room for several. All of these are drawn, and the
-        first that is accepted is taken; later ones, where none is, read the overflow range.
+        The first `tries` draws read the span. All of them are drawn, and the first that is accepted is taken; if none
+        is, further draws read the overflow range.
         """
         drawn = [draw(self) for _ in range(tries)]
         accepted = [value for value in drawn if accept(value)]
         while not accepted:
             value = draw(_Overflow(self))
-            accepted = [value] if accept(value) or self._gives_up() else []
+            accepted = [value] if accept(value) or self._accepts_any() else []
         return accepted[0]
 
-    def _gives_up(self) -> bool:
-        """Whether any draw is accepted: of those that do not count, zeros instead of words may never be."""
+    def _accepts_any(self) -> bool:
+        """Whether any draw is accepted: one that does not count reads zeros, which may never be accepted."""
         return self._idle
 
     def when(self, counts: bool, draw: Callable[[Coins], int]) -> int:
-        """A draw that is made in any case; what it gives means nothing unless it `counts`."""
+        """A draw that is always made; its result is meaningful only if it `counts`."""
         before = self._idle
         self._idle = before or not counts
         value = draw(self)
@@ -254,24 +254,25 @@ class SystemCoins(Coins):
     def extra(self) -> int:
         return int.from_bytes(os.urandom(8), "little")
 
-    # These words have no order that could be shifted: what does not count is drawn just as what does.
+    # System words have no order to preserve: draws that do not count read them like any other.
     def _spare(self) -> int:
         return self.extra()
 
-    def _gives_up(self) -> bool:
+    def _accepts_any(self) -> bool:
         return False
 
 
 class SeededCoins(Coins):
     """Words from SHAKE-256 of a seed and the report's number: for simulation and tests, never for privacy."""
 
-    __slots__ = ("_extras", "_report", "_seed")
+    __slots__ = ("_extras", "_overflow", "_report", "_seed")
 
     def __init__(self, seed: int, *, first_report: int = 0, bits: int = FINE) -> None:
         super().__init__(bits)
         self._seed = seed
         self._report = first_report - 1
         self._extras = 0
+        self._overflow = b""
 
     def _stream(self, purpose: bytes, length: int) -> bytes:
         label = b"sottovoce coins 1|%s|%d|%d" % (purpose, self._seed, self._report)
@@ -280,11 +281,17 @@ class SeededCoins(Coins):
     def _load(self, words: int) -> bytes:
         self._report += 1
         self._extras = 0
+        self._overflow = b""
         return self._stream(b"span", 8 * words)
 
     def extra(self) -> int:
         self._extras += 1
-        return int.from_bytes(self._stream(b"overflow", 8 * self._extras)[-8:], "little")
+        end = 8 * self._extras
+        if end > len(
+            self._overflow
+        ):  # a longer stream begins like a shorter one; twice as long, it is seldom read again
+            self._overflow = self._stream(b"overflow", 2 * end)
+        return int.from_bytes(self._overflow[end - 8 : end], "little")
 
 
 class TapeCoins(Coins):

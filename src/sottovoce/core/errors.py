@@ -1,7 +1,7 @@
 """Every error the package raises on purpose, each one sentence.
 
-An error is printed, logged, pickled and sent to others. So it says what was expected and how much was found, and holds
-neither an answer nor a text that was read from a file or typed: a misplaced text may be an answer.
+Errors are printed, logged, pickled and sent to others. They state what was expected and how much was found. They never
+contain an answer, or a text that was read from a file or typed: a misplaced text may be an answer.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ class SottovoceError(Exception):
 
     @property
     def sentence(self) -> str:
-        """What may be shown to anyone, whoever gave the parameters."""
+        """The part of the message that may be shown to anyone."""
         return str(self)
 
 
 class ParameterError(SottovoceError, ValueError):
-    """A parameter lies outside what it may be. `got` names what a program gave; the command line leaves it out."""
+    """A parameter is invalid. `got` describes the value that was given; the command line leaves it out."""
 
     def __init__(self, sentence: str, got: str | None = None) -> None:
         super().__init__(*([sentence] if got is None else [sentence, got]))
@@ -50,7 +50,7 @@ def _domain_error(message: str, domain: object) -> DomainError:
 
 
 class ReportError(SottovoceError, ValueError):
-    """Bytes or numbers that no participant following the mechanism can have sent."""
+    """Bytes or numbers that are not valid reports of the mechanism."""
 
 
 class SpecError(SottovoceError, ValueError):
@@ -62,15 +62,19 @@ class MismatchError(SottovoceError, ValueError):
 
 
 class PrivacyError(SottovoceError):
-    """A device refuses to answer: the guarantee is not the one it was told to accept."""
+    """A device refuses to answer: the guarantee is not one that it accepts."""
+
+
+class MemoError(SottovoceError):
+    """The file in which a device keeps its memos cannot be used; without it the device does not answer."""
 
 
 class WordsError(SottovoceError):
-    """A sampler that does not read its words once, in order and within its span."""
+    """A sampler that violates the rule: each word is read once, in order and within the span."""
 
 
 class TooLargeError(SottovoceError):
-    """An exact computation that would not end in reasonable time; a closed form is needed."""
+    """An exact computation that would take too long; a closed form is needed."""
 
 
 class MissingExtraError(SottovoceError, ImportError):
@@ -78,11 +82,11 @@ class MissingExtraError(SottovoceError, ImportError):
 
 
 class NoBatchError(SottovoceError, NotImplementedError):
-    """Something for which there are single answers but no batches."""
+    """Only single answers are supported here, not batches."""
 
 
 class BatchWarning(UserWarning):
-    """A batch for which there is no fast way: it is right, but takes longer."""
+    """A batch without a fast kernel: the result is right, but takes longer."""
 
 
 class NoCovarianceError(SottovoceError):

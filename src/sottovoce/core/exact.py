@@ -2,10 +2,10 @@
 
 The walk runs the shipped `sample` itself. Each decision (a flip, a draw below n, a pick from a row, one lane of
 `flips`) branches with its exact probability; a rejection is conditioning. So the result is the law given
-uniform words, in `Fraction`s, at the full resolution of 2**53, whatever closed forms claim.
+uniform words, in `Fraction`s, at the full resolution of 2**53, independently of closed forms.
 
-Decisions branch independently of each other only if each has words of its own. So the walk follows the position in the
-span as well: a word that is read twice, or outside a span that was asked for, is an error.
+Decisions branch independently of each other only if each has words of its own. So the walk also tracks the position in
+the span: reading a word twice, or outside the requested span, is an error.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ T = TypeVar("T")
 MAX_PATHS = 1 << 18
 MAX_PUBLIC_BITS = 16
 
-TWICE = "A sampler reads a word twice: two of its decisions are one."
+TWICE = "A sampler reads a word twice, so two of its decisions are dependent."
 BEYOND = "A sampler reads words beyond those that its channel owns."
-ENDS = "A sampler ends at another word than the last that its channel owns."
-COPIED = "A sampler copies its coins, and could read their words once more."
-STALE = "A sampler reads the words of a report that was sent before."
+ENDS = "A sampler does not end at the last word that its channel owns."
+COPIED = "A sampler copies its coins and could read their words again."
+STALE = "A sampler reads the words of an earlier report."
 NO_LAW = "A sampler draws with probabilities that are negative or do not sum to one."
 COARSE = "A sampler changes how many bits of a word its coins read."
 
 
 class TrackedCoins(Coins):
-    """Coins that know which words of the span were read: a word decides once, and none lies outside the span."""
+    """Coins that track which words of the span were read: each at most once, and none outside the span."""
 
     __slots__ = ("_highest", "_skipped", "_span", "closed")
 
     def __init__(self) -> None:
         super().__init__()
-        self._span: int | None = None  # words that may be read; None: no span was asked for, and all may
+        self._span: int | None = None  # words that may be read; None: no span was requested, so all may
         self._highest = 0  # all words before this one were read or skipped
-        self._skipped: list[tuple[int, int]] = []  # from which word on, and to which
+        self._skipped: list[tuple[int, int]] = []  # (start, stop)
         self.closed = False
 
     def begin(self, words: int) -> None:
@@ -59,7 +59,7 @@ class TrackedCoins(Coins):
         return super().flip(num)
 
     def pick(self, cumulative: Sequence[int]) -> int:
-        if cumulative[-1] != UNIT:  # the rest would fall on an outcome beyond the last
+        if cumulative[-1] != UNIT:  # the remaining probability would belong to no outcome
             self.misuse(NO_LAW)
         return super().pick(cumulative)
 
@@ -68,7 +68,7 @@ class TrackedCoins(Coins):
         return super().flips(lanes, num)
 
     def check_law(self, num: int) -> None:
-        """A probability in units: branches of negative weight would hide what others weigh too much."""
+        """Check a probability in units: branches of negative weight would hide excess weight of others."""
         if not 0 <= num <= UNIT:
             self.misuse(NO_LAW)
 
@@ -81,7 +81,7 @@ class TrackedCoins(Coins):
         self._at = 8 * position
 
     def pass_words(self, words: int) -> None:
-        """Read so many words from here on. A draw that does not count skips them: another may read them."""
+        """Read the next `words` words. A draw that does not count skips them, so another draw may read them."""
         here, there = self.position, self.position + words
         if self.bits != FINE:
             self.misuse(COARSE)
@@ -98,7 +98,7 @@ class TrackedCoins(Coins):
         self._at = 8 * there
 
     def _return_to(self, here: int, there: int) -> None:
-        """Read words behind the highest: each must be one that was skipped."""
+        """Read words below the highest position: each must be one that was skipped."""
         for number, (start, end) in enumerate(self._skipped):
             if start <= here and there <= end:
                 self._skipped[number : number + 1] = [(start, here), (there, end)]
@@ -116,7 +116,7 @@ class TrackedCoins(Coins):
         raise WordsError(COPIED)
 
     def misuse(self, problem: str) -> None:
-        """What happens when a sampler does not keep to its words."""
+        """Called when a sampler misuses its words."""
         raise WordsError(problem)
 
 
@@ -147,7 +147,7 @@ class TreeCoins(TrackedCoins):
         raise TypeError("A sampler that reads raw words cannot be enumerated: use flip, flips, pick, below or until.")
 
     def decide(self, weights: list[Fraction]) -> int:
-        """Take one branch; weights of zero are passed over. What does not count must not multiply the branches."""
+        """Take one branch; weights of zero are skipped. A draw that does not count adds no branches."""
         if self._idle:
             possible = [i for i, weight in enumerate(weights) if weight]
             return possible[self._ignore(len(possible))]
@@ -165,13 +165,12 @@ class TreeCoins(TrackedCoins):
     def flip(self, num: int) -> bool:
         self.pass_words(1)
         self.check_law(num)
-        yes = Fraction(num, UNIT)
-        return self.decide([1 - yes, yes]) == 1
+        return self.decide(_chances(num)) == 1
 
     def pick(self, cumulative: Sequence[int]) -> int:
         self.pass_words(1)
-        weights = _steps(tuple(cumulative))
-        if cumulative[-1] != UNIT or min(weights) < 0:
+        weights, lawful = _steps(tuple(cumulative))
+        if not lawful:
             self.misuse(NO_LAW)
         return self.decide(weights)
 
@@ -186,19 +185,19 @@ class TreeCoins(TrackedCoins):
     def flips(self, lanes: int, num: int) -> int:
         self.pass_words(flips_span(lanes, num))
         self.check_law(num)
-        yes = Fraction(num, UNIT)
-        return sum(self.decide([1 - yes, yes]) << lane for lane in range(lanes))
+        weights = _chances(num)
+        return sum(self.decide(weights) << lane for lane in range(lanes))
 
     def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
-        """Rejection is conditioning. Beyond it, a sampler may count on no word that some try could have read."""
+        """Rejection is conditioning. After it, a sampler may not rely on a word that some try could have read."""
         accepted = self._accepted(draw, accept)
         self.pass_words(tries * accepted.words)
         value: T = accepted.values[self.decide(accepted.weights)]
         return value
 
     def _accepted(self, draw: Callable[[Coins], Any], accept: Callable[[Any], bool]) -> _Accepted:
-        # What is kept for later must depend on its coins alone. That is known of the nodes here; a stranger's draw may
-        # look at something that `sample` has put aside, and is walked through again.
+        # Cached laws must depend on the coins alone. That is known for the nodes of this package; the draw of another
+        # node may depend on state that `sample` keeps, so it is enumerated each time.
         known = type(getattr(draw, "__self__", None)).__module__.startswith(Channel.__module__.removesuffix("base"))
         return (_accepted if known else _accepted.__wrapped__)(draw, accept, self.position)
 
@@ -211,15 +210,23 @@ class _Accepted(NamedTuple):
     words: int  # the most that one try reads
 
 
+@lru_cache(maxsize=64)
+def _chances(num: int) -> list[Fraction]:
+    """The weights of tails and heads of a flip."""
+    yes = Fraction(num, UNIT)
+    return [1 - yes, yes]
+
+
 @lru_cache(maxsize=8)
-def _steps(cumulative: tuple[int, ...]) -> list[Fraction]:
-    """The weights of a row, once for all of its branches."""
-    return [Fraction(b - a, UNIT) for a, b in pairwise((0, *cumulative))]
+def _steps(cumulative: tuple[int, ...]) -> tuple[list[Fraction], bool]:
+    """The weights of a row, and whether they are a law, once for all of its branches."""
+    steps = [b - a for a, b in pairwise((0, *cumulative))]
+    return [Fraction(step, UNIT) for step in steps], cumulative[-1] == UNIT and min(steps) >= 0
 
 
 @lru_cache(maxsize=8)
 def _accepted(draw: Callable[[Coins], Any], accept: Callable[[Any], bool], start: int) -> _Accepted:
-    """The outcomes that are accepted, once for all paths that lead to the same draw: it depends on its coins alone."""
+    """The accepted outcomes, cached for all paths that lead to the same draw: it depends on its coins alone."""
     words = 0
 
     def counted(coins: Coins) -> Any:
@@ -270,7 +277,7 @@ def law_of(draw: Callable[[Coins], H], max_paths: int = MAX_PATHS) -> dict[H, Fr
 def law(channel: Channel, code: Any, public: Words | None = None) -> dict[tuple[Words, int], Fraction]:
     """The law of (public words, report) given a code.
 
-    Without given public words all of them are walked through, which takes words shorter than 64 bits.
+    Without given public words all of them are enumerated, which needs words shorter than 64 bits.
     """
     result: dict[tuple[Words, int], Fraction] = {}
     ids = [public] if public is not None else list(public_words(channel))
@@ -281,7 +288,7 @@ def law(channel: Channel, code: Any, public: Words | None = None) -> dict[tuple[
 
 
 def public_words(channel: Channel) -> Iterator[Words]:
-    """Every pair of public words that may be an id, each as likely as any other."""
+    """Every pair of public words that may be an id; all are equally likely."""
     if not channel.publics:
         yield (0, 0)
         return

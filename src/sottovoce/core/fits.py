@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def check_fits(domain: Domain, channel: Channel) -> None:
-    """Refuse a channel that does not take exactly the codes of a domain: the first line that is about both decides."""
+    """Refuse a channel that does not take exactly the codes of a domain: the first line that matches both decides."""
     for kind, node, check in PAIRS:
         if kind in (None, domain.kind) and _is(channel, node):
             check(domain, channel)

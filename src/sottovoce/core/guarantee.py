@@ -1,4 +1,4 @@
-"""What a mechanism promises, and whether its channel keeps the promise: each guarantee by its own definition."""
+"""Guarantees: what a mechanism claims, and the check of its channel against that definition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Guarantee:
 
     pure: no report is more than e**epsilon times as likely under one code as under another. approximate(delta): the
     same, up to a probability of delta; without a delta it is 0. utility_optimised(codes): the sensitive codes; every
-    report keeps the ratio of a pure guarantee, except those that only one code can send, which is not sensitive.
+    report keeps the ratio of a pure guarantee, except those that only one code, a non-sensitive one, can send.
     Without codes all of them are sensitive. idealised: pure in the arithmetic of real numbers.
     """
 
@@ -34,7 +34,7 @@ class Guarantee:
 
     @classmethod
     def read(cls, text: object) -> Guarantee:
-        """The guarantee of a text; each has one way to be written."""
+        """The guarantee of a text; each has one canonical text."""
         if isinstance(text, str):
             kind, _, rest = text.partition("(")
             inside = rest.removesuffix(")")
@@ -80,7 +80,7 @@ class Guarantee:
         return found
 
     def broken_by(self, channel: Channel, epsilon: Decimal) -> str | None:
-        """What the channel loses, where that is more than this epsilon allows; None where it keeps the guarantee."""
+        """The loss of the channel, as text, if it exceeds this epsilon; None if the guarantee holds."""
         if self.delta is not None:
             found = delta(channel, odds(epsilon))
             kept = found <= Fraction(self.delta)
@@ -90,10 +90,10 @@ class Guarantee:
 
 
 def guarded_ratio(columns: Iterable[Sequence[Fraction]], sensitive: frozenset[int]) -> Fraction | None:
-    """The worst ratio over all reports but those that one code alone can send, which is not sensitive; None: infinite.
+    """The worst ratio over all protected reports; None if infinite.
 
-    A column holds the likelihoods of one report, code by code. (Murakami and Kawamoto 2019, Definition 2: reports that
-    are left out are invertible, all others are protected, between every two codes.)
+    A column holds the likelihoods of one report, code by code. (Murakami and Kawamoto 2019, Definition 2: reports
+    that only one code, a non-sensitive one, can send are invertible; all others are protected, between any two codes.)
     """
     worst = Fraction(1)
     for column in columns:
@@ -107,13 +107,13 @@ def guarded_ratio(columns: Iterable[Sequence[Fraction]], sensitive: frozenset[in
 
 
 def _is_delta(digits: str) -> bool:
-    """Whether this is how a delta is written: one text for each number between 0 and 1, of bounded length."""
+    """Whether this is the canonical text of a delta between 0 and 1, of bounded length."""
     plain = digits.startswith("0.") and digits.isascii() and digits[2:].isdecimal()
     return plain and digits[-1] != "0" and len(digits) <= MAX_DIGITS
 
 
 def _codes(listed: str) -> list[int] | None:
-    """Codes in rising order, separated by commas; None where they are written in another way."""
+    """Codes in rising order, separated by commas; None for any other text."""
     parts = listed.split(",")
     if not all(part.isascii() and part.isdecimal() and len(part) < 16 for part in parts):
         return None

@@ -15,7 +15,7 @@ def hash_value(a: int, b: int, value: int, g: int, bits: int = WORD) -> int:
     (multiply-add-shift over twice the width), so collisions of h have an exactly known probability.
     """
     half, size = bits // 2, 1 << bits
-    # A value counts modulo 2**bits; so much larger, none is quicker to multiply than another, not even 0.
+    # Only the value modulo 2**bits matters; adding 2**bits makes all values, even 0, equally slow to multiply.
     return ((a * (value + size) + b) % size >> half) * g >> half
 
 

@@ -1,4 +1,4 @@
-"""Late binding: the one file of the device side that reaches other rooms, by module name and only when called.
+"""Late binding: the only file of the device side that loads other rooms, by module name and only when called.
 
 A phone that answers a question never loads NumPy; an analyst who calls `mechanism.privatize` gets the fast
 room without importing it by hand. Where its packages are missing, one sentence names the extra to install.

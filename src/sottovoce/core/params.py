@@ -1,4 +1,4 @@
-"""Checks of parameters, and the one shape of sentence they fail with."""
+"""Checks of parameters, with one form of error sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def reject(name: str, owner: str, must_be: str, value: object) -> ParameterError
 
 
 def shown(value: object) -> str:
-    """A single number as it is, anything else by its type: texts and lists may be answers in the wrong place."""
+    """A single number as it is, anything else by its type: texts and lists may be misplaced answers."""
     if isinstance(value, int) and abs(value) >= 1 << 256:
         return "a very large integer"
     if value is None or isinstance(value, (int, float, Decimal, Fraction)):

@@ -1,4 +1,4 @@
-"""Where e**epsilon meets the integers. Everything is rounded toward privacy, here and nowhere else.
+"""From e**epsilon to integer probabilities. All rounding toward privacy happens here.
 
 Probabilities on the device are integers over ``UNIT`` = 2**53. A builder asks `odds` for a rational just
 below e**epsilon, computes its probability as a `Fraction`, and rounds it with `floor_unit` or `ceil_unit`

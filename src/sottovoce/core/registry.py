@@ -103,7 +103,7 @@ def builder(name: str) -> Callable[..., Mechanism]:
 
 
 def fits(name: str, domain: Domain) -> bool:
-    """Whether a mechanism can ask about a domain at all: some take two categories, some have a largest number."""
+    """Whether a mechanism takes a domain: some take two categories only, some have a largest size."""
     build = builder(name)
     try:
         build(domain, epsilon=1)

@@ -1,4 +1,4 @@
-"""The mark of everything that came from a seed: its noise can be repeated by anyone, so it protects nobody."""
+"""The mark of simulations: noise from a seed can be repeated by anyone, so it protects nobody."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NOTE = "the noise of these reports came from a seed: they are a simulation and p
 
 
 def marked(found: Any, simulated: bool) -> Any:
-    """An estimate, with the mark where what it was made from has it."""
+    """An estimate, marked if its source was a simulation."""
     return replace(found, simulated=True) if simulated and getattr(found, "simulated", None) is False else found
 
 
 def in_words(text: str, simulated: bool) -> str:
-    """A sentence about results, which says first that they are a simulation."""
+    """A sentence about results, preceded by the mark of a simulation."""
     return f"This is a simulation, and its reports protect nobody. {text}" if simulated else text

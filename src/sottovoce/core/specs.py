@@ -19,13 +19,13 @@ def canonical(spec: Mapping[str, Any]) -> bytes:
     """The one text of a specification: keys sorted, UTF-8, no spaces, integers up to 2**53, no floats."""
     check_plain(spec)
     text = json.dumps(spec, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    with suppress(UnicodeEncodeError):  # which holds the whole text, and must not be the context of our error
+    with suppress(UnicodeEncodeError):  # it holds the whole text and must not become the context of our error
         return text.encode("utf-8")
     raise SpecError("A specification holds text that UTF-8 cannot carry.")
 
 
 def check_plain(value: object, depth: int = 0) -> None:
-    """Refuse whatever another language could read differently."""
+    """Refuse values that another language could read differently."""
     if depth > MAX_DEPTH:
         raise SpecError(f"A specification may be nested at most {MAX_DEPTH} deep.")
     if value is None or isinstance(value, (bool, str)):
@@ -75,7 +75,7 @@ def parse(text: str | bytes) -> Spec:
         raise SpecError(f"A specification must be JSON in UTF-8: {problem}.")
     if not isinstance(value, dict):
         raise SpecError("A specification must be a JSON object.")
-    canonical(value)  # refuses what another language could read differently
+    canonical(value)  # refuses values that another language could read differently
     return cast(Spec, value)
 
 

@@ -1,7 +1,7 @@
-"""What it costs to read a specification: known from sizes alone, before anything is computed.
+"""The cost of reading a specification, bounded from sizes alone before anything is computed.
 
-A specification may come from a stranger. A few kilobytes can describe a channel whose ratio takes hours to compute, or
-one for which a device draws ids for ever. So one budget holds for all of it, and what exceeds it is refused.
+A specification may be untrusted. A few kilobytes can describe a channel whose ratio takes hours to compute, or
+one for which a device draws ids for ever. One budget covers all of it; specifications that exceed it are refused.
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ from sottovoce.core.errors import SpecError
 from sottovoce.core.params import count_text
 
 MAX_NODES = 1 << 12  # of a channel
-MAX_STEPS = 1 << 16  # of exact arithmetic, of about five microseconds each; long texts have some more
+MAX_STEPS = 1 << 16  # of exact arithmetic, of about five microseconds each; long texts have more
 _BYTES = 4  # of a text for each further step
-MAX_TRIES = 16  # ids that a device draws until one is accepted, in the mean
+MAX_TRIES = 16  # ids that a device draws until one is accepted, on average
 MAX_WORDS = 1 << 22  # random words of one report
 MAX_PAYLOAD = 1 << 24  # bits of one report
+MAX_DESIGN = 1 << 21  # steps that the rounds of all protocols of a text may take: about ten seconds
+ROUNDS_EFFORT = 1 << 10  # of a protocol with a few arms in closed form
+ARM_EFFORT = 1 << 6  # of one arm in closed form
 VECTORS = {kind for kind, home in NODES.items() if ".vector." in home}  # nodes that stand for many numbers
 HUGE = 1 << 64
 
 
 class Effort(NamedTuple):
-    """Bounds of what the closed forms of a channel cost, in steps: products of two fractions of a few words."""
+    """Bounds on the cost of a channel's closed forms, in steps: products of two fractions of a few words."""
 
     bits: int = 128  # of a likelihood
     likelihood: int = 1
@@ -39,7 +42,7 @@ class Effort(NamedTuple):
 
 
 def steps(bits: int) -> int:
-    """The steps of one product of fractions of so many bits, which are reduced to lowest terms."""
+    """The steps of one product of fractions of `bits` bits, reduced to lowest terms."""
     return min(HUGE, 1 + (bits >> 8) + (bits * bits >> 19))
 
 
@@ -55,7 +58,7 @@ def effort(channel: Channel) -> Effort:
 
 
 def summed(channel: Channel, known: Effort) -> Effort:
-    """The same with what extremes and delta cost where they go through the law."""
+    """The same with the cost of extremes and delta where they are computed from the law."""
     outputs = outputs_of(channel)
     if outputs is None or channel.publics:  # they refuse at once
         return known._replace(extremes=1, delta=1)
@@ -68,7 +71,7 @@ def summed(channel: Channel, known: Effort) -> Effort:
 
 
 def tries(channel: Channel) -> Fraction:
-    """How many ids a device draws until one is accepted, in the mean: nodes read independent words of the id."""
+    """The mean number of ids that a device draws until one is accepted: nodes read independent words of the id."""
     readers = (facet(node, PublicCoins) for node in (channel, *nested(channel)))
     return prod((reader.tries for reader in readers if reader is not None), start=Fraction(1))
 
@@ -79,7 +82,7 @@ def check_nodes(plain: object) -> None:
     if len(nodes) > MAX_NODES:
         raise SpecError(f"The channel of a specification has at most {MAX_NODES} nodes. Got {len(nodes)}.")
     vectors = sum(node in VECTORS for node in nodes)
-    if vectors > 1 + ("projected" in nodes):  # which holds another of them
+    if vectors > 1 + ("projected" in nodes):  # a projected channel holds another one
         raise SpecError(f"A specification holds one channel for vectors. Got {vectors}.")
 
 
@@ -101,29 +104,35 @@ def _nodes(plain: object) -> list[Any]:
 class Budget:
     """The exact arithmetic that is left for a text or file of `size` bytes, however many specifications it holds."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "_left_for_rounds")
 
     def __init__(self, size: int) -> None:
         self._left = MAX_STEPS + size // _BYTES
+        self._left_for_rounds = MAX_DESIGN
 
     def spend(self, needed: int) -> None:
-        """Take some of it, or refuse."""
+        """Spend steps, or refuse if too few are left."""
         _check("steps of exact arithmetic to find its privacy loss", needed, self._left)
         self._left -= needed
 
+    def spend_on_rounds(self, needed: int) -> None:
+        """The same for what a protocol designs between its rounds, which is paid for when the protocol is read."""
+        _check("steps of work to find its rounds", needed, self._left_for_rounds)
+        self._left_for_rounds -= needed
+
 
 def check_work(channel: Channel, guarantee: str, budget: Budget) -> None:
-    """Refuse a channel that a device should not compute with, in a sentence that names the resource and its limit."""
+    """Refuse a channel that a device should not compute with, with an error that names the resource and its limit."""
     cost, drawn = effort(channel), tries(channel)
     needed = cost.ratio
     if guarantee.startswith("approximate("):
         needed += cost.delta
-    if guarantee.startswith("utility_optimised("):  # which goes through the law, report by report
+    if guarantee.startswith("utility_optimised("):  # checked over the whole law, report by report
         needed += channel.inputs * (outputs_of(channel) or 0) * cost.likelihood * steps(cost.bits)
     budget.spend(needed)
     _check("random words for a report", channel.words, MAX_WORDS)
     _check("bits for a report", channel.payload_bits, MAX_PAYLOAD)
-    _check("ids drawn until one is accepted, in the mean,", -(-drawn.numerator // drawn.denominator), MAX_TRIES)
+    _check("ids drawn until one is accepted, on average,", -(-drawn.numerator // drawn.denominator), MAX_TRIES)
 
 
 def _check(what: str, needed: int, most: int) -> None:

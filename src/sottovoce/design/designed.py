@@ -33,9 +33,9 @@ MAX_INPUTS = 257
 LEAST_EPSILON = Decimal("0.001")
 # How far above the optimum the worst case of a balanced table may be.
 PRICE = 1.1
-# What the program leaves of the odds, so that integers can be moved; tried in turn, all below the 1e-6 one may waste.
+# Relative part of the odds left unused, so that integers can be adjusted; tried in turn, all below the 1e-6 allowed.
 SHAVES = (2e-7, 5e-7, 9e-7)
-PLACES = 12  # of a prior's weights: what tells two designs apart
+PLACES = 12  # digits of a prior's weights, in the key of a design
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def build(
     Estimator: the mean report, mapped by the line that the rows follow exactly; unbiased for any answers.
     Cost: one byte; the table is part of the specification, 33 rows of 35 to 105 integers (65 rows for epsilon above 5,
         129 above 7, where rounding to fewer inputs would cost more than the noise). Under "prior" numbers that
-        the prior thinks rare can have a large variance; that costs accuracy, never truth.
+        are rare in the prior can have a large variance; the estimate stays unbiased.
     Reference: the corrected program of Wei et al., "AAA: an adaptive mechanism for locally differentially private mean
         estimation", VLDB 2024, on one output grid that all inputs share (see decision 010).
     """
@@ -102,14 +102,14 @@ def design(
 ) -> Design:
     """The table of `build` and its cost, for numbers and a prior on [-1, 1].
 
-    Without `between` nobody holds a number between two inputs, so rounding costs nothing.
+    With `between=False` every answer is an input, so rounding costs nothing.
     """
     budget = check_budget("designed", epsilon)
     check_integer("inputs", "designed", inputs, 2, MAX_INPUTS)
     if objective not in OBJECTIVES:
         raise reject("objective", "designed", f"one of {', '.join(OBJECTIVES)}", objective)
     if (objective == "prior") != (prior is not None):
-        raise ParameterError("The 'prior' parameter of designed goes with objective='prior', and with no other.")
+        raise ParameterError("The 'prior' parameter of designed must be given with objective='prior', and only then.")
     if prior is None:
         weights = uniform(inputs, between=between)
         rounding = Layout(inputs, 2, Fraction(1)).step ** 2 / 6 if between else 0.0
@@ -164,7 +164,7 @@ def _key(weights: Floats) -> tuple[float, ...]:
 def _solved(
     budget: Decimal, objective: str, inputs: int, weights: tuple[float, ...] | None, between: bool
 ) -> tuple[Layout, Rows, bool, float]:
-    """Grid, rows, symmetry and the program's value. The range plays no part, so one table serves every range."""
+    """Grid, rows, symmetry and the program's value; they do not depend on the range."""
     symmetric = weights is None or weights == weights[::-1]
     layout = wide(inputs, float(budget))
 
@@ -184,7 +184,7 @@ def _solved(
 def shipped(
     budget: Decimal, solve: Callable[[float], Solution], *, symmetric: bool, trim: bool = True
 ) -> tuple[Layout, Rows, bool, float]:
-    """The first solution, for odds ever further below e**epsilon, whose integer rows keep every promise."""
+    """The first solution whose integer rows pass all checks, for odds further and further below e**epsilon."""
     most = odds(budget)
     failure = ""
     for shave in SHAVES:

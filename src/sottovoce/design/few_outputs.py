@@ -28,7 +28,7 @@ NAME = "n-output"
 OUTPUTS = ((Decimal(5), 31), (Decimal(3), 15), (Decimal(0), 7))  # above which epsilon how many are usual
 MAX_OUTPUTS = 32
 TRIES = 32  # of the outermost report, before its best neighbourhood is searched
-SCOUTS = 17  # inputs while searching; the outermost report hardly depends on them
+SCOUTS = 17  # inputs while searching; the outermost report depends little on them
 _FINE = 52  # binary digits of a slope: half a step of it still is a number of 53 digits
 
 
@@ -41,7 +41,7 @@ def build(domain: Domain, *, epsilon: Any, outputs: Any = None, inputs: Any = No
         found by search. Two outputs are the Bernoulli mechanism; `three-output` minimises the worst case instead.
     Privacy: no column has a ratio above e**epsilon, compared in integers.
     Estimator: the mean report, mapped by the line that the rows follow exactly; unbiased for any answers.
-    Cost: log2(N) bits; N = 7 unless told otherwise, 15 for epsilon above 3, 31 above 5. `designed` has the lower
+    Cost: log2(N) bits; by default N = 7, 15 for epsilon above 3, 31 above 5. `designed` has the lower
         variance and spends a few bits more.
     Reference: Baek, Chung, "N-output mechanism: estimating statistical information from numerical data under local
         differential privacy", 2025 (arXiv 2510.11116). There reports may be unequally spaced, which is worth a few
@@ -56,7 +56,7 @@ def build(domain: Domain, *, epsilon: Any, outputs: Any = None, inputs: Any = No
 
 
 def design(epsilon: Any, *, outputs: Any = None, inputs: int = 33, between: bool = True) -> Design:
-    """The table of `build` and its cost, for numbers on [-1, 1]. Two outputs have two inputs, whatever is asked."""
+    """The table of `build` and its cost, for numbers on [-1, 1]. Two outputs always have two inputs."""
     check_integer("inputs", NAME, inputs, 2, MAX_INPUTS)
     budget = check_budget(NAME, epsilon)
     usual = next(count for least, count in OUTPUTS if budget > least)
@@ -120,7 +120,7 @@ def _best_reach(ratio: float, outputs: int, inputs: int, between: bool) -> float
     def value(reach: float) -> float:
         try:
             return _average(ratio, outputs, inputs, float(reach), between).value
-        except SottovoceError:  # at the least reach a large budget is too near to no solution at all
+        except SottovoceError:  # near the least reach a large budget is almost infeasible
             return math.inf
 
     tries = np.linspace(least, 1.5 * least + 0.5, TRIES)

@@ -15,7 +15,7 @@ REACH = 1.25
 MARGIN = 0.5
 # Keeps tables small where a small budget makes reports reach far; there a coarse grid costs about one part in 10**4.
 MAX_OUTPUTS = 130
-# Few inputs need outputs between them, and so do budgets so large that the noise is hardly wider than a step.
+# Few inputs need outputs between them, and so do budgets so large that the noise is barely wider than a step.
 COARSEST = Fraction(1, 8)
 LARGE = 5
 
@@ -69,7 +69,7 @@ def wide(inputs: int, epsilon: float) -> Layout:
         slope *= 2
     while 2 * reach * slope / step > MAX_OUTPUTS:
         slope /= 2
-    # Where outputs are as fine as inputs they contain them, so a large budget can nearly tell the truth.
+    # Where outputs are as fine as inputs they contain them, so that reports can be nearly exact for a large budget.
     even = slope == 1 and inputs % 2 == 0
     outputs = 2 * math.ceil(reach * slope / step) + (0 if even else 1)
     return Layout(inputs, outputs, slope)

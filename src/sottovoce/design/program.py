@@ -123,7 +123,7 @@ class Program:
         return self._solve(cost, under)
 
     def average(self, weights: Sequence[float], *, bound: float | None = None, between: bool = True) -> Solution:
-        """Least average variance, no variance being above the bound."""
+        """Least average variance, with every variance at most the bound."""
         under, cost = self._below(), np.zeros(self.width)
         if bound is not None:
             self._hold(under, bound, between)

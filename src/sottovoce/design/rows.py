@@ -1,4 +1,4 @@
-"""From a law in floats to rows of integers that keep every promise exactly."""
+"""From a law in floats to rows of integers that satisfy every constraint exactly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPARE = 1 << 12
 
 
 def trimmed(layout: Layout, law: Floats) -> tuple[Layout, Floats]:
-    """Without the outermost outputs, as many on each side, that no row uses."""
+    """Drop the outermost outputs that no row uses, equally many on each side."""
     used = np.flatnonzero(law.max(axis=0) > EMPTY)
     spare = int(min(used[0], layout.outputs - 1 - used[-1]))
     inner = slice(spare, layout.outputs - spare)
@@ -36,7 +36,7 @@ def integer_rows(layout: Layout, law: Floats, most: Fraction, *, symmetric: bool
     """Integers over 2**53 close to the law, whose ratios are at most `most` and whose means are exactly linear.
 
     The law is solved for a ratio slightly below `most`. So each weight that is at its upper end has room for the few
-    units by which sum and mean are off after rounding. Nothing here is trusted: `check_rows` counts again.
+    units by which sum and mean are off after rounding. `check_rows` verifies the result.
     """
     tilted = _tilt(layout, law * (law.max(axis=0) > EMPTY))
     count = (layout.inputs + 1) // 2 if symmetric else layout.inputs
@@ -146,7 +146,7 @@ def _settle_middle(row: list[int], lowest: list[int], highest: list[int]) -> Non
 
 
 def check_rows(layout: Layout, rows: Rows, most: Fraction, *, symmetric: bool = False) -> None:
-    """Sums, means, ratios and symmetry in integers; the one place that lets a table out."""
+    """Check sums, means, ratios and symmetry in integers; every shipped table passes this check."""
     for code, row in enumerate(rows):
         if len(row) != layout.outputs or min(row) < 0 or sum(row) != UNIT:
             raise RepairError(f"Row {code} of a designed table does not sum to 2**53.")

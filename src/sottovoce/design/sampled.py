@@ -18,17 +18,17 @@ from sottovoce.core.statistic.parts import CountParts
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.mean.common import scale
 
-_UNIT = Interval(-1, 1)  # the range plays no part in what a grid point goes through
+_UNIT = Interval(-1, 1)  # the channel of a grid point does not depend on the range
 _EVEN = Prior.uniform(-1, 1)
 
 
 def build(domain: Domain, *, epsilon: Any, inner: str = "designed", count: Any = None) -> Mechanism:
     """A few coordinates of a vector, each through a mechanism for a mean with its share of the budget.
 
-    Law: the report's id chooses `count` neighbouring coordinates, round the end; each of them goes through the
-        mechanism `inner` with epsilon / count. By default `count` is the number for which the variance of each mean,
-        were answers spread evenly, is least: one for small budgets, more for large ones.
-    Privacy: the id knows nothing of the answer, and the ratios of the chosen coordinates multiply to e**epsilon.
+    Law: the report's id chooses `count` consecutive coordinates, cyclically; each of them goes through the
+        mechanism `inner` with epsilon / count. By default `count` is the number of least variance of each mean for
+        answers spread evenly: one for small budgets, more for large ones.
+    Privacy: the id is independent of the answer, and the ratios of the chosen coordinates multiply to e**epsilon.
     Estimator: for each coordinate the mean of its reports, read by the scale of `inner`; unbiased.
     Cost: `count` reports of `inner` side by side; a coordinate has n count / d reports.
     Reference: Wang et al., "Collecting and analyzing multidimensional data with local differential privacy", ICDE
@@ -46,7 +46,7 @@ def split_n(domain: Domain, *, epsilon: Any, inner: str = "designed") -> Mechani
     """One coordinate of a vector, with the whole budget: participants are split over the coordinates.
 
     Law: the report's id chooses one coordinate, which goes through the mechanism `inner`.
-    Privacy: that of `inner`; the id knows nothing of the answer.
+    Privacy: that of `inner`; the id is independent of the answer.
     Estimator: for each coordinate the mean of its reports; unbiased.
     Cost: a report of `inner`; a coordinate has n / d reports.
     Reference: the baseline "split n" of the comparisons of means in several dimensions.
@@ -71,7 +71,7 @@ def best_count(budget: Decimal, dimensions: int, inner: str) -> int:
     """How many coordinates to report, by the exact variance of a coordinate's mean for answers spread evenly.
 
     With n count / d reports the variance is d / (count n) times that of one report, noise and spread of the answers.
-    The first count after which it rises is taken; rounding of the budget shares makes no second valley.
+    The first count after which it rises is taken; rounding of the budget shares creates no second minimum.
     """
     best, least = 1, float("inf")
     for count, one in _shares(budget, dimensions, inner):
@@ -126,7 +126,7 @@ def _built(name: str, domain: Domain, budget: Decimal, inner: str, count: int) -
 
 
 def _second(inner: str, channel: Channel) -> Channel:
-    """What a point of the grid goes through."""
+    """The channel of a grid point."""
     if not isinstance(channel, Then) or not isinstance(channel.first, Rounding):
         raise ParameterError(f"The channel of {inner} does not begin with a rounding.")
     return channel.second

@@ -1,7 +1,7 @@
-"""Arrow columns from elsewhere: nothing is read before lengths, offsets and empty cells are known to fit their buffers.
+"""Untrusted Arrow columns: lengths, offsets and empty cells are checked against their buffers before anything is read.
 
-A stream or a file may declare more rows than its buffers hold. Arrow reads such a batch without a word, and whoever
-looks at the missing rows reads memory that belongs to something else.
+A stream or a file may declare more rows than its buffers hold. Arrow accepts such a batch silently, and access
+to the missing rows reads unrelated memory.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from sottovoce.core.errors import ParameterError
 def check_arrow(values: Any) -> None:
     """Refuse damaged Arrow columns: alone, in a table, in a pair, or inside a column of pandas.
 
-    The sentence says nothing of what Arrow found, which may be somebody's answer.
+    The error does not repeat the message of Arrow, which may contain an answer.
     """
     for column in _columns(values):
         try:
             column.validate(full=True)
-        except ValueError:  # of which Arrow's own error is one
+        except ValueError:  # includes Arrow's own error
             raise ParameterError(
                 "This Arrow column is damaged: its length, offsets, indices or texts do not fit its buffers."
             ) from None

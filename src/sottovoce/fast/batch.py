@@ -29,8 +29,9 @@ from sottovoce.fast.threads import chunks, run, stretch
 from sottovoce.fast.words import WordStream
 
 CHUNK_BYTES = 1 << 21
+MAX_LISTED = 8  # invalid reports that an error names
 
-_sampler = lru_cache(maxsize=16)(sampler)  # tables of public numbers, which small batches should not wait for
+_sampler = lru_cache(maxsize=16)(sampler)  # tables of public numbers, which would slow down small batches
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +48,7 @@ class Reports:
     simulated: bool = False
 
     def __post_init__(self) -> None:
-        # Comparisons pass over what a mask hides, and kernels read it: nothing hidden may get behind the checks.
+        # Comparisons skip masked entries, but kernels read them: a mask would bypass the checks.
         for name in ("payload", "public"):
             array = getattr(self, name)
             if array is None and name == "public":
@@ -90,7 +91,7 @@ def is_mask(mechanism: Mechanism) -> bool:
 
 
 def payload_outputs(mechanism: Mechanism) -> int | None:
-    """How many payloads there are, where they are numbered from 0."""
+    """The number of payloads, if they are numbered from 0."""
     return outputs_of(last_node(mechanism.channel))
 
 
@@ -145,7 +146,7 @@ def draw(
 
 
 def _sampler_or_none(channel: Channel) -> Sample | None:
-    """The vectorised sampler; a composition without one is drawn by the scalar sampler, and a note says so."""
+    """The vectorised sampler; a composition without one is drawn by the scalar sampler, with a warning."""
     try:
         return _sampler(channel)
     except NoBatchError as problem:
@@ -194,16 +195,20 @@ def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint
     if public is not None:
         wrong |= refused_ids(mechanism.channel, public)
     if wrong.any():
-        raise ReportError(
-            f"{int(wrong.sum())} of {len(payload)} reports are none of this mechanism, the first at position"
-            f" {int(np.argmax(wrong))}."
-        )
+        raise ReportError(_invalid(np.flatnonzero(wrong)))
     final = payload if outputs is None else payload.astype(index_type(outputs), copy=False)
     return Reports(mechanism, final, public)
 
 
+def _invalid(places: NDArray[np.intp]) -> str:
+    """The sentence for reports that no device of the mechanism can have sent; the payloads are not shown."""
+    listed, more = ", ".join(map(str, places[:MAX_LISTED])), len(places) - MAX_LISTED
+    subject = f"Report {listed} is" if len(places) == 1 else f"Reports {listed}{f' and {more} more' * (more > 0)} are"
+    return f"{subject} invalid for this mechanism: no device sends such an id or payload."
+
+
 def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which payloads are no reports of a node."""
+    """Which payloads are invalid for a node."""
     outputs = outputs_of(node)
     if outputs is not None:
         wrong = (payload < 0) | (payload >= outputs)
@@ -225,7 +230,7 @@ def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=16)
 def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
-    """Which outputs there are, where a table has some that no row may give; None where all are."""
+    """Which outputs have positive probability; None if all have."""
     if isinstance(node, Mix):
         each = [(possible_outputs(last_node(branch)), outputs_of(branch) or 0) for branch in node.channels]
         if all(found is None for found, _ in each):
@@ -243,7 +248,9 @@ def from_messages(mechanism: Mechanism, messages: Sequence[bytes]) -> Reports:
     """A batch of messages as devices send them: id, then payload."""
     width = codec.ID_BYTES + codec.payload_bytes(mechanism.channel)
     for place, message in enumerate(messages):
-        if not isinstance(message, (bytes, bytearray)) or len(message) != width:
-            raise ReportError(f"A report of this mechanism has {width} bytes; the one at position {place} has not.")
+        if not isinstance(message, (bytes, bytearray)):
+            raise ReportError(f"Report {place} must be bytes, not {type(message).__name__}.")
+        if len(message) != width:
+            raise ReportError(f"Report {place} has {len(message)} bytes, expected {width}.")
     table = np.frombuffer(b"".join(messages), np.uint8).reshape(-1, width)
     return from_payloads(mechanism, table[:, codec.ID_BYTES :], table[:, : codec.ID_BYTES])

@@ -1,7 +1,7 @@
 """Many numbers of a wide domain, sorted by a narrow range: below it, inside it, above it.
 
-A float stands for the shortest decimal that prints it. Decimals rise with their floats, so those of a batch that lie
-below an end are the floats before the first whose decimal does not.
+A float stands for the shortest decimal that prints it. Decimals rise with their floats, so the
+values below an end are the floats before the first one whose decimal is not below it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def clamped_positions(
     `inside` gives the positions of those that need no clamping.
     """
     kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind not in "iu" and not (kind == "f" and size <= 8):  # a longer float is no Python number
+    if kind not in "iu" and not (kind == "f" and size <= 8):  # longer floats are not Python floats
         return None
     if isinstance(domain.of, Integers):  # with its own rule of what is a whole number
         array = encode(domain.of, array).astype(np.int64) + domain.of.low
     else:
         array = array if kind in "iu" else array.astype(np.float64)  # the ends would be rounded to a shorter type
         below, above = _sides(array, domain.of)
-        refuse(domain.of, array, below | above | (array != array))  # what is no number is on neither side
+        refuse(domain.of, array, below | above | (array != array))  # NaN is on neither side
     below, above = _sides(array, domain)
     found = np.where(above, np.uint64(rounding.steps << PLACES), np.uint64(0))
     between = ~(below | above)
@@ -63,7 +63,7 @@ def _sides(array: NDArray[Any], ends: Clamp | Interval) -> tuple[Mask, Mask]:
     low, high = Fraction(ends.low), Fraction(ends.high)
     if array.dtype.kind == "f":
         return array < first_float(low), array > -first_float(-high)
-    # NumPy refuses to compare with ends beyond the type of the array, so they are cut to one that nothing passes.
+    # NumPy refuses to compare with ends beyond the type of the array, so they are clipped to it.
     kind = np.iinfo(array.dtype)
     first, last = -(-low // 1), high // 1
     below = np.ones(len(array), bool) if first > kind.max else array < max(first, kind.min)

@@ -17,13 +17,13 @@ from sottovoce.core.domain.plain import Interval
 from sottovoce.core.domain.views import Above
 from sottovoce.core.errors import DomainError
 
-# Reading the decimal, the ends of the grid, one difference and one quotient: five errors of 2**-53 at most, of which
-# none is of more than |x| + |origin| + width; eight of them are allowed for.
+# Reading the decimal, the ends of the grid, one difference and one quotient: five errors of 2**-53 at most,
+# each relative to at most |x| + |origin| + width; eight of them are allowed for.
 _ERROR = 2.0**-50
 
 
 def reads_digits(domain: Above | Digit, values: NDArray[Any]) -> bool:
-    """Whether these are floats that the domain takes; a longer float is no Python number."""
+    """Whether these are floats that the domain takes; longer floats are not Python floats."""
     return isinstance(domain.of, Interval) and values.dtype.kind == "f" and values.dtype.itemsize <= 8
 
 

@@ -1,4 +1,4 @@
-"""Numbers as sums of two floats, and what is done with positions that even these leave in doubt.
+"""Numbers as sums of two floats, and positions that even these leave in doubt.
 
 Numba's cache of a kernel looks at the kernel's own file only: after a change here, clear the caches (`*.nbi`).
 """
@@ -26,7 +26,7 @@ _SPLIT = float((1 << 27) + 1)
 
 
 def two(number: Fraction) -> tuple[float, float]:
-    """The nearest float, and the one nearest to what it leaves."""
+    """The nearest float, and the float nearest to the remainder."""
     near = float(number)
     return near, float(number - Fraction(near))
 
@@ -41,7 +41,7 @@ def halves(a):
 
 @njit(nogil=True, inline="always")
 def product(a, b):
-    """A product, and what it leaves (Dekker)."""
+    """A product and its rounding error (Dekker)."""
     whole = a * b
     a_high, a_low = halves(a)
     b_high, b_low = halves(b)
@@ -50,7 +50,7 @@ def product(a, b):
 
 @njit(nogil=True, inline="always")
 def difference(a, b):
-    """A difference, and what it leaves (Knuth)."""
+    """A difference and its rounding error (Knuth)."""
     whole = a - b
     back = whole - a
     return whole, (a - (whole - back)) - (b + back)

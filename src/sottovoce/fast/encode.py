@@ -28,7 +28,7 @@ def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
     if isinstance(array, np.ndarray) and isinstance(domain, (Integers, Categories)):
         if array.dtype.kind in "iu":
             return _whole_numbers(domain, array, threads)
-        if array.dtype.kind in "fc":  # floats are no integers, whatever their value
+        if array.dtype.kind in "fc":  # floats are not accepted as integers
             refuse(domain, array, np.ones(len(array), bool))
     if isinstance(array, np.ndarray) and isinstance(domain, (Above, Digit)) and reads_digits(domain, array):
         codes, outside = digits(domain, array)
@@ -41,7 +41,7 @@ def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
 
 
 def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
-    """Answers as a one-dimensional array, or something else to go through; what no domain takes is refused here."""
+    """Answers as a one-dimensional array or another iterable; what no domain takes is refused here."""
     if isinstance(values, np.ma.MaskedArray):
         raise DomainError("Answers come without empty cells; this array has a mask.", domain=domain)
     check_arrow(values)
@@ -50,7 +50,7 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
         raise DomainError("Answers come as a one-dimensional array.", domain=domain)
     if isinstance(array, (str, bytes)) or not isinstance(array, (np.ndarray, Iterable)):
         raise DomainError("Answers come as a list or an array, not as one value.", domain=domain)
-    # Booleans are no numbers, and times must not become some by the way they are stored.
+    # Booleans are not numbers, and times must not be read as the integers that store them.
     if isinstance(array, np.ndarray) and array.dtype.kind in "bmM":
         refuse(domain, array, np.ones(len(array), bool))
     checked: NDArray[Any] | Iterable[Any] = array
@@ -58,7 +58,7 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
 
 
 def in_python(array: NDArray[Any] | Iterable[Any]) -> list[Any]:
-    """Answers as the objects that the domain itself would be asked about."""
+    """Answers as the Python objects that a domain takes."""
     return list(array.tolist() if isinstance(array, np.ndarray) and array.dtype.kind != "O" else array)
 
 
@@ -102,7 +102,7 @@ def _whole_numbers(domain: Integers | Categories, array: NDArray[Any], threads: 
 
 
 def _outside(domain: Integers | Categories, array: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which answers are to be refused: asked only where some are, so that it may be slow."""
+    """Which answers are refused. Called only if some are, so it may be slow."""
     if isinstance(domain, Integers):
         return (array < domain.low) | (array > domain.high)
     if isinstance(domain.values[0], str):
@@ -156,7 +156,7 @@ def one_by_one(domain: Domain, values: list[Any]) -> list[Any]:
 
 
 def refuse(domain: Domain, values: Any, outside: NDArray[np.bool_]) -> None:
-    """Refuse a batch if any of it is outside; the value is carried, not printed."""
+    """Refuse a batch if any value is outside; the error holds counts, no values."""
     count = int(np.count_nonzero(outside))
     if count:
         first = int(np.argmax(outside))

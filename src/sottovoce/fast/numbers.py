@@ -78,7 +78,7 @@ def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: 
         if squares is not None:
             return squares
     if isinstance(domain, Interval) and isinstance(array, np.ndarray):
-        if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # a longer float is no Python number
+        if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # longer floats are not Python floats
             return _floats(domain, rounding, array, threads)
         if array.dtype.kind in "iu":
             return _whole_numbers(domain, rounding, array, threads)
@@ -92,7 +92,7 @@ def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> ND
     if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2 and values.shape[1] == 2:
         values = (values.iloc[:, 0], values.iloc[:, 1])
     if isinstance(values, tuple) and len(values) == 2 and all(isinstance(part, tuple) for part in values):
-        raise DomainError("Two tuples may be two pairs or two columns; use lists.", domain=domain)
+        raise DomainError("Two tuples are ambiguous, two pairs or two columns: use lists.", domain=domain)
     if not (isinstance(values, tuple) and len(values) == 2):
         if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
             raise DomainError("Answers come as a list of pairs, or as two columns.", domain=domain)

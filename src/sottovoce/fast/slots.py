@@ -37,7 +37,7 @@ def slot_codes(domain: Sparse, grid: Rounding, values: Any, encode: Encode) -> R
     if entries is None:
         return _one_by_one(domain, grid, values)
     rows = _packed(domain, grid, entries, encode)
-    if rows is None:  # some answer is outside: which, the domain itself says
+    if rows is None:  # some answer is outside; the domain finds out which
         rows = _one_by_one(domain, grid, _listed(entries))
     return rows
 
@@ -65,8 +65,8 @@ def _entries(domain: Sparse, values: Any) -> Entries | None:
         )
     if is_sparse:
         starts, places, numbers = (np.asarray(part) for part in (table.indptr, table.indices, table.data))
-        return Entries(starts, places[: starts[-1]], numbers[: starts[-1]])  # what is beyond is spare room
-    # Of other objects than numbers every cell is looked at: nothing, an empty text or `False` are no zeros.
+        return Entries(starts, places[: starts[-1]], numbers[: starts[-1]])  # the rest is spare room
+    # In arrays of objects every cell is checked: None, an empty text or `False` is not zero.
     plain = table.dtype.kind in "iuf"
     rows, places = np.nonzero(table) if plain else np.indices(table.shape).reshape(2, -1)
     counts = np.bincount(rows, minlength=len(table))
@@ -74,7 +74,7 @@ def _entries(domain: Sparse, values: Any) -> Entries | None:
 
 
 def _packed(domain: Sparse, grid: Rounding, entries: Entries, encode: Encode) -> Rows | None:
-    """Rows of slots; None where something is not as it should be."""
+    """Rows of slots; None if any entry is invalid."""
     starts, places, numbers = entries
     n = len(starts) - 1
     if numbers.dtype.kind not in "iuf" or numbers.dtype.itemsize > 8:

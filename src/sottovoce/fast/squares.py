@@ -23,7 +23,7 @@ from sottovoce.fast.clamped import first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, difference, located, product, two
 from sottovoce.fast.encode import encode
 
-LISTED = 1 << 12  # whole numbers of a domain whose squares are all computed, whoever holds them
+LISTED = 1 << 12  # whole numbers of a domain for which all squares are computed in advance
 
 
 def square_positions(domain: Square, rounding: Rounding, array: Any, threads: int | None = None) -> Positions | None:
@@ -32,7 +32,7 @@ def square_positions(domain: Square, rounding: Rounding, array: Any, threads: in
         return _of_codes(domain, domain.of, rounding, encode(domain.of, array, threads=threads))
     if not isinstance(array, np.ndarray):
         return None
-    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # a longer float is no Python number
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # longer floats are not Python floats
         return _floats(domain, rounding, array, threads)
     if array.dtype.kind in "iu" and (not len(array) or max(-int(array.min()), int(array.max())) <= WHOLE):
         return _floats(domain, rounding, array, threads)  # as floats these are the same numbers

@@ -35,7 +35,7 @@ def _is_table(values: Any) -> bool:
 
 
 def _rectangle(domain: Box, values: Any) -> NDArray[Any] | None:
-    """The numbers as an array of n rows; None where answers are other objects, to be looked at one by one."""
+    """The numbers as an array of n rows; None where answers are other objects, to be read one by one."""
     array = values.to_numpy() if _is_table(values) else values
     if isinstance(array, np.ma.MaskedArray):
         raise DomainError("Answers come without empty cells; this array has a mask.", domain=domain)
@@ -66,7 +66,7 @@ def _rows(domain: Box, grid: Rounding, array: NDArray[Any], encode: Encode) -> P
         with np.errstate(invalid="ignore"):
             wide = array.astype(np.float64)
             inside = (wide >= float(domain.low)) & (wide <= float(domain.high))
-        if inside.all():  # an end that no float holds
+        if inside.all():  # an end that is not a float
             return _one_by_one(domain, [grid] * domain.dimensions, array.tolist())
         refuse(domain, array, np.asarray(~inside.all(axis=1)))
         raise

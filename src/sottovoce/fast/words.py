@@ -58,8 +58,8 @@ class WordStream:
     def chunks(self, first: int, last: int, size: int) -> Iterator[Uint64s]:
         """The rows of consecutive chunks of at most `size` reports.
 
-        All chunks lie in the same memory, which stays in the cache: what is to be kept must be copied before the
-        next one is asked for.
+        All chunks lie in the same memory, which stays in the cache: copy what must be kept before the next
+        one is requested.
         """
         encryptor = self._encryptor((self.skipped + first) * self.words // 2)
         width = 8 * self.words
@@ -71,7 +71,7 @@ class WordStream:
             yield buffer[: count * width].view("<u8").reshape(count, self.words)
 
     def overflow(self, report: int) -> Iterator[int]:
-        """The words that report reads on in after a rejection."""
+        """The words that a report reads after a rejection."""
         encryptor = self._encryptor(_OVERFLOW + (self.skipped + report) * _OVERFLOW_BLOCKS)
         while True:
             raw = encryptor.update(_ZEROS[:_BLOCK])

@@ -4,7 +4,7 @@ Reports of several values are drawn in two stages. The first looks for events, s
 for one value than for another (`sottovoce.privacy.events`). The second draws fresh reports and counts those events:
 exact bounds of Clopper and Pearson, one-sided and corrected for the number of events, give ln(low / high), which at
 the stated level does not exceed the true epsilon, provided that draws are independent and follow one law per value.
-So a claim can be refuted here, never confirmed: what was not found may be there all the same.
+So a claim can be refuted here but never confirmed: a leak that was not found may still exist.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EVENTS = 18  # at most, that are counted in the second stage
 SEARCH_SHARE = Fraction(3, 20)  # of the reports, to propose events, and as many to score them
 SEARCH_MOST = 20_000
 CHUNK = 500  # reports of one value in a row
-SLACK = 1e-9  # relative, for what the incomplete beta function may be off
+SLACK = 1e-9  # relative error allowed for the incomplete beta function
 
 Views = Mapping[str, Callable[[bytes], Hashable]]
 
@@ -50,10 +50,10 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BlackBoxCertificate:
-    """What reports alone can prove.
+    """The result of a black-box audit.
 
     With confidence `level` the true epsilon is at least `epsilon_lower`; it is 0 where nothing was found, which
-    confirms nothing. `event` says in words which reports tell the two `values` apart; `counts` of the second stage's
+    confirms nothing. `event` describes the reports that distinguish the two `values`; `counts` of the second stage's
     `samples` reports of each had it. `drawn` is the number of all reports, of all values and both stages; `tests`
     the number of events that were counted, and corrected for.
     """
@@ -179,7 +179,7 @@ def audit_samples(
 
     `draw` is a function from a value to a report (see `serialised`), a `command_source`, or a `Mechanism`, whose
     claim, id and public functions are then known. The first `skip` bytes are an id, unique to each report: they are
-    left out of comparisons of whole reports, but their bytes and bits are tested for what they tell. `views` are
+    left out of comparisons of whole reports, but their bytes and bits are tested as well. `views` are
     further functions of a report to look at. `seed` orders the draws; the randomness tested is the code's own.
     """
     values = _checked_values(values)
@@ -205,12 +205,12 @@ def audit_samples(
     if not bounds or bounds[best] == 0:
         return BlackBoxCertificate(claim, 0.0, level, None, None, None, fresh, drawn, len(events))
     event = events[best]
-    told = (values[event.first], values[event.second])
-    return BlackBoxCertificate(claim, bounds[best], level, str(event), told, counts[best], fresh, drawn, len(events))
+    pair = (values[event.first], values[event.second])
+    return BlackBoxCertificate(claim, bounds[best], level, str(event), pair, counts[best], fresh, drawn, len(events))
 
 
 def lower_bound(x: int, y: int, n: int, alpha: float) -> float:
-    """ln(P / Q) is at least this but with probability alpha, where x of n draws had P and y of n others Q.
+    """A lower bound on ln(P / Q) that fails with probability alpha at most; x of n draws had P and y of n others Q.
 
     Bounds of Clopper and Pearson, half of alpha for each.
     """
@@ -250,7 +250,7 @@ def samples_needed(first: float, second: float, *, claimed: Any, level: float = 
 
 
 def mechanism_views(mechanism: Mechanism, values: Sequence[Any]) -> dict[str, Callable[[bytes], Hashable]]:
-    """What only the public functions of an id can show: the payload beside what they make of each value."""
+    """Views that need the public functions of an id: the payload beside the public code of each value."""
     channel: Channel = mechanism.channel
     mapped = getattr(channel, "mapped", None)
     if not channel.publics or mapped is None:
@@ -280,10 +280,16 @@ def mechanism_views(mechanism: Mechanism, values: Sequence[Any]) -> dict[str, Ca
     }
 
 
+def _first_answer(mechanism: Mechanism, value: Any) -> bytes:
+    """A message of a device that was never asked before, and keeps nothing."""
+    cohort = mechanism.draw_cohort()
+    return mechanism.answer_from(mechanism.remember(value, cohort=cohort), cohort=cohort)
+
+
 def _source(draw: Any) -> Source:
     if isinstance(draw, Mechanism):
         if stages_of(draw.channel):
-            return FunctionSource(lambda value: draw.answer_from(draw.remember(value)))
+            return FunctionSource(lambda value: _first_answer(draw, value))
         return FunctionSource(draw.randomize)
     if isinstance(draw, Source):
         return draw
@@ -305,7 +311,7 @@ def _drawn(
 def _chunks(
     source: Source, values: Sequence[Any], wanted: Sequence[int], order: np.random.Generator
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """Chunks of reports, the values in random order: what drifts with time shall not look like a value."""
+    """Chunks of reports in random order of the values, so that drift over time does not look like an effect."""
     sizes = [(place, min(CHUNK, count - at)) for place, count in enumerate(wanted) for at in range(0, count, CHUNK)]
     for index in order.permutation(len(sizes)):
         place, size = sizes[index]
@@ -313,7 +319,7 @@ def _chunks(
 
 
 def _used(events: Sequence[Event]) -> set[int]:
-    """The places of the values that events speak of."""
+    """The indices of the values that occur in events."""
     return {place for event in events for place in (event.first, event.second)}
 
 

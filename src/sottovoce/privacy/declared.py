@@ -1,4 +1,4 @@
-"""What a channel says of itself, where the audit relies on it: its codes, its parts, and its small instances."""
+"""Declarations of a channel that the audit relies on: its codes, its parts and its small instances."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from itertools import zip_longest
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.base import nested
 
-WRONG_CODES = "The codes that the channel lists are not all of those that it takes."
+WRONG_CODES = "The channel does not list all codes that it takes."
 OTHER_CLASSES = "A small instance is made of other classes than the channel, so it proves nothing."
 
-HIDDEN_PART = "A channel holds another one that it does not list among its parts, so nobody looks at that one."
+HIDDEN_PART = "A channel holds another one that it does not list among its parts, so that one is not audited."
 
 
 def code_problems(channel: Channel) -> Iterator[str]:
-    """A code that is not listed would not be followed. Numbers and tuples are a continuum, of which some are listed."""
+    """A code that is not listed would not be audited. Of numbers and tuples, a continuum, only some are listed."""
     codes, taken = channel.codes(), range(channel.inputs)
     if channel.codes_are_indices and codes != taken and any(a != b for a, b in zip_longest(codes, taken)):
         yield WRONG_CODES
 
 
 def part_problems(channel: Channel) -> Iterator[str]:
-    """Memos and public words are looked for in the parts, so a part that is held must be listed."""
+    """Memos and public words are searched in the parts, so every part must be listed."""
     for node in (channel, *nested(channel)):
         held = (getattr(node, name) for name in getattr(node, "__dataclass_fields__", ()))
         every = (one for value in held for one in (value if isinstance(value, tuple) else (value,)))
@@ -31,7 +31,7 @@ def part_problems(channel: Channel) -> Iterator[str]:
 
 
 def instance_problems(channel: Channel, instance: Channel) -> Iterator[str]:
-    """A closed form is proven on instances of the same nodes, not on those that an honest channel would have."""
+    """A closed form is proven only on instances made of the same classes as the channel."""
     if _classes(instance) != _classes(channel):
         yield OTHER_CLASSES
 

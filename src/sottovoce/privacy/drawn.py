@@ -24,7 +24,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.privacy.follow import MessageCoins, WatchedCoins, message_spans
 
 DRAWS = 250  # seeded messages of one code
-FEW_DRAWS = 60  # of them at least, however long they are: fewer could not tell a support that is always there
+FEW_DRAWS = 60  # of them at least, however long they are: fewer could not detect a support that is always there
 DRAWN_WORDS = 1 << 19  # that these may take
 REPEATED = 32  # of them are drawn again
 MAX_OUTPUTS = 1 << 8  # of a channel whose reports are counted one by one
@@ -33,19 +33,19 @@ NODE_DRAWS = 16  # seeded reports of one code of a node
 NODE_PATHS = 1 << 8  # enumerated ones
 NODE_WORDS = 16  # of a node that may have so few outcomes
 ALPHA = 1e-6  # false alarms of the comparison of frequencies; the seed is fixed, so an audit always says the same
-SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # nothing up the sleeve: golden ratio, a prime of xxHash
+SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # arbitrary public numbers: golden ratio, a prime of xxHash
 
 UNREADABLE = "A message is not what the codec of the specification writes."
 WRONG_ID = "The id of a message is not the two words that were drawn for it."
 WRONG_SUPPORT = "Messages do not support codes as often as the closed form says."
 WRONG_DRAWS = "Messages that are drawn from words do not have the law of the enumerated ones."
-NOT_REPEATABLE = "The same coins give different messages: something else is at work, or a draw that does not count."
+NOT_REPEATABLE = "The same coins give different messages: they depend on other state, or on a draw that does not count."
 
 
-def send(device: Mechanism, code: Any, coins: Coins) -> bytes:
-    """One message of a device that was never asked before."""
+def send(device: Mechanism, code: Any, coins: Coins, cohort: int = 0) -> bytes:
+    """One message of a new device."""
     if stages_of(device.channel):
-        return device.answer_from(device.remember(code, coins), coins)
+        return device.answer_from(device.remember(code, coins, cohort=cohort), coins, cohort=cohort)
     return device.randomize(code, coins)
 
 
@@ -98,7 +98,7 @@ def _enumerate_node(node: Channel, code: Any, words: Words, problems: list[str])
 def watch_messages(device: Mechanism, problems: list[str]) -> None:
     """Messages from known words: their id, whether they can be read, how often they come and support a code."""
     channel, codes = device.channel, some_codes(device.channel)
-    draws = max(FEW_DRAWS, min(DRAWS, DRAWN_WORDS // (channel.words + 2)))
+    draws = max(FEW_DRAWS, min(DRAWS, DRAWN_WORDS // (channel.words + 2 * device.cohorts)))
     supporting = facet(channel, Supporting)
     supported: dict[tuple[Any, Any], int] = {}
     reported: dict[tuple[Any, int], int] = {}
@@ -106,12 +106,13 @@ def watch_messages(device: Mechanism, problems: list[str]) -> None:
     for code in codes:
         for number in range(draws):
             coins = WatchedCoins(SeededCoins(0, first_report=number), spans, problems)
-            message = send(device, code, coins)
+            cohort = device.draw_cohort(SeededCoins(1, first_report=number))
+            message = send(device, code, coins, cohort)
             coins.close()
             again = number < min(REPEATED, draws // 8)
-            if again and send(device, code, SeededCoins(0, first_report=number)) != message:
+            if again and send(device, code, SeededCoins(0, first_report=number), cohort) != message:
                 problems.append(NOT_REPEATABLE)
-            if message[: codec.ID_BYTES] != id_bytes(_drawn_id(device, number)):
+            if message[: codec.ID_BYTES] != id_bytes(_drawn_id(device, number, cohort)):
                 problems.append(WRONG_ID)
                 return
             try:
@@ -125,19 +126,19 @@ def watch_messages(device: Mechanism, problems: list[str]) -> None:
                     hit = supporting.supports(report, other, id_words(report_id))
                     supported[code, other] = supported.get((code, other), 0) + hit
     problems += _support_problems(channel, supported, draws)
-    with suppress(TooLargeError):  # a law that takes too long to compute is left to the supports
+    with suppress(TooLargeError):  # if the law takes too long to compute, only supports are compared
         problems += _report_problems(channel, reported, draws)
 
 
-def _drawn_id(device: Mechanism, number: int) -> Words:
+def _drawn_id(device: Mechanism, number: int, cohort: int) -> Words:
     """The id that the seeded words of this number give; a memo takes its own words before."""
     coins = SeededCoins(0, first_report=number + 1 if stages_of(device.channel) else number)
     coins.begin(2)
-    return Mechanism._public(device, coins)
+    return Mechanism._public(device, coins, cohort)
 
 
 def _support_problems(channel: Channel, supported: dict[tuple[Any, Any], int], draws: int) -> Iterator[str]:
-    """Whether counts of supports stay within the bound of Hoeffding, at most ALPHA of them by chance outside."""
+    """Whether counts of supports stay within Hoeffding's bound; the false-alarm rate is at most ALPHA."""
     for (code, other), hits in supported.items():
         rates = rates_of(channel, other)
         if isinstance(rates, Rates):
@@ -151,10 +152,10 @@ def _support_problems(channel: Channel, supported: dict[tuple[Any, Any], int], d
 
 
 def _report_problems(channel: Channel, reported: dict[tuple[Any, int], int], draws: int) -> Iterator[str]:
-    """Whether counts of reports stay within the bound of Chernoff, at most ALPHA of them by chance outside.
+    """Whether counts of reports stay within Chernoff's bound; the false-alarm rate is at most ALPHA.
 
-    The law is the closed form, which the enumeration has proven. So a sampler that tells an enumeration from words, and
-    is honest in one of them only, is seen.
+    The law is the closed form, which the enumeration has proven. So a sampler that recognises an
+    enumeration, and has another law when it reads words, is found.
     """
     outputs = outputs_of(channel)
     if outputs is None or outputs > MAX_OUTPUTS or channel.publics or not channel.exact:
@@ -170,7 +171,7 @@ def _report_problems(channel: Channel, reported: dict[tuple[Any, int], int], dra
 
 
 def _divergence(share: float, expected: float) -> float:
-    """The relative entropy of two coins; infinite where the second cannot fall as the first did."""
+    """The relative entropy of two coins; infinite if the second rules out what the first showed."""
     total = 0.0
     for p, q in ((share, expected), (1 - share, 1 - expected)):
         if p > 0:

@@ -1,11 +1,11 @@
-"""What a message and the time it took tell together: a lower confidence bound on their epsilon, by measurement.
+"""The privacy loss of a message together with its duration: a lower confidence bound on epsilon, by measurement.
 
 Two inputs that should differ most are answered many times, in random order. A message is read by its exact likelihood
-ratio for the two inputs, which holds all it tells; a duration is the time from the call to the return. One half of the
+ratio for the two inputs, a sufficient statistic; a duration is the time from the call to the return. One half of the
 runs chooses an event (a likelihood ratio on one side of a threshold, a duration in a window), the other half tests it:
-bounds of Clopper and Pearson give an epsilon that the pair exceeds at the stated level. What is not found may be there
-all the same. A frozen sampler that is known to leak is measured along: where its leak is not found, the machine is too
-noisy to conclude anything.
+bounds of Clopper and Pearson give an epsilon that the pair exceeds at the stated level. A leak that is not found may
+still exist. As a positive control, a sampler that is known to leak is measured too: if its leak is not found, the
+machine is too noisy to conclude anything.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
-from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
+from sottovoce.core.registry import ALIASES, builder, mechanism, names
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA
 from sottovoce.privacy.events import scores
@@ -43,9 +43,9 @@ EPSILON = 1
 REPORTS = 20_000
 CONTROL_NAME = "grr that leaks"
 CONTROL = 4.0  # what the leaking sampler must show
-SLACK = 0.1  # above the claim, that a measurement may find
+SLACK = 0.1  # allowed excess of a measurement over the claim
 WARM_UP = 200
-CAUTION = 4.0  # standard errors by which the choice of an event distrusts its counts
+CAUTION = 4.0  # standard errors by which counts are corrected when an event is chosen
 CLASSES = 24  # thresholds of the likelihood ratio
 LEVELS = (0.0, 0.001, 0.002, 0.005, *np.linspace(0.01, 0.99, 99).tolist(), 0.995, 0.998, 0.999, 1.0)
 
@@ -104,9 +104,9 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class DurationRow:
-    """What was found of one mechanism: bounds on epsilon of message and duration together, and of the message alone.
+    """The result for one mechanism: bounds on epsilon of message and duration together, and of the message alone.
 
-    `microseconds` are the median durations of the two inputs, `load` how many processes of this machine wanted to run.
+    `microseconds` are the median durations of the two inputs, `load` is the load average of the machine.
     """
 
     name: str
@@ -132,9 +132,9 @@ class DurationRow:
 # --- what is measured ------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class LeakySubset(Subset):
-    """The positive control: randomized response as it was once written here, which draws another code only if it must.
+    """The positive control: an earlier form of randomized response, which draws another code only if it needs one.
 
-    It is frozen as it was and not registered. Messages are private; with their durations they are not.
+    It is kept unchanged and not registered. Messages alone are private; together with their durations they are not.
     """
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
@@ -165,15 +165,24 @@ def subject(name: str) -> tuple[Mechanism, tuple[Inputs, ...]]:
     builder(name)  # refuses what is not registered
     question = next(question for question in CASES if ALIASES.get(name, name) in names(question))
     for domain, inputs in CASES[question]:
-        if fits(name, domain):
+        try:
             return mechanism(name, domain, epsilon=EPSILON), inputs
-    raise ParameterError(f"Durations are measured of mechanisms with a pure guarantee; that of {name} is another one.")
+        except ParameterError:
+            continue  # it takes another domain
+    raise ParameterError(f"Durations are measured for mechanisms with a pure guarantee; {name} has another one.")
 
 
 def pure_names() -> list[str]:
     """Every registered mechanism that is measured: all but those for balls, whose guarantee is not pure."""
-    taken = [(name, domain) for question in CASES for name in names(question) for domain, _ in CASES[question]]
-    return list(dict.fromkeys(name for name, domain in taken if fits(name, domain)))
+    return [name for question in CASES for name in names(question) if _is_measured(name)]
+
+
+def _is_measured(name: str) -> bool:
+    try:
+        subject(name)
+    except ParameterError:
+        return False
+    return True
 
 
 def timed(
@@ -239,7 +248,7 @@ def bound(runs: Timed, *, use_durations: bool = True) -> tuple[float, Window | N
 
 
 def chosen(runs: Timed, *, use_durations: bool = True) -> Window | None:
-    """The event with the largest ratio that these runs make believable."""
+    """The event with the largest cautious estimate of its ratio."""
     best, found = 0.0, None
     for first in (0, 1):
         favours = [ratios if first == 0 else -ratios for ratios in runs.ratios]
@@ -253,7 +262,7 @@ def chosen(runs: Timed, *, use_durations: bool = True) -> Window | None:
 
 
 def _thresholds(favours: Floats) -> Floats:
-    """From where on a likelihood ratio counts: all of its values where they are few, else some of them."""
+    """Thresholds of the likelihood ratio: all of its values if they are few, else some of them."""
     different = np.unique(favours)
     return different if len(different) <= CLASSES else np.unique(np.quantile(different, np.linspace(0, 1, CLASSES)))
 
@@ -302,7 +311,7 @@ def measure_all(
 ) -> Iterator[DurationRow]:
     """The positive control without a tick, then each mechanism: with a tick the inputs that differ most, else all.
 
-    Several are measured at a time, in processes of their own: a tick is mostly slept.
+    Several are measured in parallel processes, because a tick is mostly spent asleep.
     """
     tasks = [(name, place) for name in wanted for place in range(1 if tick else len(subject(name)[1]))]
     yield measure(CONTROL_NAME, reports=reports, tick=False, seed=seed)

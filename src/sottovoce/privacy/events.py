@@ -2,9 +2,9 @@
 
 A *column* reads one thing off a report: all of it, its length, a byte, a bit, its first word. A *literal* says that
 a column lies in a set of categories, or does not; an *event* is a conjunction of a few literals. The search proposes
-literals on one batch of reports and scores them on a second one, so that sets which merely remember the first batch
-find nothing in the second; then it refines the best by a second and a third literal. Nothing here needs to be valid
-statistics: whatever the search brings is counted on fresh reports.
+literals on one batch of reports and scores them on a second one, so that sets which overfit the first batch
+score low on the second; then it refines the best by a second and a third literal. The search needs no statistical
+validity: its events are counted on fresh reports.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MAX_BYTES = 128  # of a report whose bytes and bits are looked at one by one
 CATEGORIES = 64  # of a column that become literals of their own
 BYTE_CATEGORIES = 16
 RATIOS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)  # thresholds of likelihood-ratio sets, in logarithms
-TELLING = 3.5  # standard errors between two values for a bit to count as evidence
+INFORMATIVE = 3.5  # standard errors between two values for a bit to count as evidence
 EVIDENCE_STEPS = 12  # of a logarithm
-CAUTIONS = (4.0, 2.0)  # standard errors by which the search distrusts its counts: frequent events, and rare ones
+CAUTIONS = (4.0, 2.0)  # standard errors by which the search corrects counts: for frequent events, and for rare ones
 BEAM = 6  # events that are refined
 DEPTH = 3  # literals of an event
 COST = 0.02  # what a further literal must add to the logarithm of the ratio
@@ -199,7 +199,7 @@ Grown = tuple[float, tuple[Literal, ...], Bools, Bools]
 
 # --- the search ------------------------------------------------------------------------------------------------
 def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequence[Column], limit: int) -> list[Event]:
-    """The events with the largest ratios that the scored batches make believable, best first."""
+    """The events with the largest cautious ratios on the scored batches, best first."""
     literals = list(_literals(proposing, looked_at))
     rows = [_Rows(batch, literals) for batch in scoring]
     single = [row.counts(None) for row in rows]
@@ -215,7 +215,9 @@ def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequen
             found += _refined(rows[i], rows[j], literals, sets, (i, j), caution)
     chosen: dict[tuple[int, ...], Event] = {}
     share = max(1, limit // (len(CAUTIONS) * DEPTH))
-    for found, depth in product(lists, range(1, DEPTH + 1)):  # long events, easily overrated, leave room for short ones
+    for found, depth in product(
+        lists, range(1, DEPTH + 1)
+    ):  # long events are easily overrated: keep room for short ones
         ranked = sorted((entry for entry in found if len(entry[2].literals) == depth), key=lambda entry: -entry[0])
         fresh = {counted: event for _, counted, event in reversed(ranked) if counted not in chosen}
         chosen |= dict(list(reversed(fresh.items()))[:share])  # events that hold equally often are one event
@@ -258,7 +260,7 @@ def _counted(batch: Batch, column: Column) -> Counter[Hashable]:
 
 
 def _ratio_sets(first: Batch, second: Batch, looked_at: Iterable[Column]) -> Iterator[Literal]:
-    """Categories whose estimated log ratio lies above a threshold, and the most believable few of them."""
+    """Categories whose estimated log ratio lies above a threshold, and the few with the best cautious scores."""
     n, m = len(first.messages), len(second.messages)
     for column in looked_at:
         if column.categories < CATEGORIES or column.flag:
@@ -274,23 +276,23 @@ def _ratio_sets(first: Batch, second: Batch, looked_at: Iterable[Column]) -> Ite
 
 
 def _weighed(first: Batch, second: Batch) -> Iterator[Literal]:
-    """The evidence of all telling bits together, each with its own log ratio, as if they were independent."""
+    """The evidence of all informative bits together, each with its own log ratio, as if they were independent."""
     n, m = len(first.messages), len(second.messages)
     p, q = (
         (np.unpackbits(batch.array(), axis=1).sum(axis=0, dtype=np.int64) + 0.5) / (len(batch.messages) + 1)
         for batch in (first, second)
     )
-    telling = np.flatnonzero(np.abs(p - q) > TELLING * np.sqrt(p * (1 - p) / n + q * (1 - q) / m))
-    if len(telling) < 2:
+    chosen = np.flatnonzero(np.abs(p - q) > INFORMATIVE * np.sqrt(p * (1 - p) / n + q * (1 - q) / m))
+    if len(chosen) < 2:
         return
-    clear = np.log((1 - p) / (1 - q))[telling]
-    gain = np.log(p / q)[telling] - clear
+    clear = np.log((1 - p) / (1 - q))[chosen]
+    gain = np.log(p / q)[chosen] - clear
 
     def weigh(batch: Batch) -> Bytes:
-        total = np.unpackbits(batch.array(), axis=1)[:, telling] @ gain + clear.sum()
+        total = np.unpackbits(batch.array(), axis=1)[:, chosen] @ gain + clear.sum()
         return np.asarray(np.clip(np.rint(EVIDENCE_STEPS * total) + 128, 0, 255), np.uint8)
 
-    column = Column(f"the evidence of {len(telling)} bits together", weigh)
+    column = Column(f"the evidence of {len(chosen)} bits together", weigh)
     for ratio in RATIOS:
         yield Literal(column, frozenset(range(128 + int(EVIDENCE_STEPS * ratio), 256)))
 

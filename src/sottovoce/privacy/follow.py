@@ -1,4 +1,4 @@
-"""What the audit gives to a device in order to follow it: every code as a value, and coins that branch or tell."""
+"""What the audit passes to a device: every code as a value, and coins that branch or record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sottovoce.core.exact import ENDS, STALE, TrackedCoins, TreeCoins
 from sottovoce.core.specs import Spec
 
 AGAIN = "A sampler asks for new words in the middle of a report."
-SPAN = "A device asks for another number of words than its channel declares."
+SPAN = "A device asks for a number of words that its channel does not declare."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Codes(Domain):
 
     @classmethod
     def from_spec(cls, spec: Spec) -> Codes:
-        raise TypeError("The codes of a channel are no domain of a specification.")
+        raise TypeError("The codes of a channel cannot be the domain of a specification.")
 
 
 def message_spans(channel: Channel) -> list[int]:
@@ -48,7 +48,7 @@ def message_spans(channel: Channel) -> list[int]:
 
 
 class _Watch:
-    """The spans that a report may ask for, and what was wrong. It writes down and lets the sampler go on."""
+    """The spans that a report may ask for, and the problems found. It records them and lets the sampler continue."""
 
     __slots__ = ("problems", "spans")
 
@@ -100,7 +100,7 @@ class MessageCoins(TreeCoins):
 
 
 class WatchedCoins(TrackedCoins):
-    """The words of seeded coins; each is looked at when it is read, and there is no other way to it.
+    """The words of seeded coins; each is checked when it is read, and cannot be read in any other way.
 
     Draws that do not count get other words than those of the seed: a message that depends on them comes out different.
     """
@@ -140,7 +140,7 @@ class WatchedCoins(TrackedCoins):
 
 
 class NoCoins(Coins):
-    """Coins that note when they are touched."""
+    """Coins that record whether they were used."""
 
     __slots__ = ("touched",)
 

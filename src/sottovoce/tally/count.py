@@ -29,7 +29,7 @@ def tally(mechanism: Mechanism, reports: Any, *, threads: int | None = None) -> 
 
 
 def _safe(batch: Reports) -> Reports:
-    """Kernels write where a report says, and anyone can make a batch: what `privatize` cannot have drawn is refused."""
+    """Kernels use reports as indices, and anyone can make a batch: invalid reports are refused first."""
     outputs, payload, public = payload_outputs(batch.mechanism), batch.payload, batch.public
     indices = outputs is not None and payload.ndim == 1 and payload.dtype.kind == "u"
     if batch.mechanism.channel.publics:
@@ -43,7 +43,7 @@ def _safe(batch: Reports) -> Reports:
 
 
 def _counter(mechanism: Mechanism) -> Count:
-    """The kernel of the statistic for this channel; without one the definition counts, and a note says so."""
+    """The kernel of the statistic for this channel; without one the definition counts, with a warning."""
     try:
         kernel: Count = load(mechanism.statistic.kernel)(mechanism.channel)
     except NoBatchError as problem:

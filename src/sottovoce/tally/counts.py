@@ -2,8 +2,8 @@
 
 Given how many participants hold each code, cells are sums of binomials and multinomials. Most channels are a
 mixture of "uniform over everything" and "uniform over what supports the code"; the first part pools all
-participants, so that the work does not grow with their number. How many hold each code may differ from run to run,
-so that a channel may follow on another, or on the coin of a mix.
+participants, so that the work does not grow with their number. The number of holders of each code may differ
+from run to run, so that channels can be chained or mixed.
 
 Where the law of one cell is exact but that of all cells together is not tractable (local hashing, large
 subsets), `joint=False` draws each cell from its own law, independently of the others.
@@ -87,7 +87,7 @@ def _others(held: Ints) -> Ints:
 
 @singledispatch
 def _draw(channel: Channel, held: Ints, rng: np.random.Generator) -> Ints:
-    """The cells of each run, of which a row of `held` says how many hold each code."""
+    """The cells of each run; a row of `held` has the number of holders of each code."""
     raise ParameterError(
         f"The joint law of the tally cells of a {channel.kind} channel is not tractable;"
         " joint=False draws each cell from its own exact law."
@@ -122,7 +122,7 @@ def _(channel: Subset, held: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _holders(held: Ints) -> NDArray[np.intp]:
-    """The codes that anyone holds."""
+    """The codes with at least one holder."""
     return np.flatnonzero(held.any(axis=0))
 
 
@@ -184,7 +184,7 @@ def _(channel: Window, held: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _add(cells: Ints, reports: Ints, law: NDArray[np.float64], rng: np.random.Generator) -> None:
-    """Add so many reports of a law to the cells of each run: one by one where there are fewer of them than cells."""
+    """Add reports[run] reports of a law to the cells of each run: one by one if there are fewer of them than cells."""
     total = int(reports.sum())
     if total <= cells.size:
         cumulative = np.cumsum(law)

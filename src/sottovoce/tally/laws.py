@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 @singledispatch
 def law_row(channel: Channel, code: int) -> Floats:
     """The probability of each output, given a code; where a channel rounds, the code is the index of a grid point."""
-    raise ParameterError(f"The reports of a {channel.kind} channel are not numbered, so their law is no row.")
+    raise ParameterError(f"The reports of a {channel.kind} channel are not numbered, so their law is not a row.")
 
 
 def law_at(channel: Channel, number: Any) -> Floats:
@@ -40,7 +40,7 @@ def law_at(channel: Channel, number: Any) -> Floats:
 @law_row.register
 def _(channel: Subset, code: int) -> Floats:
     if channel.w > 1:
-        raise ParameterError("Masks of a subset channel are not numbered, so their law is no row.")
+        raise ParameterError("Masks of a subset channel are not numbered, so their law is not a row.")
     row = np.full(channel.k, (UNIT - channel.keep) / UNIT / (channel.k - 1))
     row[code] = channel.keep / UNIT
     return row
@@ -72,10 +72,10 @@ def _noise_sides(channel: Noise) -> tuple[Floats, Floats]:
     """Half the probability of each magnitude before the last band, and of each magnitude together with all larger."""
     first, cycle, bands = (np.array(w, np.float64) / UNIT for w in (channel.first, channel.cycle, channel.bands))
     weights = np.concatenate([bands[0] * first, np.outer(bands[1:-1], cycle).ravel()]) / 2
-    # From the smallest on, so that no tail is lost beside a larger one.
+    # From the smallest on, so that no tail is lost to rounding.
     tails = np.cumsum(np.append(weights, bands[-1] / 2)[::-1])[::-1]
     for table in (weights, tails):
-        table.setflags(write=False)  # shared by all who ask
+        table.setflags(write=False)  # shared by all callers
     return weights, tails
 
 

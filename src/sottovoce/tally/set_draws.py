@@ -21,7 +21,7 @@ REPORTS_PER_CELL = 8  # drawing a report takes about an eighth of the time of dr
 
 
 def add_uniform(cells: Ints, totals: Ints, rng: np.random.Generator) -> None:
-    """Add so many reports to each run, uniform over all of its cells."""
+    """Add totals[run] reports to each run, uniform over all of its cells."""
     outputs = cells.shape[1]
     if int(totals.sum()) > REPORTS_PER_CELL * cells.size:
         cells += rng.multinomial(totals, np.full(outputs, 1 / outputs))
@@ -58,7 +58,7 @@ def add_pool(cells: Ints, reports: Ints, chosen: PoolMap, rng: np.random.Generat
 def _without_frequent(
     cells: Ints, reports: Ints, size: int, places: Callable[[int], Ints], rng: np.random.Generator
 ) -> Ints:
-    """Add the codes with many more reports than their set has outputs; give back the reports of the others."""
+    """Add the codes with many more reports than their set has outputs; return the reports of the others."""
     frequent = np.flatnonzero(reports.sum(axis=0) > REPORTS_PER_CELL * len(reports) * size)
     for code in frequent:
         cells[:, places(int(code))] += rng.multinomial(reports[:, code], np.full(size, 1 / size))

@@ -42,7 +42,7 @@ def arrow_schema(mechanism: Mechanism) -> pa.Schema:
 
 
 def to_arrow(reports: Reports) -> pa.RecordBatch:
-    """A batch as Arrow columns; the metadata of its schema say where it is a simulation."""
+    """A batch as Arrow columns; the metadata of its schema mark a simulation."""
     schema = arrow_schema(reports.mechanism)
     if reports.simulated:
         schema = schema.with_metadata({METADATA: NOTE})
@@ -104,14 +104,14 @@ def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int | None = N
             yield from file.iter_batches(batch_size=rows or max(1, min(BATCH_ROWS, fitting)), columns=wanted)
     except ReportError:
         raise
-    except (pa.ArrowException, ValueError, OSError) as problem:  # names of columns may be no texts
+    except (pa.ArrowException, ValueError, OSError) as problem:  # names of columns may be invalid text
         if getattr(problem, "errno", None):  # there is no such file, or it may not be read
             raise
         raise ReportError("The file cannot be read as Parquet.") from None
 
 
 def _check_buffers(batch: pa.RecordBatch, place: int) -> None:
-    """A stranger's batch may declare more rows than its buffers hold; behind them lies the memory of something else."""
+    """An untrusted batch may declare more rows than its buffers hold; reading beyond them reads unrelated memory."""
     name, column = batch.schema.field(place).name, batch.column(place)
     try:
         column.validate(full=True)
@@ -122,7 +122,7 @@ def _check_buffers(batch: pa.RecordBatch, place: int) -> None:
 
 
 def _place(schema: pa.Schema, name: str) -> int:
-    """Where a column is; without it even an empty file is none of this mechanism."""
+    """The index of a column, which is required even in an empty file."""
     place = int(schema.get_field_index(name))
     if place < 0:
         raise ReportError(
@@ -133,7 +133,7 @@ def _place(schema: pa.Schema, name: str) -> int:
 
 
 def _type_text(kind: pa.DataType) -> str:
-    """The name of a type, without the names of fields inside it, which come from whoever wrote the file."""
+    """The name of a type, without the names of fields inside it, which come from the writer of the file."""
     if pa.types.is_list(kind):
         return f"list<item: {_type_text(kind.value_type)}>"
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind

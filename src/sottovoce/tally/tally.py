@@ -29,10 +29,9 @@ SIMULATED_ROW = -2  # in rows, beside -1 for the number of reports: how many par
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """Counts of the reports of one mechanism; `simulated` where the noise of any of them came from a seed.
+    """Counts of the reports of one mechanism; `simulated` if the noise of any of them came from a seed.
 
-    Tallies are equal where they count the same. The mark says where reports came from; a sum has it
-    where a part has it.
+    Tallies with the same counts are equal, whether marked as a simulation or not; a sum has the mark if a part has it.
     """
 
     mechanism: Mechanism
@@ -116,7 +115,7 @@ class Tally:
 
     @classmethod
     def from_rows(cls, mechanism: Mechanism, rows: Iterable[tuple[int, int]]) -> Tally:
-        """The sum of rows, from however many tallies they come."""
+        """The sum of rows from any number of tallies."""
         counts: Counter[int] = Counter()
         for cell, count in rows:
             place = check_integer("cell", "a tally's row", cell, SIMULATED_ROW, mechanism.cells - 1)
@@ -124,7 +123,7 @@ class Tally:
         n, simulated = counts.pop(-1, 0), counts.pop(SIMULATED_ROW, 0) > 0
         cells = np.zeros(mechanism.cells, np.int64)
         for place, total in counts.items():
-            cells[place] = min(total, MAX_REPORTS + 1)  # more than any tally holds, and refused
+            cells[place] = min(total, MAX_REPORTS + 1)  # more than any tally may hold, so it is refused
         return cls(mechanism, n, cells, simulated)
 
     def to_bytes(self) -> bytes:
@@ -150,7 +149,7 @@ class Tally:
             raise ReportError("These bytes are not a tally of this version.")
         body, digest = data[:-_DIGEST], data[-_DIGEST:]
         if hashlib.sha256(body).digest() != digest:
-            raise ReportError("This tally is damaged or cut off: its digest does not fit.")
+            raise ReportError("This tally is damaged or cut off: its digest does not match.")
         mark, length = data[len(_MAGIC)], int.from_bytes(data[len(_MAGIC) + 1 : head], "little")
         if mark > 1:
             raise ReportError("These bytes are not a tally of this version.")
@@ -173,7 +172,7 @@ def report_cells(mechanism: Mechanism, report: int, public: Words = NO_WORDS) ->
 
 
 def _most(n: int, each: int | tuple[int, ...]) -> NDArray[np.int64] | int:
-    """The largest that n reports can add up to; a tally of so many that 64 bits do not hold it is refused."""
+    """The largest sum that n reports can have; it is refused if 64 bits cannot hold it."""
     largest = each if isinstance(each, int) else max(each)
     if n * largest >= 1 << 63:
         raise MismatchError(f"A tally of this mechanism adds up at most {((1 << 63) - 1) // largest} reports.")

@@ -17,9 +17,9 @@ from sottovoce.core.params import check_decimal, check_integer, decimal_text, re
 from sottovoce.core.specs import Spec, integer, take, text
 
 MAX_DIMENSIONS = 1 << 16
-TOLERANCE = 1e-6  # of the radius: vectors scaled to unit length in single precision are no shorter or longer than this
-LEAST = 1e-100  # of the radius: squares of smaller numbers are no floats, and a vector of such would get a wrong length
-_LARGEST = Decimal("1e100")  # of a radius: squares of coordinates must be floats
+TOLERANCE = 1e-6  # of the radius: covers the error of vectors scaled to unit length in single precision
+LEAST = 1e-100  # of the radius: squares of smaller numbers underflow, which would give a wrong length
+_LARGEST = Decimal("1e100")  # of a radius: squares of coordinates must not overflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class Ball(Domain):
             raise self._outside(value)
         radius = float(self.radius)
         code = tuple([self._float(number) / radius for number in numbers])
-        if not math.hypot(*code) <= 1 + TOLERANCE:  # nor is what is no number
+        if not math.hypot(*code) <= 1 + TOLERANCE:  # also refuses NaN
             raise self._outside(value)
         return tuple([number if abs(number) >= LEAST else 0.0 for number in code])
 
     def _float(self, number: object) -> float:
-        """The nearest float of a number, not a number of anything else; far outside there may be no float."""
+        """The nearest float of a number; NaN for anything else and for numbers far outside, which may overflow."""
         if type(number) is float:
             return number
         exact = exact_number(number)

@@ -97,7 +97,7 @@ class Domain(ABC):
         ]
 
     def refuse(self, value: object, must_be: str) -> DomainError:
-        """The error for a value outside; of the value itself it keeps the type only."""
+        """The error for a value outside. It names only the type of the value."""
         return DomainError(
             f"An answer must be {must_be}; a value of type {type(value).__name__} is outside.",
             domain=self,

@@ -62,7 +62,7 @@ class Box(Domain):
     def foreign(self) -> list[object]:
         inside = [self.low] * self.dimensions
         wrong = [[*inside[:-1], number] for number in self.side.foreign()]
-        usual = [value for value in Domain.foreign(self) if value != (0,)]  # which may be a vector of one number
+        usual = [value for value in Domain.foreign(self) if value != (0,)]  # (0,) may be a vector of one number
         return [*usual, *wrong, inside[:-1], [*inside, self.low], {*inside}]
 
     def spec(self) -> Spec:
@@ -78,7 +78,7 @@ class Box(Domain):
 
 
 def listed(value: object) -> Sequence[Any] | None:
-    """The numbers of a list, a tuple or a one-dimensional array; None of anything else, or where order is unknown."""
+    """The numbers of a list, a tuple or a one-dimensional array; None for anything else."""
     if isinstance(value, (list, tuple)):
         return value
     tolist = getattr(value, "tolist", None)

@@ -17,8 +17,8 @@ from sottovoce.core.specs import Spec, take, text
 class Clamp(Domain):
     """A number of a wide domain as the nearest number in [low, high]; its code is that number, as a `Fraction`.
 
-    What the wide domain refuses is refused here too: only numbers that may be answered are moved. The mean of clamped
-    numbers differs from that of the numbers themselves; who asks this question says by how much (see `RangeSearch`).
+    Values outside the wide domain are refused. The mean of clamped numbers differs from the mean of the numbers
+    themselves; `RangeSearchMean` estimates by how much.
     """
 
     kind: ClassVar[str] = "clamp"

@@ -1,4 +1,4 @@
-"""`Digit`: one digit of a number, written in cells of any width and counted round and round."""
+"""`Digit`: the index of the cell in which a number lies, modulo a base."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_BASE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Digit(Domain):
-    """floor((x - origin) / width) modulo `base`: in which of `base` cells a number lies, the cells being repeated.
+    """floor((x - origin) / width) modulo `base`: in which of `base` repeating cells a number lies.
 
-    It needs no centre to be known beforehand: wherever the numbers of a crowd are, they fill the same few cells. With
-    two cells it says whether a number lies above or below the nearest of the thresholds origin + width + 2 b width.
+    No centre has to be known beforehand: numbers that lie close together fill the same few cells anywhere. With two
+    cells it says whether a number lies above or below the nearest of the thresholds origin + width + 2 b width.
     """
 
     kind: ClassVar[str] = "digit"

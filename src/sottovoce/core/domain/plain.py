@@ -17,7 +17,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import MAX_DIGITS, check_decimal, check_integer, decimal_text, reject
 from sottovoce.core.specs import MAX_INTEGER, Spec, take
 
-MAX_TEXT = 1000  # characters of a category; bringing long runs of accents into order takes quadratic time
+MAX_TEXT = 1000  # characters of a category; normalising long runs of accents takes quadratic time
 MAX_CODES = 1 << 32  # the hash family is exactly pairwise independent below this
 
 
@@ -272,11 +272,11 @@ def _whole(value: object) -> int | None:
 def exact_number(value: object) -> Fraction | None:
     """The number a value is, exactly, or None. A float is the shortest decimal that prints it, as in parameters."""
     if isinstance(value, float):
-        # Through a decimal: to read the text as a fraction takes longer, and longer for longer texts.
+        # Through a decimal: parsing the text as a fraction is slower, the more so the longer it is.
         return Fraction(Decimal(float.__repr__(value))) if isfinite(value) else None
     if isinstance(value, Decimal):
         return Fraction(value) if value.is_finite() and (not value or abs(value.adjusted()) <= MAX_DIGITS) else None
-    if type(value).__name__ == "timedelta64":  # which NumPy counts among the integers
+    if type(value).__name__ == "timedelta64":  # NumPy registers it as an integer type
         return None
     if isinstance(value, Rational) and not isinstance(value, bool):
         return Fraction(int(value.numerator), int(value.denominator))  # NumPy's integers would overflow inside

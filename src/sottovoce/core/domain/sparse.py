@@ -1,4 +1,4 @@
-"""`Sparse`: a long vector of numbers of which only a few are not zero."""
+"""`Sparse`: a long vector with few nonzero numbers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Code = tuple[tuple[int, Fraction], ...]
 
 @dataclass(frozen=True, slots=True)
 class Sparse(Domain):
-    """`dimensions` numbers in [-bound, bound], at most `most` of them not zero: {place: number}, or a list of pairs.
+    """`dimensions` numbers in [-bound, bound], at most `most` of them nonzero: {place: number}, or a list of pairs.
 
-    The code holds the numbers that are not zero, in the order of their places. A zero may be written or left out: the
-    answer is the same vector, so its code is the same as well.
+    The code holds the nonzero numbers in the order of their places. Explicit zeros are dropped: they describe the same
+    vector.
     """
 
     kind: ClassVar[str] = "sparse"
@@ -47,7 +47,7 @@ class Sparse(Domain):
 
     @property
     def places(self) -> Integers:
-        """Where a number may stand."""
+        """The domain of places."""
         return Integers(0, self.dimensions - 1)
 
     @property
@@ -57,18 +57,18 @@ class Sparse(Domain):
 
     @property
     def filler(self) -> float:
-        """A number with as many digits as most floats have: to read it takes as long as to read one of those."""
+        """A number with as many digits as most floats, so that it takes as long to read."""
         return _LONG * float(self.bound)
 
     def encode(self, value: object) -> Code:
         return self._encode(value, self.most)
 
     def encode_fast(self, value: object) -> Code:
-        """The same code in a time that tells how many entries there are: for simulations, not for devices."""
+        """The same code, in time that depends on the number of entries: for simulations, not for devices."""
         return self._encode(value, 0)
 
     def _encode(self, value: object, slots: int) -> Code:
-        """The code, read along with a number for each slot that is left empty: all of them go the same way."""
+        """The code. A filler is read for each empty slot, so that the time does not depend on the number of entries."""
         given = _entries(value)
         entries = given if given is not None else []
         places, side, filler = _parts(self)
@@ -90,7 +90,7 @@ class Sparse(Domain):
         return self.refuse(
             value,
             f"a mapping from different places below {self.dimensions} to numbers in [-{end}, {end}], at most"
-            f" {self.most} of them not zero",
+            f" {self.most} of them nonzero",
         )
 
     def labels(self) -> Sequence[object]:
@@ -103,7 +103,7 @@ class Sparse(Domain):
         twice = [(0, self.bound), (0, 0)]
         far = [{self.dimensions: 1}, {-1: 1}, {0.0: self.bound}, {"0": self.bound}, {True: self.bound}]
         wrong = [{0: number} for number in self.side.foreign()]
-        crowded = [(place, self.bound) for place in range(self.most + 1)]  # where all may be filled, one is beyond
+        crowded = [(place, self.bound) for place in range(self.most + 1)]  # or a place out of range
         return [
             *(value for value in Domain.foreign(self) if value not in empty),
             *far,
@@ -128,12 +128,12 @@ class Sparse(Domain):
 
 @lru_cache(maxsize=64)
 def _parts(domain: Sparse) -> tuple[Integers, Interval, float]:
-    """Places, numbers, and what is read for an empty slot, made once for many answers."""
+    """Places, numbers, and the filler for an empty slot, made once for many answers."""
     return domain.places, domain.side, domain.filler
 
 
 def _entries(value: object) -> list[Any] | None:
-    """Pairs of places and numbers, if that is what they are; None where a value is nothing of the kind."""
+    """Pairs of places and numbers; None for any other value."""
     if isinstance(value, Mapping):
         return list(value.items())
     return list(value) if isinstance(value, (list, tuple)) else None

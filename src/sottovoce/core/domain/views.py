@@ -73,7 +73,7 @@ class Bins(Domain):
 
     def encode(self, value: object) -> int:
         number, edges, passed = _number(self.of, value), len(self.edges), 0
-        for power in range(edges.bit_length() - 1, -1, -1):  # bisection, with as many steps for every number
+        for power in range(edges.bit_length() - 1, -1, -1):  # bisection with the same number of steps for every number
             further = passed + (1 << power)
             reached = Fraction(self.edges[min(further, edges) - 1]) <= number
             passed += (reached and further <= edges) << power

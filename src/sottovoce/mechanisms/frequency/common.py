@@ -1,4 +1,4 @@
-"""What every frequency oracle asks of its domain."""
+"""The check of a domain that all frequency oracles share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generalised randomized response: tell the truth often enough, else any other answer."""
+"""Generalised randomized response: the true answer with the largest probability, else any other one."""
 
 from __future__ import annotations
 

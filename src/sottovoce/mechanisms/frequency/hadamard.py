@@ -1,4 +1,4 @@
-"""Hadamard response: one output, more often than not from the half of a Hadamard row that is +1."""
+"""Hadamard response: one output, mostly from the half of a Hadamard row that is +1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sottovoce.mechanisms.frequency.common import categories
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
-    """Hadamard response with the number of groups that makes the variance of a rare value least.
+    """Hadamard response with the number of groups of least variance for a rare value.
 
     Law: codes lie in B groups of Hadamard rows of order b; each code has a set of s = b/2 of the K = B b
         outputs. With p = e**epsilon s / (e**epsilon s + K - s) a uniform output of the set, else one outside.

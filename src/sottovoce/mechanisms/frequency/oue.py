@@ -1,4 +1,4 @@
-"""Optimised unary encoding: the true bit is a fair coin, so that the others may be nearly silent."""
+"""Optimised unary encoding: the true bit is a fair coin, so that the others are rarely set."""
 
 from __future__ import annotations
 

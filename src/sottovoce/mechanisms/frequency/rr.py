@@ -1,4 +1,4 @@
-"""Randomized response: the oldest of them all, a yes or no with a biased coin."""
+"""Randomized response: a yes or no with a biased coin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symmetric local hashing: fewer hash values than OLH, as the shuffled setting wants them."""
+"""Symmetric local hashing: fewer hash values than OLH, for the shuffle model."""
 
 from __future__ import annotations
 

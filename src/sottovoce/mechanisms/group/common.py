@@ -19,7 +19,7 @@ from sottovoce.core.question import GroupMean
 from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.statistic.keyed import CountKeyed
 
-NOTHING_LEFT = 1 + Fraction(1, 1 << 20)  # odds of a key that would tell next to nothing
+NOTHING_LEFT = 1 + Fraction(1, 1 << 20)  # odds of a key below which it is uninformative
 KEYS = ("grr", "subset", "unary")
 Inner = Callable[[Domain, Decimal], Channel]  # the channel of the values for a budget
 _FIRST = (Decimal("0.4"), Decimal("0.6"), Decimal("0.8"), Decimal(1))  # shares of the budget, tried for the value
@@ -63,7 +63,7 @@ def build_group(
 
 
 def _best_split(domain: Pair, inner: Inner, budget: Decimal, key: str, least: Decimal) -> Keyed | None:
-    """The split of least variance: a coarse grid, then nearer and nearer to its best."""
+    """The split of least variance: a coarse grid, then finer steps around its best."""
     found: dict[Decimal, Keyed | None] = {}
 
     def cost(share: Decimal) -> float:
@@ -80,7 +80,7 @@ def _best_split(domain: Pair, inner: Inner, budget: Decimal, key: str, least: De
 
 
 def keyed(domain: Pair, inner: Channel, budget: Decimal, key: str) -> Keyed | None:
-    """The inner channel behind the most informative key that the budget still allows; None where it allows none."""
+    """The inner channel behind the most informative key that the budget still allows; None if there is none."""
     neutral = neutral_law(inner)
     left = odds_left(odds(budget), inner, neutral)
     if left <= NOTHING_LEFT:
@@ -100,8 +100,8 @@ def mean_variance(channel: Keyed) -> float:
     """About n times the variance of a group's mean, for equally large groups and values spread over the range.
 
     A group's mean is a ratio, sum over size, so this is the variance of its linear part at the expected sizes: that of
-    sum - mean * size, which one report moves by a / (p - both) - mean s / (p - q); s says whether the report supports
-    the group, and a is what it reads then.
+    sum - mean * size, which one report moves by a / (p - both) - mean s / (p - q); s is 1 if the report supports
+    the group, and a is its reading then.
     """
     groups = channel.key.inputs
     p, q, both = _rates(channel.key)
@@ -119,7 +119,7 @@ def _rates(key: Subset | Bits) -> tuple[float, float, float]:
     """How often a report supports its own group, another one, and both."""
     rates, pair = key.rates(), key.pair()
     if rates is None or pair is None:
-        raise TypeError(f"A {key.kind} channel is no key.")
+        raise TypeError(f"A {key.kind} channel cannot be a key.")
     return float(rates[0]), float(rates[1]), float(pair[0])
 
 

@@ -18,7 +18,7 @@ def build(
     """The group through a frequency oracle, the value through NPRR with k + 1 levels.
 
     Law: the group through the key; where its report supports the true group, the value through NPRR with
-        value_epsilon = epsilon2, else any level alike.
+        value_epsilon = epsilon2, else a uniform level.
     Privacy: max(epsilon2, epsilon1 + ln((k + 1) e**epsilon2 / (e**epsilon2 + k))), epsilon1 that of the key.
     Estimator: sums of the levels of a group over its estimated size.
     Cost: the group and a level.

@@ -16,7 +16,7 @@ def build(domain: Domain, *, epsilon: Any, value_epsilon: Any = None, key: str =
     """The group through a frequency oracle, the value through the piecewise mechanism.
 
     Law: the group through the key; where its report supports the true group, the value through the piecewise
-        mechanism with value_epsilon = epsilon2, else any report of it alike.
+        mechanism with value_epsilon = epsilon2, else a uniform report.
     Privacy: max(epsilon2, epsilon1 + epsilon2 / 2), epsilon1 that of the key; the published version spends epsilon1 +
         epsilon2.
     Estimator: sums of the readings of a group over its estimated size.

@@ -53,7 +53,7 @@ def window(e: Fraction, narrowing: float) -> Window:
 
 
 def bands(owner: str, budget: Decimal) -> int:
-    """How many bands noise has: so many that clamping what lies beyond them hardly biases it."""
+    """The number of bands of noise, large enough that clamping beyond them biases it by about `_BIAS`."""
     count = 3 + ceil(log(max(1.0, 1 / float(budget)) / _BIAS) / float(budget))
     if count > _MOST_BANDS:
         raise ParameterError(f"The noise of {owner} on a grid needs a larger epsilon than {budget}.")
@@ -61,13 +61,13 @@ def bands(owner: str, budget: Decimal) -> int:
 
 
 def noise(owner: str, budget: Decimal, first: Sequence[int], cycle: Sequence[int]) -> Noise:
-    """Noise with these profiles of its bands, each of which is as much less likely as the budget allows."""
+    """Noise with these profiles of its bands, each less likely than the one before by the full budget."""
     e, count = odds(budget), bands(owner, budget)
-    # Of a magnitude of band 0 and the one a range beyond, in band 1; of those in later bands the profiles are the same.
+    # The ratio of a magnitude of band 0 and the one a range beyond, in band 1; later bands share one profile.
     start = len(cycle) - len(first)
     steepest = max(Fraction(weight, cycle[start + m]) for m, weight in enumerate(first))
     low, high = 1, UNIT
-    while high - low > 1:  # the largest weight of band 0 that leaves enough for all others
+    while high - low > 1:  # the largest weight of band 0 that leaves enough for the others
         middle = (low + high) // 2
         low, high = (middle, high) if sum(_bands(middle, steepest, e, count, cycle)) <= UNIT else (low, middle)
     found = _bands(low, steepest, e, count, cycle)
@@ -91,7 +91,7 @@ def _bands(first: int, steepest: Fraction, e: Fraction, count: int, cycle: Seque
 
 
 def level(length: int) -> list[int]:
-    """Equal weights; what does not divide goes to the first, as magnitudes must not get likelier."""
+    """Equal weights; the remainder goes to the first, because larger magnitudes must not be likelier."""
     each, rest = divmod(UNIT, length)
     return [each + 1] * rest + [each] * (length - rest)
 

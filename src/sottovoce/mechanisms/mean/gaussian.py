@@ -20,7 +20,7 @@ from sottovoce.mechanisms.mean.common import scale
 
 STEPS = 8  # beside the noise, rounding to eighths adds less than one part in a hundred
 _FINE = Context(prec=40)
-_CUT = 40  # the ends of the noise, where their weights fall below delta / _CUT altogether, stay without a counterpart
+_CUT = 40  # the noise is cut off where its tail weighs less than delta / _CUT
 _LARGEST = 1 << 12  # magnitude of the noise, in steps of the grid
 _HALVINGS = 24
 
@@ -30,9 +30,9 @@ def build(domain: Domain, *, epsilon: Any, delta: Any, steps: int = STEPS) -> Me
 
     Law: the number rounded to one of `steps` + 1 grid points, plus a whole number m of steps with a probability
         proportional to e**(-m**2 / (2 s**2)), |m| <= M; the same M and the same weights for every number.
-    Privacy: (epsilon, delta): the sum of what any likelihood exceeds e**epsilon times any other one is computed exactly
-        and is at most delta; s is the smallest deviation for which it is. The ratio itself is infinite, as the ends of
-        the noise differ.
+    Privacy: (epsilon, delta): the hockey-stick divergence at e**epsilon between any two numbers is computed exactly and
+        is at most delta; s is the smallest deviation for which it is. The ratio itself is infinite, as the ends of the
+        noise differ.
     Estimator: the mean report; the noise is symmetric, so it is unbiased exactly.
     Cost: two bytes; the variance (s / steps)**2 in lengths of the range, whatever the number is: about 18 at epsilon 1
         and delta 1e-6, where the designed mechanism has 1.1 with the same epsilon and no delta.
@@ -57,7 +57,7 @@ def check_delta(owner: str, value: object) -> Decimal:
 
 @lru_cache(maxsize=64)
 def gaussian_noise(budget: Decimal, chance: Decimal, steps: int) -> tuple[int, ...]:
-    """The weights of -M, ..., M: of the smallest deviation whose exact delta, at the shift of the whole range, is kept.
+    """The weights of -M, ..., M for the smallest deviation whose exact delta, at a shift of the whole range, is kept.
 
     The other shifts have a smaller delta; a mechanism checks all of them when it is made.
     """
@@ -98,7 +98,7 @@ def shifted(noise: tuple[int, ...], steps: int) -> list[list[int]]:
 
 
 def shift_delta(noise: tuple[int, ...], shift: int, e: Fraction) -> Fraction:
-    """The exact delta between two numbers that are so many steps apart."""
+    """The exact delta between two numbers that are `shift` steps apart."""
     up, down = e.numerator, e.denominator
     other = [*noise[shift:], *([0] * min(shift, len(noise)))] if shift < len(noise) else [0] * len(noise)
     more = (down * weight - up * beside for weight, beside in zip(noise, other, strict=True))

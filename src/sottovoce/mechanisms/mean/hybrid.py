@@ -25,7 +25,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
 
     Law: with probability 1 - e**(-epsilon/2) the piecewise mechanism, else the Bernoulli mechanism; for epsilon up to
         0.61 always the latter. A report shows which of the two it came from.
-    Privacy: both have the ratio e**epsilon, and the coin knows nothing of the number.
+    Privacy: both have the ratio e**epsilon, and the coin is independent of the number.
     Estimator: each report is read by the scale of its own mechanism; the mean of all.
     Cost: two bytes; for epsilon above 0.61 the variance is the same for all numbers, up to rounding.
     Reference: Wang et al., "Collecting and analyzing multidimensional data with local differential privacy", ICDE

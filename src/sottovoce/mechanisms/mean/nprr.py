@@ -23,8 +23,8 @@ def build(domain: Domain, *, epsilon: Any, k: int | None = None) -> Mechanism:
 
     Law: the rounded level with probability e**epsilon / (e**epsilon + k), each other one with 1 / (e**epsilon + k).
     Privacy: that of randomized response on k + 1 values, e**epsilon.
-    Estimator: the mean level, of which the share k / 2 of answers at random is taken off, divided by the rate of
-        answers that are not at random, (e**epsilon - 1) / (e**epsilon + k).
+    Estimator: (mean level - (1 - r) k / 2) / r, where r = (e**epsilon - 1) / (e**epsilon + k) is the share of answers
+        that are not random.
     Cost: one byte up to 255 steps. With k = 1 it is the Bernoulli mechanism; more levels pay for large budgets only.
     Reference: Waudby-Smith, Wu, Ramdas, "Nonparametric extensions of randomized response for private confidence
         sets", ICML 2023 (their G is k).

@@ -25,7 +25,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         Sciences 2013; the survey's Eq. (33) prints the outer steps one factor e**epsilon too likely.
     """
     budget = check_epsilon("scdf", epsilon)
-    bands("scdf", budget)  # refuses a budget too small for floats, too
+    bands("scdf", budget)  # also refuses a budget too small for floats
     e = float(budget)
     channel = staircase("scdf", domain, budget, 1 / e - 1 / expm1(e), power_of_two(max(16, 200 * e)))
     return Mechanism("scdf", Mean(domain), channel, budget, CountOutputs())

@@ -1,4 +1,4 @@
-"""The staircase mechanism: noise in steps, with the central one of the width that makes the variance least."""
+"""The staircase mechanism: noise in steps, with the width of the central one that has the least variance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sottovoce.mechanisms.mean.common import bands, power_of_two, staircase
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
-    """Noise in steps, the best there is that does not depend on the number.
+    """Noise in steps, optimal up to rounding among noise that does not depend on the number.
 
     Law: the number rounded to a grid, plus noise of constant likelihood up to gamma of the range to either side, and
         in steps of the length of the range beyond, each e**epsilon less likely; with b = e**(-epsilon), gamma = -b /
@@ -26,7 +26,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         survey prints the width that makes the mean absolute noise least.
     """
     budget = check_epsilon("staircase", epsilon)
-    bands("staircase", budget)  # refuses a budget too small for floats, too
+    bands("staircase", budget)  # also refuses a budget too small for floats
     share = centre(float(budget))
     channel = staircase("staircase", domain, budget, share, power_of_two(8 / share))
     return Mechanism("staircase", Mean(domain), channel, budget, CountOutputs())

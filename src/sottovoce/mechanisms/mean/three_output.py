@@ -19,7 +19,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
-    """-C, 0 or C, with the probability of 0 that makes the worst case least.
+    """-C, 0 or C, with the probability of 0 of least worst-case variance.
 
     Law: with x scaled to [-1, 1]; 0 with probability a at x = 0, falling linearly to b = a / e**epsilon at the ends;
         the rest is shared evenly at x = 0, and as e**epsilon to 1 at the ends, linearly between. a <= e**epsilon /
@@ -35,7 +35,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     e = odds(budget)
     table = _table(e, _neutral(float(e)))
     if table.scales() is None:
-        raise reject("epsilon", "three-output", "larger: its reports would say nothing", epsilon)
+        raise reject("epsilon", "three-output", "larger: its reports would carry no information", epsilon)
     channel = Then(scale("three-output", domain, 2), table)
     return Mechanism("three-output", Mean(domain), channel, budget, CountOutputs())
 
@@ -50,7 +50,7 @@ def worst_case(e: float, neutral: float) -> float:
 
 
 def _neutral(e: float) -> float:
-    """The probability of 0 of least worst case, by golden section; up to ln 2 there is none."""
+    """The probability of 0 of least worst-case variance, by golden section; 0 up to ln 2."""
     if e <= 2:
         return 0.0
     low, high = 0.0, e / (e + 2)

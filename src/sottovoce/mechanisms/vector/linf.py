@@ -18,7 +18,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """Every number of a vector at once, for one budget: a vector of signs, likelier on the side of the answer.
 
     Law: with x scaled to [-1, 1]**d, each coordinate is rounded to a sign, v_j = +1 with probability (1 + x_j)/2. The
-        C vectors of signs t with t.v > 0 have weight e**epsilon, all others, ties among them, weight 1. C = 2**(d-1)
+        C vectors of signs t with t.v > 0 have weight e**epsilon, all others, including ties, weight 1. C = 2**(d-1)
         for odd d and 2**(d-1) - binom(d, d/2)/2 for even d. This is drawn as a mixture: uniformly among the C with
         probability (e**epsilon - 1) C / (e**epsilon C + 2**d - C), else uniformly among all vectors.
     Privacy: the two weights have the ratio e**epsilon. The published forms for even d put ties elsewhere (erratum 6).

@@ -19,7 +19,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
 
     Law: the entry x at place j is rounded to a sign, v = +1 with probability (1 + x/bound)/2. The report has v at j
         with probability p = e**epsilon / (e**epsilon + 1), else -v; all other signs are fair.
-    Privacy: two reports differ in probability by p / (1 - p) = e**epsilon at most; where no entry is, all are fair.
+    Privacy: two reports differ in probability by p / (1 - p) = e**epsilon at most; without an entry all are fair.
     Estimator: the mean of B t_j with B = bound (e**epsilon + 1) / (e**epsilon - 1).
     Cost: d bits; variance B**2 - x_j**2 in every place, whatever d is. "sparse" has the same variance or less from
         reports of about log2(2 d) bits.

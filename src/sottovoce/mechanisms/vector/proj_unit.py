@@ -14,7 +14,7 @@ from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.mechanisms.vector.sphere_common import ball, best_cap
 
-COST = 1.05  # times the mean square error of all dimensions, that the chosen number of them may have
+COST = 1.05  # allowed mean square error, relative to that of all dimensions
 
 
 def build(domain: Domain, *, epsilon: Any, k: int | None = None) -> Mechanism:

@@ -1,4 +1,4 @@
-"""Means of long vectors with few entries: signs of all places or of some, or of one place, whichever errs less."""
+"""Means of long vectors with few entries: signs of all places or of some, or of one place, by least variance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.sums import Sums
 
 ORACLES = ("signs", "hints", "hadamard", "grr")
-SHORTER = Fraction(21, 20)  # of the least variance, for a report of a few bytes
+SHORTER = Fraction(21, 20)  # allowed variance relative to the least, for reports of a few bytes
 
 
 def build(domain: Domain, *, epsilon: Any, oracle: str | None = None) -> Mechanism:
@@ -33,7 +33,7 @@ def build(domain: Domain, *, epsilon: Any, oracle: str | None = None) -> Mechani
         sign. Places lie in B groups of Hadamard rows; the report is an output y, with weight R where y agrees with
         place and sign, 1 elsewhere. "grr" is B = d.
     Privacy: e**epsilon. With t = ceil(d/B) places in a group, min(s, t) of s slots agree with y at most, so
-        R = 1 + (e**epsilon - 1) s / min(s, t): the choice of the slot is private, and that is not wasted.
+        R = 1 + (e**epsilon - 1) s / min(s, t): R makes use of the private choice of the slot.
     Estimator: the share of reports that say + of a place less those that say -, times bound / (2 k - 1) for "signs",
         where a slot agrees with probability k; times bound (1 + m (e**epsilon - 1)) / ((e**epsilon - 1) q
         (1 - q)**(s - 1)) with m = 1 - (1 - q)**s for "hints"; times s bound (R + 2 B - 1) / (R - 1) for "hadamard".
@@ -105,12 +105,12 @@ def best_rows(domain: Sparse, ratio: Fraction) -> Then:
 
 
 def rows(domain: Sparse, groups: int, ratio: Fraction) -> Then:
-    """One place with its sign, through rows of Hadamard matrices in so many groups."""
+    """One place with its sign, through rows of Hadamard matrices in `groups` groups."""
     together = min(domain.most, -(-domain.dimensions // groups))
     second = signed_rows(domain.dimensions, groups, 1 + (ratio - 1) * Fraction(domain.most, together))
     return Then(Place(domain), second)
 
 
 def square(channel: Channel) -> Fraction:
-    """The mean square of what a report says of a place; what is not noise of it, the answer's own square, is small."""
+    """The mean square of a report's reading of a place: noise, and the answer's own square, which is small."""
     return score(channel).average_square(dimensions_of(channel) or 0)

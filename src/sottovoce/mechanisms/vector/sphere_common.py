@@ -35,7 +35,7 @@ def best_threshold(size: int, law: str, epsilon: float) -> float:
 
     The budget is shared by the odds of the coin and those of the cap: the rarer the cap, the farther its vectors point
     to the answer and the less often it may be chosen. Above the square root of 2 epsilon, in standard deviations, a cap
-    is too rare to be of use.
+    is too rare to be useful.
     """
     unit = 1 / math.sqrt(size) if law == "sphere" else 1.0
     most = min(math.sqrt(2 * epsilon) + 3, 0.999999 / unit if law == "sphere" else 10.0)
@@ -52,7 +52,7 @@ def mean_square(size: int, law: str, threshold: float, epsilon: float) -> float:
     # In the cap the density is e**epsilon times that outside, and the whole of it is one.
     difference = math.expm1(epsilon) / (below + math.exp(epsilon) * above)
     mean, square = lean(size, law, threshold, difference)
-    if mean < 1e-150:  # a cap so rare that it says nothing
+    if mean < 1e-150:  # a cap too rare to be informative
         return math.inf
     return (1.0 if law == "sphere" else square + (size - 1) / size) / mean**2
 
