@@ -363,17 +363,19 @@ def test_bad_input_is_refused() -> None:
             call()
 
 
-def _mark(place: int, point: dict[str, Any]) -> pytest.MarkDecorator:
-    """Every mechanism, two and eight groups, two kinds of keys, each with one target in turn; all others are long."""
-    case, target = divmod(place, 2)
-    brief = (point["groups"] == 2 or point["key"] == "subset") and target == case % 2
-    return pytest.mark.slow if brief else pytest.mark.long
+# Every mechanism, two and eight groups, two kinds of keys, and the two targets in turn; the other points are long.
+POINTS = [
+    pytest.param(
+        point,
+        id=GROUPS.key(point),
+        marks=pytest.mark.slow if chosen and place // 2 % 2 == place % 2 else pytest.mark.long,
+    )
+    for place, point in enumerate(GROUPS.points())
+    for chosen in (point["groups"] == 2 or point["key"] == "subset",)
+]
 
 
-@pytest.mark.parametrize(
-    "point",
-    [pytest.param(one, marks=_mark(place, one), id=GROUPS.key(one)) for place, one in enumerate(GROUPS.points())],
-)
+@pytest.mark.parametrize("point", POINTS)
 def test_coverage_where_groups_are_estimable(point: dict[str, Any]) -> None:
     """94 to 97 %, but for three standard errors, as if all groups moved together."""
     runs = GROUPS.runs // 2  # all of them are run by `make coverage`
