@@ -4,6 +4,8 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 export PYTHON
+# Tests and commands start many processes; without bytecode each of them would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 # Two workers; tests of one xdist group share what they build.
@@ -12,7 +14,7 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick check format bench bench-peers coverage mutants fuzz system-deps clean
+.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz system-deps clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -23,11 +25,16 @@ demo: $(STAMP) ## See numbers beside the truth, with intervals, in a minute
 
 setup: $(STAMP) ## Create .venv with all extras and the development tools
 
-test: system-deps $(STAMP) ## Run everything: lint, types and all tests
+test: system-deps $(STAMP) ## Run everything: lint, types and all tests but the long sweeps
 	@status=0; $(PYTEST) || status=$$?; echo $$status > $(STATUS); exit $$status
 
 test-quick: $(STAMP) ## Run the tests that are not marked slow
-	@$(PYTEST) -m "not slow"
+	@$(PYTEST) -m "not slow and not long"
+
+test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and write build/test-long
+	@mkdir -p build/test-long
+	@status=0; $(PYTEST) -m long --durations 0 --durations-min 1 --junit-xml build/test-long/results.xml \
+		> build/test-long/summary.txt || status=$$?; cat build/test-long/summary.txt; exit $$status
 
 check: $(STAMP) ## Lint, formatting and types, without the tests
 	@$(BIN)/ruff check .

@@ -1,7 +1,8 @@
-"""What ``python -m benchmarks`` measures: throughput, numbers, vectors, the scalar client, imports, memory, drawing."""
+"""What ``python -m benchmarks`` measures: throughput, numbers, vectors, the client, first steps, memory, drawing."""
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import tempfile
@@ -202,6 +203,32 @@ def client_import(quick: bool) -> Row:
     return Row(name, median(ratios), "x", 3, "max")
 
 
+def first_batch() -> float:
+    """Seconds of processor time, from the start of a process to the table of its last estimate."""
+    command = [sys.executable, "-m", "benchmarks.first_batch"]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def command_help() -> float:
+    """Seconds of processor time of a whole process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "sottovoce", "--help"], check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def first_steps(quick: bool) -> list[Row]:
+    """What a person waits for first, with bytecode and kernels compiled before."""
+    rows = []
+    for name, measure, target in (
+        ("first batch: import to table, four mechanisms", first_batch, 1.5),
+        ("sottovoce --help", command_help, 0.3),
+    ):
+        measure()
+        rows.append(Row(name, median(measure() for _ in range(3 if quick else 7)), "s CPU", target, "max"))
+    return rows
+
+
 def memory(quick: bool) -> list[Row]:
     """Peak memory of a process that tallies a Parquet file larger than it may hold."""
     reports = 5_000_000 if quick else 50_000_000
@@ -279,6 +306,7 @@ PARTS: dict[str, Callable[[bool], list[Row]]] = {
     "designs": designs,
     "client": scalar_client,
     "import": imports,
+    "first steps": first_steps,
     "simulation": simulation,
     "memory": memory,
     "command": command_line,

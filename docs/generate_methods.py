@@ -15,7 +15,7 @@ from sottovoce.core.registry import ALIASES, builder, fits
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.estimate.shares.shares import rare_variance
+from sottovoce.estimate.shares.evidence import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
 from sottovoce.study.planners.vector import mean_coordinate_variance
 

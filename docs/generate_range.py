@@ -38,7 +38,7 @@ def table(folder: Path, runs: int) -> Iterator[str]:
         answers = pq.read_table(folder / file, columns=[column])[column].to_numpy().astype(float)
         answers = answers if most is None else answers[answers <= most]
         for epsilon in (1, 2):
-            found = list(searches(sv.RangeSearch(domain, epsilon, PARTICIPANTS), answers, runs, 7))
+            found = list(searches(sv.RangeSearchMean(domain, epsilon, PARTICIPANTS), answers, runs, 7))
             oracle = oracle_error(answers, PARTICIPANTS, method="designed", epsilon=epsilon)
             squares = np.array([run.squared_error for run in found]) / oracle
             ratio = float(np.sqrt(squares.mean()))

@@ -27,7 +27,9 @@ CRITICAL = (
     "core/channel/*", "core/domain/*", "core/coins.py", "core/rational.py", "core/exact.py", "core/mechanism.py",
     "core/codec.py", "core/hashing.py", "core/round.py", "core/params.py", "privacy/audit.py", "privacy/follow.py",
     "privacy/blackbox.py", "client/*", "fast/kernels/*", "fast/words.py", "fast/batch.py",
-    "estimate/shares/binomials.py", "estimate/shares/shares.py", "estimate/estimate.py", "estimate/evidence.py",
+    "estimate/shares/binomials.py", "estimate/shares/evidence.py", "estimate/shares/base.py",
+    "estimate/shares/supports.py", "estimate/shares/contrasts.py", "estimate/shares/matrix.py",
+    "estimate/estimate.py", "estimate/evidence.py",
 )  # fmt: skip
 CRITICAL_SHARE = 3  # a critical file is sampled so many times as often as another one of the same size
 

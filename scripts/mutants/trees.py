@@ -43,7 +43,8 @@ class Tree:
 
     def trace(self, file: str, target: Path, *, slow: bool, seconds: float) -> None:
         """Runs the quick or the slow tests of one file and writes down which lines they run."""
-        process = self._pytest(["-m", "slow" if slow else "not slow", file], {TRACE: str(target)}, self.numba)
+        chosen = "slow and not long" if slow else "not slow and not long"
+        process = self._pytest(["-m", chosen, file], {TRACE: str(target)}, self.numba)
         try:
             process.wait(seconds)
         except subprocess.TimeoutExpired:

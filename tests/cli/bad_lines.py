@@ -176,7 +176,10 @@ BAD = {
     "estimate: level": ("estimate good.parquet --level 95", "'level' parameter of ci must be a number in (0, 1)"),
     "estimate: method": ("estimate good.parquet --method bayes", "one of exact, wilson, normal"),
     "estimate: target": ("estimate good.parquet --target all", "'population' or 'sample'"),
-    "estimate: projection": ("estimate good.parquet --project cone", "There is no such projection. Known: simplex"),
+    "estimate: projection": (
+        "estimate good.parquet --decoder cone",
+        "There is no decoder of this name. Known: ball, base-cut",
+    ),
     "estimate: top": ("estimate good.parquet --top 0", "The value of --top must be a number of its type from 1;"),
     "estimate: two forms": ("estimate good.parquet --json --csv", "not as both"),
 }

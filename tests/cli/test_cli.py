@@ -155,16 +155,27 @@ def test_one_mechanism_is_audited(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_everything_that_is_registered_is_audited() -> None:
-    """Some 40 s of computing for twelve mechanisms."""
-    code, out, err = process("audit", "--all", "--json")
+def test_everything_that_is_registered_is_audited(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At one budget and two sizes; the contract audits every mechanism at others, and the whole grid is long."""
+    monkeypatch.setattr("sottovoce.cli.grid.SIZES", (2, 16))
+    monkeypatch.setattr("sottovoce.cli.grid.EPSILONS", ("1",))
+    check_grid(run("audit", "--all", "--json"), {"1"})
+
+
+@pytest.mark.long
+def test_the_whole_grid_is_audited() -> None:
+    check_grid(process("audit", "--all", "--json"), set(EPSILONS))
+
+
+def check_grid(result: tuple[int, str, str], epsilons: set[str]) -> None:
+    code, out, err = result
     assert (code, err) == (0, "")
     rows = json.loads(out)
     check_rows(rows)
     assert list(dict.fromkeys(row["name"] for row in rows)) == sv.names()
     for name in sv.names():
         mine = [row for row in rows if row["name"] == name]
-        assert {row["claimed"] for row in mine} == set(EPSILONS)
+        assert {row["claimed"] for row in mine} == epsilons
         assert len({row["fingerprint"] for row in mine}) == len(mine)
 
 

@@ -133,7 +133,10 @@ def test_methods_targets_and_levels_of_a_mean(tmp_path: Path) -> None:
     assert lines[2] == f"{N} reports through piecewise, epsilon 1.5; 0.95 normal interval for the population."
     header, row = call("estimate", tmp_path / "out.tally", "--csv").out.decode().splitlines()
     assert header == "value,estimate,std_error,low,high" and row.startswith("mean,")
-    for wrong, said in ((["--method", "exact"], "one of normal, betting"), (["--project", "simplex"], "Known: range")):
+    for wrong, said in (
+        (["--method", "exact"], "one of normal, betting"),
+        (["--decoder", "simplex"], "Known here: linear, range"),
+    ):
         done = call("estimate", tmp_path / "out.tally", *wrong)
         assert done.code == 2 and said in done.err and done.err.count("\n") == 1
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import ROUND_UP, Context, Decimal, FloatOperation, Inexact, Rounded, localcontext
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -13,11 +15,13 @@ from sottovoce.core.channel import (
     Bits,
     Chain,
     Channel,
+    Cohorts,
     Each,
     HadamardSets,
     HashMap,
     Keyed,
     Mix,
+    PoolMap,
     Public,
     Rounding,
     SampledCoordinates,
@@ -133,6 +137,14 @@ def nested_chains() -> list[tuple[str, object]]:
     binary, half = Subset(2, 1, 3 * UNIT // 4), (UNIT // 2,) * 2
     bits = Chain(Bits(2, UNIT // 2, UNIT // 4), Bits(2, UNIT // 2, UNIT // 4, "mask", 0))
     return [
+        ("public of a pool", lambda: Public(PoolMap(4, 2, 2), CHAIN)),
+        ("cohorts in public", lambda: Public(PoolMap(4, 4, 1), Cohorts(PoolMap(4, 2, 2), CHAIN))),
+        ("cohorts in cohorts", lambda: Cohorts(PoolMap(4, 4, 1), Cohorts(PoolMap(4, 2, 2), CHAIN))),
+        ("cohorts after a stage", lambda: Then(Subset(4, 1, UNIT // 2), Cohorts(PoolMap(4, 2, 2), CHAIN))),
+        ("cohorts in a chain", lambda: Chain(Subset(4, 1, UNIT // 2), Cohorts(PoolMap(4, 2, 2), CHAIN))),
+        ("cohorts of no chain", lambda: Cohorts(PoolMap(4, 2, 2), STAGE)),
+        ("cohorts of hashes", lambda: Cohorts(HashMap(4, 2), CHAIN)),
+        ("too many cohorts", lambda: Cohorts(PoolMap(4, 2, 11), CHAIN)),
         ("public", lambda: Public(HashMap(4, 2), CHAIN)),
         ("public of public", lambda: Public(HashMap(4, 2), Public(HashMap(2, 2), bits))),
         ("then, first", lambda: Then(CHAIN, binary)),
@@ -153,6 +165,13 @@ def test_a_chain_stands_alone(where: str, build) -> None:  # type: ignore[no-unt
         build()
 
 
+def test_a_chain_stands_under_cohorts() -> None:
+    for digits in (2, 10):
+        channel = Cohorts(PoolMap(4, 2, digits), CHAIN)
+        assert channel_from_spec(channel.spec()) == channel
+        assert (channel.cohorts, channel.stages) == (2**digits, (STAGE, STAGE))
+
+
 def test_a_chain_inside_another_node_is_refused_in_specifications_and_in_strangers_nodes() -> None:
     spec = Public(HashMap(4, 2), STAGE).spec()
     with pytest.raises(sv.ParameterError, match="one that keeps a memo"):
@@ -171,22 +190,53 @@ def rappor() -> sv.Mechanism:
         Chain(first, Bits(3, 3 * UNIT // 4, UNIT // 4, "mask", 0)),
         Decimal("1.1"),
         CountSupports(),
+        claimed_forever=Decimal("2.2"),
     )
 
 
-def test_a_device_counts_what_a_memo_loses_for_ever() -> None:
+def test_both_budgets_are_claimed_and_kept() -> None:
     mechanism = rappor()
-    assert mechanism.epsilon < 1.1 < 2.1 < mechanism.epsilon_forever < 2.2
-    for refused in ({}, {"limit": 1.1}, {"limit": 2.19}, {"limit": 1.1, "lifetime_limit": 2.19}, {"limit": 1.02}):
-        with pytest.raises(sv.PrivacyError):
-            sv.Client(mechanism, **refused)  # type: ignore[arg-type]
-    with pytest.raises(sv.PrivacyError, match=r"All reports of a value have epsilon 2\.19722 together"):
-        sv.Client.from_spec(mechanism.spec(), limit=Decimal("1.1"))
+    assert mechanism.spec()["epsilon_forever"] == "2.2"
+    assert sv.Mechanism.from_spec(mechanism.spec()) == mechanism
     forever = loss(Fraction(9))
-    for accepted in ({"limit": 2.2}, {"limit": 1.1, "lifetime_limit": 2.2}, {"lifetime_limit": forever}):
-        assert sv.Client(mechanism, **accepted) == sv.Client.from_spec(mechanism.spec(), **accepted)  # type: ignore[arg-type]
+    assert replace(mechanism, claimed_forever=forever).ratio_forever == 9
+    with pytest.raises(sv.PrivacyError, match=r"has epsilon 2\.19722 for ever, more than the"):
+        replace(mechanism, claimed_forever=trifle_below(forever))
+    with pytest.raises(sv.PrivacyError, match="for ever"):
+        sv.Mechanism.from_spec({**mechanism.spec(), "epsilon_forever": "2.1"})
+    with pytest.raises(sv.SpecError, match="with a memo claims an epsilon for ever"):
+        sv.Mechanism.from_spec({**mechanism.spec(), "epsilon_forever": None})
+    without = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
+    assert without.ratio_forever is None and without.spec()["epsilon_forever"] is None
+    with pytest.raises(sv.SpecError, match="without a memo claims no epsilon for ever"):
+        sv.Mechanism.from_spec({**without.spec(), "epsilon_forever": "2"})
+    for wrong in (2, "0", "-1", "21", "nan", "2.20"):
+        with pytest.raises((sv.SpecError, sv.ParameterError)):
+            sv.Mechanism.from_spec({**mechanism.spec(), "epsilon_forever": wrong})
+
+
+def test_a_device_counts_what_a_memo_loses_for_ever(tmp_path: Path) -> None:
+    mechanism, memo = rappor(), tmp_path / "memo"
+    assert mechanism.epsilon < 1.1 < 2.1 < mechanism.epsilon_forever < 2.2
+    for refused in ({"limit": 1.1}, {"limit": 2.19}, {"limit": 1.1, "lifetime_limit": 2.19}, {"limit": 1.02}):
+        with pytest.raises(sv.PrivacyError):
+            sv.Client(mechanism, memo=memo, **refused)  # type: ignore[arg-type]
+    with pytest.raises(sv.PrivacyError, match=r"All reports of a value have epsilon 2\.19722 together"):
+        sv.Client.from_spec(mechanism.spec(), limit=Decimal("1.1"), memo=memo)
+    forever = loss(Fraction(9))
+    for accepted in ({}, {"limit": 2.2}, {"limit": 1.1, "lifetime_limit": 2.2}, {"lifetime_limit": forever}):
+        client = sv.Client(mechanism, memo=memo, **accepted)  # type: ignore[arg-type]
+        assert client == sv.Client.from_spec(mechanism.spec(), memo=memo, **accepted)  # type: ignore[arg-type]
+        assert client.most_values == 1
+        with pytest.raises(sv.PrivacyError, match="give the client a file for it"):
+            sv.Client(mechanism, **accepted)  # type: ignore[arg-type]
     with pytest.raises(sv.PrivacyError):
-        sv.Client(mechanism, lifetime_limit=trifle_below(forever))
+        sv.Client(mechanism, lifetime_limit=trifle_below(forever), memo=memo)
+    twice = Context(prec=60).multiply(forever, Decimal(2))
+    for lifetime, values in ((twice, 2), (trifle_below(twice), 1), (10, 4), (1e100, None)):
+        client = sv.Client(mechanism, lifetime_limit=lifetime, memo=memo)
+        assert client.most_values == values or values is None
+    assert not memo.exists()  # nothing is written before an answer is
 
 
 def test_without_a_memo_there_is_no_lifetime() -> None:

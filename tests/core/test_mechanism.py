@@ -62,7 +62,9 @@ MECHANISMS: dict[str, Mechanism] = {
     "views": Mechanism(
         "v", Frequency(Prefix(Level(Integers(0, 7), 2, 3), 2)), Subset(4, 2, 3 * U // 4), Decimal(3), CountSupports()
     ),
-    "rappor": Mechanism("rappor", Frequency(Select(PEOPLE, ["age"])), RAPPOR, Decimal(3), CountSupports()),
+    "rappor": Mechanism(
+        "rappor", Frequency(Select(PEOPLE, ["age"])), RAPPOR, Decimal(3), CountSupports(), claimed_forever=Decimal(3)
+    ),
     "apart": Mechanism(
         "b", Frequency(Bins(Interval(0, 3), [1, 2])), Bits(3, (U // 2,) * 3, U // 4), Decimal(2), CountSupports()
     ),
@@ -137,7 +139,7 @@ def test_fingerprints_are_golden() -> None:
     """The canonical text is written by hand; 6584790284608188 is e / (e + 1) in units, rounded down."""
     text = (
         '{"channel":{"k":2,"keep":6584790284608188,"node":"subset","w":1},"codec":{"bytes":1,"version":1},'
-        '"domain":{"kind":"categories","values":["lark","owl"]},"epsilon":"1","guarantee":"pure","name":"grr",'
+        '"domain":{"kind":"categories","values":["lark","owl"]},"epsilon":"1","epsilon_forever":null,"guarantee":"pure","name":"grr",'
         '"question":{"kind":"frequency"},"statistic":{"kind":"outputs"},"unused":null,"version":1}'
     )
     built = mechanism("grr", BIRDS, epsilon=1.0)
@@ -154,7 +156,7 @@ def test_fingerprints_are_golden() -> None:
     text = (
         '{"channel":{"encoding":"onehot","k":3,"node":"bits","ones":1,"p":4503599627370496,"q":%d},'
         '"codec":{"bytes":1,"version":1},"domain":{"kind":"categories","values":["ü","\\"","\\n"]},'
-        '"epsilon":"0.5","guarantee":"pure","name":"oue",'
+        '"epsilon":"0.5","epsilon_forever":null,"guarantee":"pure","name":"oue",'
         '"question":{"kind":"frequency"},"statistic":{"kind":"supports"},"unused":null,"version":1}'
     )
     context = Context(prec=60)
@@ -336,7 +338,7 @@ def test_from_spec_calls_no_builder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "mechanism", explode)
     monkeypatch.setattr(late, "load", explode)
     for name, text in specs.items():
-        one = Client.from_spec(text).mechanism
+        one = Client.from_spec(text, memo="memo").mechanism
         assert one.fingerprint == MECHANISMS[name].fingerprint
         assert len(answer(one, VALUES[name][0])) == 16 + codec.payload_bytes(one.channel)
 
@@ -949,7 +951,9 @@ def test_formulas_of_rappor(f: str) -> None:
     share, p, q = float(f), 0.75, 0.5
     first = Bits(4, int((1 - Fraction(f) / 2) * U), int(Fraction(f) / 2 * U))
     chain = Chain(first, Bits(4, 3 * U // 4, U // 2, "mask", 0))
-    one = Mechanism("rappor", Frequency(Integers(0, 3)), chain, Decimal(20), CountSupports())
+    one = Mechanism(
+        "rappor", Frequency(Integers(0, 3)), chain, Decimal(20), CountSupports(), claimed_forever=Decimal(20)
+    )
     p_star = share * (p + q) / 2 + (1 - share) * p
     q_star = share * (p + q) / 2 + (1 - share) * q
     rates = chain.rates()

@@ -23,12 +23,14 @@ from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import names
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Counted
+from sottovoce.estimate.shares import likelihood
 from sottovoce.estimate.shares import mixture as shapes
-from sottovoce.estimate.shares.likelihood import _of_reports, levels, mixture
+from sottovoce.estimate.shares.likelihood import _of_reports, levels
 from sottovoce.estimate.shares.maximise import NotConvergedWarning, certificate, em_step, maximise
 from sottovoce.estimate.shares.mixture import Dense, Floats
-from sottovoce.estimate.shares.project import simplex
 from sottovoce.fast.batch import Reports
 
 HALF = UNIT // 2
@@ -47,6 +49,15 @@ def answers(mechanism: Mechanism, n: int, seed: int) -> Reports:
     values = np.random.default_rng(seed).geometric(0.4, n) - 1
     reports: Reports = mechanism.privatize(np.minimum(values, mechanism.channel.inputs - 2), seed=seed)
     return reports
+
+
+def mixture(mechanism: Mechanism, data: Any) -> shapes.Mixture:
+    """The likelihood operator of a tally or of reports."""
+    if isinstance(data, Reports) and isinstance(mechanism.statistic, CountSupports):
+        return likelihood.mixture(Counted(mechanism, len(data), np.empty(0, np.int64), data))
+    tally = mechanism.tally(data) if isinstance(data, Reports) else data
+    found: shapes.Mixture = mechanism.estimate(tally).evidence.likelihood()
+    return found
 
 
 def exact_law(channel: Channel, reports: Reports) -> Floats:
@@ -166,7 +177,7 @@ def test_the_decoder_reaches_the_convex_optimum(name: str, k: int, n: int, seed:
     reports = answers(mechanism, n, seed)
     law, kinds = np.unique(exact_law(mechanism.channel, reports), axis=0, return_counts=True)
     best, _ = convex_optimum(law, kinds.astype(float))
-    decoded = mechanism.decode(reports)
+    decoded = mechanism.estimate(reports, decoder="em")
     found = Dense(law, kinds.astype(float)).value(decoded.values)
     assert best - 1e-6 < found < best + 1e-6
     assert found > best - 1e-9  # the certificate says so, whatever the solver's own tolerance is
@@ -179,7 +190,8 @@ def test_a_tally_that_determines_the_likelihood_decodes_like_its_reports(statist
         if mechanism.statistic.kind == statistic:
             reports = answers(mechanism, 500, seed)
             np.testing.assert_array_equal(
-                mechanism.decode(mechanism.tally(reports)).values, mechanism.decode(reports).values
+                mechanism.estimate(mechanism.tally(reports), decoder="em").values,
+                mechanism.estimate(reports, decoder="em").values,
             )
 
 
@@ -191,7 +203,7 @@ def test_randomized_response_has_a_closed_form(seed: int) -> None:
     scales = (1 + lift * np.arange(1, 31)) / np.cumsum(counts)
     scale = scales[np.flatnonzero(scales * counts > lift)[-1]]
     expected = np.maximum(scale * tally.cells - lift, 0)
-    decoded = mechanism.decode(tally)
+    decoded = mechanism.estimate(tally, decoder="em")
     assert (expected == 0).any() and expected.sum() == pytest.approx(1)
     np.testing.assert_allclose(decoded.values, expected, atol=1e-7)
 
@@ -201,12 +213,12 @@ def test_the_decoder_uses_the_true_law(seed: int) -> None:
     for name, field in (("grr", "keep"), ("oue", "p"), ("subset", "keep")):
         mechanism = build(name, 8, epsilon=1.0)
         reports = answers(mechanism, 5000, seed)
-        right = mechanism.decode(reports).values
+        right = mechanism.estimate(reports, decoder="em").values
         for change in (0.99, 1.01):
             moved = round(getattr(mechanism.channel, field) * change)
             channel = dataclasses.replace(mechanism.channel, **{field: moved})  # type: ignore[type-var]
             wrong = dataclasses.replace(mechanism, channel=channel, claimed="2")
-            values = wrong.decode(Reports(wrong, reports.payload)).values
+            values = wrong.estimate(Reports(wrong, reports.payload), decoder="em").values
             assert np.abs(values - right).max() > 1e-3, (name, change)
 
 
@@ -272,7 +284,7 @@ def test_steps_never_lower_the_likelihood(mechanism: Mechanism, seed: int) -> No
 def test_an_ill_conditioned_table_is_certified_too(seed: int) -> None:
     mechanism = wave(24, 17, 1.0)
     tally = mechanism.tally(answers(mechanism, 3000, seed))
-    decoded = mechanism.decode(tally)
+    decoded = mechanism.estimate(tally, decoder="em")
     law = np.array(mechanism.channel.rows, float).T / UNIT  # type: ignore[attr-defined]
     best, _ = convex_optimum(law, tally.cells.astype(float))
     assert decoded.fit.gap < 1e-9
@@ -285,9 +297,9 @@ def test_intervals_are_those_of_the_unbiased_estimate(name: str, seed: int) -> N
     mechanism = build(name, 6)
     reports = answers(mechanism, 800, seed)
     unbiased = mechanism.estimate(mechanism.tally(reports))
-    decoded = mechanism.decode(reports)
-    assert isinstance(decoded, Estimate) and decoded.projection == "em" and decoded.fit.iterations > 0
-    assert unbiased.projection is None and unbiased.fit is None
+    decoded = mechanism.estimate(reports, decoder="em")
+    assert isinstance(decoded, Estimate) and decoded.decoder.name == "em" and decoded.fit.iterations > 0
+    assert unbiased.decoder.name == "linear" and unbiased.fit is None
     np.testing.assert_array_equal(unbiased.values, decoded.evidence.values())  # the unbiased one stays primary
     np.testing.assert_array_equal(unbiased.std_errors, decoded.std_errors)
     for target in ("population", "sample"):
@@ -307,7 +319,7 @@ def test_degenerate_batches(name: str, k: int, seed: int) -> None:
     single = answers(mechanism, 1, seed)
     public = None if single.public is None else np.repeat(single.public, 50, axis=0)
     alike = Reports(mechanism, np.repeat(single.payload, 50, axis=0), public)
-    one, many = mechanism.decode(single), mechanism.decode(alike)
+    one, many = mechanism.estimate(single, decoder="em"), mechanism.estimate(alike, decoder="em")
     np.testing.assert_allclose(one.values, many.values, atol=1e-12)
     assert one.values.sum() == pytest.approx(1) and one.values.min() >= 0
     law = exact_law(mechanism.channel, single)[0]
@@ -317,20 +329,20 @@ def test_degenerate_batches(name: str, k: int, seed: int) -> None:
 def test_messages_are_decoded() -> None:
     mechanism = build("olh", 4)
     messages = [mechanism.randomize(i % 3, SeededCoins(i)) for i in range(60)]
-    assert mechanism.decode(messages).n == 60
+    assert mechanism.estimate(messages, decoder="em").n == 60
 
 
 def test_counts_of_supports_are_refused(seed: int) -> None:
     for name in ("oue", "olh"):
         mechanism = build(name)
         with pytest.raises(sv.ParameterError, match="decode the reports themselves"):
-            mechanism.decode(mechanism.tally(answers(mechanism, 50, seed)))
+            mechanism.estimate(mechanism.tally(answers(mechanism, 50, seed)), decoder="em")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"method": "magic"}, "one of em"),
+        ({"method": "magic"}, "Known: tolerance, max_iterations"),
         ({"tolerance": 0}, "'tolerance'"),
         ({"tolerance": True}, "'tolerance'"),
         ({"max_iterations": -1}, "'max_iterations'"),
@@ -339,18 +351,18 @@ def test_counts_of_supports_are_refused(seed: int) -> None:
 def test_wrong_parameters(arguments: dict[str, Any], said: str, seed: int) -> None:
     mechanism = build("grr")
     with pytest.raises(sv.ParameterError, match=said):
-        mechanism.decode(answers(mechanism, 50, seed), **arguments)
+        mechanism.estimate(answers(mechanism, 50, seed), decoder=sv.decoder("em", **arguments))
 
 
 def test_foreign_empty_and_unfinished(seed: int) -> None:
     mechanism = build("grr")
     reports = answers(mechanism, 500, seed)
     with pytest.raises(sv.MismatchError, match="epsilon"):
-        build("grr", epsilon=2).decode(reports)
+        build("grr", epsilon=2).estimate(reports, decoder="em")
     with pytest.raises(sv.ParameterError, match="at least one report"):
-        mechanism.decode(reports[:0])
+        mechanism.estimate(reports[:0], decoder="em")
     with pytest.warns(NotConvergedWarning, match="1 iterations") as caught:
-        unfinished = mechanism.decode(reports, max_iterations=1)
+        unfinished = mechanism.estimate(reports, decoder=sv.decoder("em", max_iterations=1))
     assert unfinished.fit.gap > 1e-9 and caught[0].filename == __file__
     with pytest.raises(sv.ParameterError, match="impossible"):
         maximise(Dense(np.zeros((1, 2)), np.ones(1)))

@@ -20,15 +20,15 @@ from sottovoce.core.question import GroupMean
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.estimate.evidence import Supports
-from sottovoce.estimate.group import group
+from sottovoce.estimate.group import evidence as group
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.law import key_law
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd, square_line
-from sottovoce.estimate.group.views import Shares
+from sottovoce.estimate.group.views import GroupSharesEvidence
 from sottovoce.estimate.ratio import Ratios, Shown
+from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.mean import nprr
 
 PAIR = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(10, 60))
@@ -70,14 +70,14 @@ def test_the_error_of_a_variance_within_a_group_is_that_of_moving_single_reports
     keyed = Keyed(Subset(2, 1, UNIT // 4 * 3), inner, tuple(part << 50 for part in neutral))
     mechanism = Mechanism("x", GroupMean(PAIR.group, PAIR.value), keyed, Decimal(8), CountKeyed())
     cells = np.array([9, 5, 2, 4, 6, 8, 3, 8, 4, 7, 7, 2]) * 10**7
-    found = group.from_cells(mechanism, int(cells.sum()), cells).variances
+    found = group.from_cells(mechanism, int(cells.sum()), cells).within
     total, few = np.zeros(2), 10**4
     for place, count in enumerate(cells):
         moved = np.zeros_like(cells)
         moved[place] = few
-        more, less = (group.from_cells(mechanism, int(at.sum()), at).variances for at in (cells + moved, cells - moved))
-        total += count * ((more.values - less.values) / (2 * few)) ** 2
-    assert np.allclose(found.std_errors, np.sqrt(total), rtol=1e-6)
+        more, less = (group.from_cells(mechanism, int(at.sum()), at).within for at in (cells + moved, cells - moved))
+        total += count * ((more.values() - less.values()) / (2 * few)) ** 2
+    assert np.allclose(found.variances("population"), total, rtol=2e-6)
 
 
 def test_participants_are_whole_where_showing_the_groups_decides() -> None:
@@ -89,26 +89,25 @@ def test_participants_are_whole_where_showing_the_groups_decides() -> None:
 
 
 # --- intervals ------------------------------------------------------------------------------------------------------
-def test_intervals_of_means_warn_where_rare_reports_are_too_few_and_only_there() -> None:
+def test_intervals_of_means_warn_where_rare_reports_are_too_few_and_only_there(monkeypatch) -> None:
     m = sv.mechanism("group-bernoulli", PAIR, epsilon=4)
     cells = np.array([[400, 300], [350, 450]])
     means = m.estimate(sv.Tally(m, 1500, cells.ravel())).means
-    assert means.estimable.all() and means.steady.all()
+    assert means.estimable.all() and not means.evidence.normal_is_poor().any()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         usual = means.ci()
+    monkeypatch.setattr(group, "steadiness", lambda *_: np.array([30 / 1500, 29 / 1500]))
     with pytest.warns(PoorIntervalWarning, match="1 of 2 groups"):
-        doubtful = replace(means, steady=np.array([True, False])).ci()
+        doubtful = means.ci()
     assert np.array_equal(usual.low, doubtful.low) and np.array_equal(usual.high, doubtful.high)
 
 
 @pytest.mark.parametrize("target", ["population", "sample"])
 def test_the_lower_end_of_a_shown_share_leaves_half_of_the_error_below(target: str) -> None:
-    supports = Supports(np.array([60, 40]), 100, 0.7, 0.3)
-    view = Shares(
-        ["f", "m"], supports.values(), (0.0, 1.0), None, supports, np.array([50, 50]), np.array([True, False])
-    )
-    found, usual = view.ci(0.9, method="shown", target=target), supports.exact(0.9, target)
+    supports = SupportsEvidence(np.array([60, 40]), 100, 0.7, 0.3)
+    view = GroupSharesEvidence(["f", "m"], supports, np.array([50, 50]), np.array([True, False]))
+    found, usual = view.interval(0.9, "shown", target), supports.exact(0.9, target)
     first = replace(supports, counts=supports.counts[:1])
     limit = lowest_share(first, np.array([50]), 0.05, target, usual.low[:1])
     assert limit[0] < usual.low[0]
@@ -119,11 +118,11 @@ def test_the_lower_end_of_a_shown_share_leaves_half_of_the_error_below(target: s
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.99])
 def test_the_ends_of_an_interval_of_a_difference_are_rejected_at_its_level(level: float) -> None:
     m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1)), epsilon=4)
-    estimate = m.estimate(sv.Tally(m, 9000, np.array([2000, 1000, 1500, 1500, 900, 2100])))
+    estimate = m.estimate(sv.Tally(m, 9000, np.array([2000, 1000, 1500, 1500, 900, 2100]))).evidence
     pairs = PairTests.of(
         estimate.ratios("population"), estimate.blocks("population"), np.array([0, 0, 1]), np.array([1, 2, 2])
     )
-    means = estimate.means.values
+    means = estimate.values()
     differences = means[[0, 0, 1]] - means[[1, 2, 2]]
     low, high = pairs.intervals(differences, level)
     assert (low < differences).all() and (differences < high).all() and (np.abs([low, high]) < pairs.limit).all()

@@ -14,8 +14,9 @@ import sottovoce as sv
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.estimate.evidence import Contrasts, Supports, clopper_pearson
 from sottovoce.estimate.shares.binomials import exact_held, lower_tail
+from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
 
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 
@@ -66,7 +67,7 @@ def test_limits_rise_with_the_count() -> None:
 def test_population_limits_are_clopper_pearson_and_wilson(level: float) -> None:
     n, own, other = 61, 0.7, 0.3
     counts = np.arange(n + 1)
-    evidence = Supports(counts, n, own, other)
+    evidence = SupportsEvidence(counts, n, own, other)
     for method, ends in (("exact", evidence.exact(level, "population")), ("wilson", evidence.wilson(level))):
         for count in counts:
             expected = stats.binomtest(int(count), n).proportion_ci(level, method=method)
@@ -80,7 +81,7 @@ def test_no_trials_no_knowledge() -> None:
 
 
 def test_contrast_without_hits_has_no_knowledge_beyond_the_hit_rate() -> None:
-    evidence = Contrasts(np.array([0]), np.array([0]), 500, 0.6, 0.57)
+    evidence = ContrastsEvidence(np.array([0]), np.array([0]), 500, 0.6, 0.57)
     for target in ("population", "sample"):
         low, high = evidence.exact(0.95, target)
         assert low[0] <= 0 <= high[0] < 0.1
@@ -133,7 +134,7 @@ def test_projection_is_by_name_and_keeps_the_honest_interval() -> None:
     estimate = _estimate("olh", n=300)
     projected = estimate.project("simplex")
     assert projected.values.sum() == pytest.approx(1) and projected.values.min() >= 0
-    assert (estimate.values != projected.values).any() and estimate.projection is None
+    assert (estimate.values != projected.values).any() and estimate.decoder.name == "linear"
     np.testing.assert_array_equal(projected.ci().low, np.clip(estimate.ci().low, 0, 1))
     with pytest.raises(sv.ParameterError, match="simplex"):
         estimate.project("round")
@@ -141,7 +142,7 @@ def test_projection_is_by_name_and_keeps_the_honest_interval() -> None:
 
 @given(st.lists(st.floats(-2, 2), min_size=1, max_size=8))
 def test_simplex_projection_is_the_nearest_point(values: list[float]) -> None:
-    from sottovoce.estimate.shares.project import simplex
+    from sottovoce.estimate.decoders.simplex import simplex
 
     start = np.array(values)
     nearest = simplex(start)
@@ -156,7 +157,7 @@ def test_simplex_projection_is_the_nearest_point(values: list[float]) -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 @pytest.mark.parametrize("target", ["sample", "population"])
 def test_covariance_is_that_of_repeated_tallies(name: str, epsilon: float, target: str, seed: int) -> None:
-    from sottovoce.estimate.shares.shares import estimate as estimate_from
+    from sottovoce.estimate.shares.evidence import estimate as estimate_from
     from sottovoce.tally.counts import simulate_cells
 
     m = sv.mechanism(name, sv.Integers(0, 5), epsilon=epsilon)

@@ -19,12 +19,15 @@ from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.estimate.evidence import Matrix, Supports, clopper_pearson, deviate, wilson_score
+from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
-from sottovoce.estimate.mean.mean import bernstein
-from sottovoce.estimate.shares import shares as frequency
+from sottovoce.estimate.mean.bounds import bernstein
+from sottovoce.estimate.shares import moments as frequency
 from sottovoce.estimate.shares.binomials import exact_held
-from sottovoce.estimate.vector.vector import Coordinates, evidence
+from sottovoce.estimate.shares.matrix import MatrixEvidence
+from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson, wilson_score
+from sottovoce.estimate.vector.coordinates import CoordinatesEvidence
+from sottovoce.estimate.vector.evidence import from_cells
 from sottovoce.tally.tally import Tally
 
 NEAR = {"rtol": 1e-9, "atol": 1e-12}
@@ -69,7 +72,7 @@ def test_a_sampled_coordinate_is_as_uncertain_as_its_own_reports() -> None:
     p = m.channel.inner.keep / UNIT
     slope, n = 2 * p - 1, 40
     zeros, ones = np.array([6, 1, 9, 2]), np.array([4, 7, 9, 2])
-    found = evidence(m, n, np.column_stack([zeros, ones]).ravel())
+    found = from_cells(m, n, np.column_stack([zeros, ones]).ravel())
     counts = zeros + ones
     share = ones / counts
     assert np.allclose(found.values(), -5 + 10 * (share - (1 - p)) / slope, **NEAR)
@@ -82,7 +85,7 @@ def test_a_sampled_coordinate_is_as_uncertain_as_its_own_reports() -> None:
 def test_among_these_participants_a_coordinate_lacks_those_who_did_not_speak_of_it() -> None:
     """A variance of 9 from noise and of 4 between answers: 9 / count, and 4 / count less 4 / n (finite population)."""
     counts = np.array([5, 20, 1])
-    found = Coordinates(
+    found = CoordinatesEvidence(
         20, counts, np.zeros(3), np.full(3, 13.0), np.full(3, 9.0), np.full(3, 500.0), np.full(3, 40.0), np.zeros(3),
         np.ones(3), 0.1,
     )  # fmt: skip
@@ -133,7 +136,7 @@ LAW = np.array([[2.0, 1.0], [1.0, 2.0]]) / 3  # its inverse is the matrix below
 
 def test_shares_read_through_a_matrix() -> None:
     """Of 100 reports 30 and 70, read as (2, -1) and (-1, 2): means -0.1 and 1.1, mean squares 1.9 and 3.1."""
-    found = Matrix(np.array([30, 70]), 100, np.array([[2.0, -1.0], [-1.0, 2.0]]), LAW)
+    found = MatrixEvidence(np.array([30, 70]), 100, np.array([[2.0, -1.0], [-1.0, 2.0]]), LAW)
     assert np.allclose(found.values(), [-0.1, 1.1], **NEAR)
     assert np.allclose(found.variances("population"), [(1.9 - 0.01) / 100, (3.1 - 1.21) / 100], **NEAR)
     assert np.allclose(found.variances("sample"), [1.9 / 100, (3.1 - 1) / 100], **NEAR)  # a share of a crowd is no more
@@ -148,7 +151,7 @@ def test_a_share_that_no_report_speaks_against_has_the_error_of_the_nearest_shar
     inverse = np.linalg.inv(law).T
     read, nearest = inverse[:, 0], np.array([0.5, 0.5, 0.0])
     assert np.allclose(read * 11, [7, 7, -3], **NEAR)
-    found = Matrix(np.array([50, 0, 0]), 50, inverse, law)
+    found = MatrixEvidence(np.array([50, 0, 0]), 50, inverse, law)
     outputs = (law[0] + law[1]) / 2
     whole = inverse**2 @ outputs - (inverse @ outputs) ** 2  # of a report of a participant drawn at random
     assert np.allclose(found.variances("population"), whole / 50, rtol=1e-9)
@@ -194,7 +197,7 @@ def test_covariances_of_a_pool_are_computed_up_to_a_size(monkeypatch: pytest.Mon
 
 def test_among_these_participants_a_support_has_the_variance_of_two_coins() -> None:
     """Rates 1/2 and 1/10: 30 of 100 supports are a share of a half; 0 are none; 60 are all of them."""
-    found = Supports(np.array([30, 0, 60]), 100, 0.5, 0.1)
+    found = SupportsEvidence(np.array([30, 0, 60]), 100, 0.5, 0.1)
     each = np.array([(0.25 + 0.09) / 2, 0.09, 0.25])
     assert np.allclose(found.variances("sample"), each / 100 / 0.16, **NEAR)
     assert np.allclose(found.variances("population"), np.array([0.21, 0.09, 0.25]) / 100 / 0.16, **NEAR)

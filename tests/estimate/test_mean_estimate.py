@@ -224,12 +224,12 @@ def test_a_projection_moves_the_mean_into_the_range_and_says_so() -> None:
     tally = next(t for t in (drawn(m, [0.0], 500, seed) for seed in range(20)) if m.estimate(t).value < 0)
     estimate = m.estimate(tally)
     projected = estimate.project("range")
-    assert estimate.value < 0 == projected.value and projected.projection == "range"
+    assert estimate.value < 0 == projected.value and projected.decoder.name == "range"
     low, high = projected.ci()
     assert low[0] == 0 and high[0] == estimate.ci().high[0] and estimate.ci().low[0] < 0
     assert projected.std_errors[0] == estimate.std_errors[0]
     assert "projected (range)" in projected.explain()
-    with pytest.raises(sv.ParameterError, match="Known: range"):
+    with pytest.raises(sv.ParameterError, match="Known here: linear, range"):
         estimate.project("simplex")
 
 

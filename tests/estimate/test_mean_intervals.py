@@ -19,7 +19,8 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Bets, Sides, bets_for, bets_for_ever, log_capital
-from sottovoce.estimate.mean.mean import MeanEvidence, bernstein, evidence, hoeffding
+from sottovoce.estimate.mean.bounds import bernstein, hoeffding
+from sottovoce.estimate.mean.evidence import MeanEvidence, evidence
 from sottovoce.estimate.prior import Prior
 from sottovoce.experiments.coverage.draws import add_sums
 from sottovoce.experiments.coverage.mean import Judge, cell, coverages, false_alarms, laws, looks, two_outputs, widths
@@ -46,7 +47,7 @@ def drawn(mechanism: sv.Mechanism, answers: Any, n: int, seed: int) -> sv.Tally:
 
 
 def known(mechanism: sv.Mechanism, answers: Any, n: int, seed: int) -> MeanEvidence:
-    return evidence(mechanism, drawn(mechanism, answers, n, seed).cells)
+    return evidence(mechanism, drawn(mechanism, answers, n, seed))
 
 
 # --- formulas ------------------------------------------------------------------------------------------
@@ -282,9 +283,15 @@ def test_coverage_of_small_crowds(name: str, target: str, crowd: str, seed: int)
     assert broken(found, target, 0 if m.cells == 2 else runs, normal=False) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.5, 4.0])
-@pytest.mark.parametrize("target", ["population", "sample"])
+@pytest.mark.parametrize(
+    ("target", "epsilon"),
+    [
+        ("population", 0.5),
+        ("sample", 4.0),
+        pytest.param("population", 4.0, marks=pytest.mark.long),
+        pytest.param("sample", 0.5, marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("name", MEANS)
 def test_coverage_of_large_crowds(name: str, target: str, epsilon: float, seed: int) -> None:
     m, runs, rng = build(name, epsilon), 3000, np.random.default_rng(seed)

@@ -13,12 +13,16 @@ from scipy.stats import norm
 
 import sottovoce as sv
 from sottovoce.core.channel import Table
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.decoders.base_cut import base_cut
+from sottovoce.estimate.decoders.norm_mul import norm_mul
+from sottovoce.estimate.decoders.normalise import normalise
+from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.shares.project import PROJECTIONS, base_cut, norm_mul, normalise, null_errors, simplex
 
 Floats = NDArray[np.float64]
 SHARES = ["simplex", "norm-sub", "norm-mul"]  # the projections that give shares
@@ -83,12 +87,12 @@ def test_norm_sub_is_the_simplex_projection(values: Floats) -> None:
     np.testing.assert_allclose(simplex(values), shifted, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", PROJECTIONS)
+@pytest.mark.parametrize("name", [*SHARES, "normalise", "base-cut"])
 @pytest.mark.parametrize("oracle", ["oue", "hadamard"])
 def test_a_projection_by_name(name: str, oracle: str, seed: int) -> None:
     unbiased = estimated(seed, oracle)
     projected = unbiased.project(name)
-    assert projected.projection == name and unbiased.projection is None
+    assert projected.decoder.name == name and unbiased.decoder.name == "linear"
     if name in SHARES:
         assert projected.values.sum() == pytest.approx(1) and projected.values.min() >= 0
     np.testing.assert_array_equal(projected.project(name).values, projected.values)
@@ -120,14 +124,20 @@ def test_errors_at_share_zero_of_the_other_shapes(k: int) -> None:
         codes = mechanism.channel.inputs
         shares = np.full(codes, 1 / (codes - 1))
         shares[0] = 0
-        outputs = range(mechanism.channel.outputs or 0)
+        outputs = range(outputs_of(mechanism.channel) or 0)
         law = np.array([[float(mechanism.channel.likelihood(y, v)) for y in outputs] for v in range(codes)])
         cells = np.round(shares @ law * 1e9).astype(np.int64)
-        found = null_errors(mechanism.estimate(sv.Tally(mechanism, int(cells.sum()), cells)).evidence)
+        found = mechanism.estimate(sv.Tally(mechanism, int(cells.sum()), cells)).evidence.null_errors()
         expected = np.sqrt(mechanism.variance(shares, int(cells.sum()))[0])
         assert found[0] == pytest.approx(expected, rel=1e-4)
 
 
 def test_unknown_projections_are_refused(seed: int) -> None:
     with pytest.raises(sv.ParameterError, match="norm-sub"):
+        estimated(seed).project("cone")
+    with pytest.raises(sv.ParameterError, match="no projection"):
         estimated(seed).project("em")
+    with pytest.raises(
+        sv.ParameterError, match=r"needs a range for each value by itself; .* Known here: base-cut, em, linear"
+    ):
+        estimated(seed).project("range")

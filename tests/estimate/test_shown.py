@@ -10,15 +10,16 @@ import pytest
 from scipy import integrate, stats
 
 import sottovoce as sv
-from sottovoce.estimate.evidence import Supports, deviate
+from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.equal_means import least_over
-from sottovoce.estimate.group.group import from_cells
+from sottovoce.estimate.group.evidence import from_cells
 from sottovoce.estimate.group.shown import POWER, score_given_shown
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
+from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.experiments.coverage.crowds import crowd_of
 from sottovoce.experiments.coverage.group import cohorts, draw_cells
 from sottovoce.experiments.coverage.shown import cell
@@ -80,7 +81,7 @@ def test_lower_limits_hold_given_that_a_group_is_shown(target: str, n: int) -> N
     own, other, alpha = 0.5, 0.2, 0.025
     least = int(n * other + 3.5 * np.sqrt(n * other * (1 - other)))
     counts = np.arange(least, min(n, least + 130))
-    supports = Supports(counts, n, own, other)
+    supports = SupportsEvidence(counts, n, own, other)
     usual = supports.exact(0.95, target).low
     low = lowest_share(supports, np.full(len(counts), least), alpha, target, usual)
     assert (low <= usual + 1e-12).all() and (np.diff(low) >= -1e-9).all()
@@ -201,12 +202,12 @@ def test_shown_means_and_sizes_cover_count_by_count() -> None:
     shown = means = sizes = usual = 0
     for estimate in crowd.estimates(900, np.random.default_rng(3)):
         if estimate.estimable[1]:
-            low, high = estimate.ci()
+            low, high = estimate.interval(0.95, "fieller", "population")
             shown += 1
             means += low[1] <= crowd.mean <= high[1]
-            low, high = estimate.sizes.ci()
+            low, high = estimate.sizes.interval(0.95, "shown", "population")
             sizes += low[1] <= crowd.counts[1] <= high[1]
-            low, high = estimate.sizes.ci(method="normal")
+            low, high = estimate.sizes.interval(0.95, "normal", "population")
             usual += low[1] <= crowd.counts[1] <= high[1]
     assert 40 < shown < 600
     for held in (means, sizes):

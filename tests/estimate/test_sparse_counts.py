@@ -15,9 +15,10 @@ from sottovoce.core.channel import Contrast, Rates
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.estimate.evidence import Contrasts, Supports
+from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.misses import SHARES, normal_excess, score_excess, wilson_excess
 from sottovoce.estimate.shares.score_sums import _ZEROS, _largest_tail, upper_tail
+from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.testing.coverage import coverage, support_law
 
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
@@ -43,7 +44,7 @@ def rates_of(m: sv.Mechanism) -> tuple[float, float]:
 def test_misses_are_those_of_the_intervals_at_every_count(n: int, own: float, other: float, level: float) -> None:
     """The shipped intervals of all counts, weighted by the binomial law of SciPy."""
     counts = np.arange(n + 1)
-    evidence = Supports(counts, n, own, other)
+    evidence = SupportsEvidence(counts, n, own, other)
 
     def missed(method: str, share: float) -> float:
         low, high = evidence.interval(level, method, "population")
@@ -95,7 +96,7 @@ def test_default_intervals_hold_all_at_once_on_sparse_counts() -> None:
     misses = 0.0
     for share, values in zip(*np.unique(held, return_counts=True), strict=True):
         counts, law = support_law(m.channel.rates(), N, int(share), "population")
-        low, high = Supports(counts, N, own, other).exact(1 - (1 - level) / K, "population")
+        low, high = SupportsEvidence(counts, N, own, other).exact(1 - (1 - level) / K, "population")
         misses += values * law[(low > share / N) | (high < share / N)].sum()
     assert misses <= 1 - level
 
@@ -220,7 +221,7 @@ def test_bounded_intervals_of_every_count_are_inside_contain_the_estimate_and_co
     n: int, own: float, other: float, target: str
 ) -> None:
     counts = np.arange(n + 1)
-    evidence = Supports(counts, n, own, other)
+    evidence = SupportsEvidence(counts, n, own, other)
     for level in (0.5, 0.95, 0.999):
         low, high = evidence.interval(level, "bounded", target)
         nearest = np.clip(evidence.values(), 0, 1)
@@ -237,7 +238,7 @@ def test_bounded_intervals_of_every_count_are_inside_contain_the_estimate_and_co
 def test_bounded_intervals_of_groups_are_inside_and_contain_the_estimate() -> None:
     plus, hits = (side.ravel() for side in np.meshgrid(np.arange(41), np.arange(41), indexing="ij"))
     possible = plus <= hits
-    evidence = Contrasts(plus[possible], hits[possible], 40, 0.6, 0.57)
+    evidence = ContrastsEvidence(plus[possible], hits[possible], 40, 0.6, 0.57)
     for target in ("population", "sample"):
         low, high = evidence.interval(0.95, "bounded", target)
         nearest = np.clip(evidence.values(), 0, 1)
@@ -316,16 +317,16 @@ def test_the_demo_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_command_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
-    from sottovoce.cli.estimate import Interval, estimate
+    from sottovoce.cli.estimate import IntervalChoice, estimate
 
     found = noisy()
-    tally = sv.Tally(found.mechanism, found.n, found.cells)
-    estimate(tally, Interval(), project=None, top=None, form="table")
+    tally = sv.Tally(found.mechanism, found.n, found.evidence.counted.cells)
+    estimate(tally, IntervalChoice(), decoder=None, top=None, form="table")
     assert "5 of 5 estimates lie outside [0, 1]" in capsys.readouterr().out
-    estimate(tally, Interval(), project=None, top=None, form="csv")
+    estimate(tally, IntervalChoice(), decoder=None, top=None, form="csv")
     shown = capsys.readouterr()
     assert "5 of 5 estimates lie outside [0, 1]" in shown.err and "outside" not in shown.out
-    estimate(tally, Interval(), project="simplex", top=None, form="json")
+    estimate(tally, IntervalChoice(), decoder="simplex", top=None, form="json")
     shown = json.loads(capsys.readouterr().out)
     assert shown["remark"] is None and shown["method"] == "bounded"
 

@@ -339,9 +339,20 @@ def test_batches_of_numbers_are_counted_and_empty_ones_too(name: str, domain: An
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@settings(max_examples=600)
 @given(data=st.data())
 def test_floats_lie_where_the_scalar_sampler_puts_them_thoroughly(data: Any) -> None:
+    check_drawn_floats(data)
+
+
+@pytest.mark.long
+@settings(max_examples=5000)
+@given(data=st.data())
+def test_floats_lie_where_the_scalar_sampler_puts_them_very_thoroughly(data: Any) -> None:
+    check_drawn_floats(data)
+
+
+def check_drawn_floats(data: Any) -> None:
     domain = data.draw(intervals())
     rounding = Rounding(domain.low, domain.high, data.draw(st.sampled_from(STEPS)))
     assert_same(domain, rounding, np.array(data.draw(st.lists(floats_near(domain), max_size=12)), np.float64))

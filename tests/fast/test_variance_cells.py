@@ -15,8 +15,8 @@ from sottovoce.core.channel import Each, Rounding
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain import Powers
 from sottovoce.core.statistic.joint import CountJoint
+from sottovoce.estimate.variance.evidence import from_both
 from sottovoce.estimate.variance.same_reports import from_outputs, readings
-from sottovoce.estimate.variance.variance import from_both
 from sottovoce.fast.numbers import batch_codes, encode_numbers
 from sottovoce.protocols.variance.rounds import VarianceRounds
 

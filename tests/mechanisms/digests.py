@@ -17,8 +17,7 @@ import sottovoce as sv
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import fits
-from sottovoce.core.round import Round
-from sottovoce.protocols.history import current
+from sottovoce.protocols.play import State
 from sottovoce.protocols.simulate import rounds
 from tests.protocols.test_checkpoints import CASES as PROTOCOLS
 
@@ -60,13 +59,9 @@ def protocol_mechanisms(name: str) -> Iterator[tuple[str, Mechanism, Sequence[An
     """Every arm of every round of a protocol that is played with seeded words."""
     protocol, answers = PROTOCOLS[name]
     choices = [place % 2 for place in range(len(answers))] if name == "PersonalMean" else None
-    history: tuple[Any, ...] = ()
-    for after in (*rounds(protocol, answers, seed=PROTOCOL_SEED, choices=choices), None):
-        stage = current(protocol, history)
-        assert isinstance(stage, Round) == (after is not None)
-        for arm in stage.arms if isinstance(stage, Round) else ():
-            yield f"{name}, round {len(history) + 1}, {arm.name}", arm.mechanism, answers[:MESSAGES]
-        history = after or history
+    for state in (State.first(protocol), *rounds(protocol, answers, seed=PROTOCOL_SEED, choices=choices)):
+        for arm in () if state.is_over else state.round.arms:
+            yield f"{name}, round {len(state.history) + 1}, {arm.name}", arm.mechanism, answers[:MESSAGES]
 
 
 def digests() -> dict[str, str]:

@@ -20,8 +20,13 @@ from sottovoce.testing.mean import check_small
 from sottovoce.testing.statistics import check_mean, mean_bound, reports_for_mean
 
 QUICK = {(3, "1")}
+# Each size with two budgets and each budget with small and large sizes; all pairs of them are long.
+SLOW = {(2, "0.1"), (2, "8"), (7, "0.1"), (7, "8"), (65, "1"), (65, "8"), (300, "0.1"), (300, "1")}
 CASES = [
-    pytest.param(name, size, epsilon, marks=[] if (size, epsilon) in QUICK else pytest.mark.slow)
+    pytest.param(
+        *(name, size, epsilon),
+        marks=[] if (size, epsilon) in QUICK else pytest.mark.slow if (size, epsilon) in SLOW else pytest.mark.long,
+    )
     for name in sv.names(sv.Frequency)
     for size in (2, 3, 7, 65, 300)
     for epsilon in ("0.1", "1", "8")
@@ -57,13 +62,21 @@ def test_registered_means_keep_the_contract(name: str, range_: str, epsilon: str
 
 
 BRIEF = ("group-bernoulli", 2, "1")
+WIDE = ("group-laplace", "group-piecewise")  # thousands of outputs; sets of groups are proven with other values
+
+
+def group_marks(name: str, groups: int, key: str) -> list[pytest.MarkDecorator]:
+    if name in WIDE and key != "grr":
+        return [pytest.mark.long]
+    return [] if (name, groups, "1") == BRIEF else [pytest.mark.slow]
+
+
 GROUPS = [
-    pytest.param(*(name, groups, key, epsilon), marks=[] if (name, groups, epsilon) == BRIEF else pytest.mark.slow)
+    pytest.param(*(name, groups, key, epsilon), marks=group_marks(name, groups, key))
     for name in sv.names(sv.GroupMean)
     for groups, key, epsilon in (
         (2, "grr", "1"), (9, "grr", "4"), (9, "subset", "1"), (9, "unary", "1")
     )
-    if key != "unary" or name not in ("group-laplace", "group-piecewise")  # half a minute each, and no other law
 ]  # fmt: skip
 
 

@@ -21,8 +21,11 @@ def group(key: str, groups: int, value: str = "group-bernoulli") -> Callable[[],
 
 
 def vector(name: str, **options: Any) -> Callable[[], Mechanism]:
-    domain = next(domain for domain in VECTORS if fits(name, domain))
-    return lambda: sv.mechanism(name, domain, epsilon=2, **options)
+    def build() -> Mechanism:
+        domain = next(domain for domain in VECTORS if fits(name, domain))
+        return sv.mechanism(name, domain, epsilon=2, **options)
+
+    return build
 
 
 BUILT = {

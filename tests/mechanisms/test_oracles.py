@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.estimate.shares.shares import rare_variance
+from sottovoce.estimate.shares.evidence import rare_variance
 
 DOMAIN = sv.Integers(0, 49)
 
@@ -68,8 +68,8 @@ def test_randomized_response_has_two_answers() -> None:
 
 
 def test_the_plan_prefers_the_pool_for_many_candidates() -> None:
-    few = sv.plan_frequency(sv.Integers(0, 999), epsilon=1.0, participants=10_000)
-    many = sv.plan_frequency(sv.Integers(0, 9999), epsilon=1.0, participants=10_000)
+    few = sv.plan(sv.Frequency(sv.Integers(0, 999)), epsilon=1.0, participants=10_000)
+    many = sv.plan(sv.Frequency(sv.Integers(0, 9999)), epsilon=1.0, participants=10_000)
     order = [option.mechanism.name for option in many.options]
     assert order.index("flh") < order.index("olh")
     assert few.best.mechanism.name in ("olh", "flh", "subset")

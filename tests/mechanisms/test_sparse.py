@@ -28,7 +28,7 @@ from sottovoce.core.rational import FINE, UNIT, odds, units
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.evidence import deviate
-from sottovoce.estimate.vector.sparse import evidence
+from sottovoce.estimate.vector.sparse import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
 from sottovoce.fast.numbers import batch_codes, scalar_code
@@ -347,7 +347,7 @@ def test_the_variance_of_a_crowd_is_that_of_its_members(oracle: str) -> None:
         code = mechanism.domain.encode(answer)
         for report in reports:
             weight = mechanism.channel.likelihood(report, code)
-            read = evidence(mechanism, 1, cells_of(mechanism, report)).values()
+            read = from_cells(mechanism, 1, cells_of(mechanism, report)).values()
             mean += float(weight) * read
             mean_square += float(weight) * read**2
         first += mean / 4

@@ -35,12 +35,12 @@ from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import UNIT, within
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.estimate.vector.sphere import coordinate_variance, evidence, predicted_variance, total_variance
+from sottovoce.estimate.vector.ball import coordinate_variance, from_cells, predicted_variance, total_variance
 from sottovoce.experiments.coverage.sphere import coverages
 from sottovoce.fast.kernels.vector import projected as kernels
 from sottovoce.mechanisms.vector import duchi_l2, priv_unit, priv_unit_g, proj_unit
 from sottovoce.mechanisms.vector.sphere_common import mean_square
-from sottovoce.privacy.audit import IDEALISED
+from sottovoce.privacy.certificate import IDEALISED
 from sottovoce.tally.tally import Tally
 from sottovoce.testing import check_mechanism
 from sottovoce.testing.idealised import check_mean_and_variance, check_ratio, components
@@ -463,12 +463,14 @@ def test_estimates_have_intervals_labels_and_projections() -> None:
     assert np.allclose((wide_high - wide_low) / 2, stats.norm.isf(0.05 / 6) * found.std_errors)
     inside = found.project("ball")
     assert np.linalg.norm(inside.values) == pytest.approx(min(2.0, float(np.linalg.norm(found.values))))
-    long = evidence(mechanism, 1, np.array([255, 255, 255, 65025, 65025, 65025]))
-    assert np.linalg.norm(long.project("ball")) == pytest.approx(2) and np.linalg.norm(long.values()) > 2
-    with pytest.raises(ParameterError, match="Known: ball"):
+    long = from_cells(mechanism, 1, np.array([255, 255, 255, 65025, 65025, 65025]))
+    assert (
+        np.linalg.norm(sv.decoder("ball").decode(long).values) == pytest.approx(2) and np.linalg.norm(long.values()) > 2
+    )
+    with pytest.raises(ParameterError, match="Known here: ball, linear"):
         found.project("simplex")
     with pytest.raises(ParameterError, match="smaller than its sums allow"):
-        evidence(mechanism, 2, np.array([510, 0, 0, 0, 0, 0]))
+        from_cells(mechanism, 2, np.array([510, 0, 0, 0, 0, 0]))
     few = mechanism.estimate(mechanism.tally(mechanism.privatize(vectors[:10], seed=2)))
     with pytest.warns(PoorIntervalWarning, match="10 reports"):
         few.ci()

@@ -261,7 +261,7 @@ def test_a_projection_moves_each_coordinate_into_its_range() -> None:
     assert np.abs(inside.values).max() <= 1 < np.abs(estimate.values).max()
     low, high = inside.ci()
     assert low.min() >= -1 and high.max() <= 1
-    with pytest.raises(sv.ParameterError, match="Known: range"):
+    with pytest.raises(sv.ParameterError, match="Known here: linear, range"):
         estimate.project("simplex")
     frame = estimate.to_frame(method="hoeffding")
     assert (frame.high - frame.low > 0).all() and "coordinate" in estimate.explain()

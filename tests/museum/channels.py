@@ -30,8 +30,9 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.registry import mechanism
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.privacy.audit import INFINITE, LENGTH, WRONG_LAW, WRONG_MEMO, WRONG_RATIO
+from sottovoce.privacy.audit import INFINITE, LENGTH, WRONG_LAW, WRONG_RATIO
 from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_ID, WRONG_SUPPORT
+from sottovoce.privacy.forever import WRONG_MEMO
 from tests.museum.tables import (
     aaa,
     answer_at_random,
@@ -343,10 +344,10 @@ class SilentlyOpen(PassesThrough):
 class MemoDrawnAgain(Mechanism):
     """The device keeps the value itself, and draws the first stage again for each report."""
 
-    def remember(self, value: object, coins: Coins | None = None) -> int:
+    def remember(self, value: object, coins: Coins | None = None, *, cohort: int = 0) -> int:
         return 1 << self.domain.encode(value)
 
-    def answer_from(self, memo: int, coins: Coins | None = None) -> bytes:
+    def answer_from(self, memo: int, coins: Coins | None = None, *, cohort: int = 0) -> bytes:
         stages = stages_of(self.channel)
         assert coins is not None and stages is not None
         code = memo.bit_length() - 1
@@ -452,7 +453,9 @@ def sent(kind: type[Mechanism], name: str, k: int, epsilon: str = "1", **options
 def rappor(kind: type[Mechanism], k: int) -> Mechanism:
     three_quarters = 3 * UNIT // 4
     chain = Chain(Bits(k, three_quarters, UNIT // 4), Bits(k, three_quarters, UNIT // 4, "mask", 0))
-    return kind("rappor", Frequency(Integers(0, k - 1)), chain, Decimal("1.1"), CountSupports())
+    return kind(
+        "rappor", Frequency(Integers(0, k - 1)), chain, Decimal("1.1"), CountSupports(), claimed_forever=Decimal("2.2")
+    )
 
 
 def samplers() -> Iterator[Exhibit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -22,8 +23,11 @@ def table(rows: Sequence[Sequence[Fraction | float]]) -> Table:
     """Integer weights near the given probabilities; what rounding leaves over goes to the largest of a row."""
     result = []
     for row in rows:
-        total = sum(map(Fraction, row))
-        weights = [floor_unit(Fraction(p) / total) for p in row]
+        # A long row is made of few numbers: each is rounded once and found by its id; to hash fractions is slow.
+        numbers, times = {id(p): Fraction(p) for p in row}, Counter(map(id, row))
+        total = sum(number * times[key] for key, number in numbers.items())
+        rounded = {key: floor_unit(number / total) for key, number in numbers.items()}
+        weights = [rounded[id(p)] for p in row]
         weights[weights.index(max(weights))] += UNIT - sum(weights)
         result.append(weights)
     return Table(result)
@@ -111,8 +115,14 @@ def laplace(epsilon: str, inputs: int, *, scale: str = "1") -> Table:
 def geometric_row(loss: Decimal, centre: int, outputs: int) -> list[Fraction]:
     """Geometric noise around an output, e**-loss from one to the next; what lies beyond an end is collected there."""
     inner = 1 - (-loss).exp()
-    weights = [(-loss * abs(y - centre)).exp() for y in range(outputs)]
+    weights = [power(loss, abs(y - centre)) for y in range(outputs)]
     return [Fraction(w if y in (0, outputs - 1) else w * inner) for y, w in enumerate(weights)]
+
+
+@lru_cache(maxsize=1024)
+def power(loss: Decimal, distance: int) -> Decimal:
+    """e**-(loss distance)."""
+    return (-loss * distance).exp()
 
 
 def histogram_encoding(scale: Decimal) -> Table:

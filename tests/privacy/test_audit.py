@@ -35,8 +35,10 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, within
 from sottovoce.core.registry import fits
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.privacy.audit import BETWEEN, UNPROVEN, WRONG_LAW, Certificate, audit, closed_ratio
+from sottovoce.privacy.audit import BETWEEN, UNPROVEN, WRONG_LAW, audit
+from sottovoce.privacy.certificate import Certificate
 from sottovoce.privacy.drawn import some_codes
+from sottovoce.privacy.forever import closed_ratio
 from tests.museum.tables import laplace, rounding, table
 
 SECONDS = 30.0  # of processor time: a guard against an enumeration without end, not a benchmark
@@ -207,9 +209,13 @@ def test_without_a_proof_there_is_no_certificate() -> None:
 
 def test_the_memo_is_audited_as_well() -> None:
     rappor = Chain(Bits(4, 3 * UNIT // 4, UNIT // 4), Bits(4, 3 * UNIT // 4, UNIT // 4, "mask", 0))
-    mechanism = Mechanism("rappor", Frequency(Integers(0, 3)), rappor, Decimal("1.1"), CountSupports())
+    mechanism = Mechanism(
+        "rappor", Frequency(Integers(0, 3)), rappor, Decimal("1.1"), CountSupports(), claimed_forever=Decimal("2.2")
+    )
     certificate = timed(mechanism)
     assert certificate.ok, certificate
+    assert (certificate.ratio_forever, certificate.claimed_forever) == (9, Decimal("2.2"))
+    assert "for ever 2.19722458 of 2.2 claimed" in str(certificate)
     assert certificate.epsilon == pytest.approx(2 * math.log(5 / 3), abs=1e-9)
     assert mechanism.epsilon_forever == pytest.approx(math.log(9), abs=1e-9)
 

@@ -17,8 +17,9 @@ from sottovoce.core.errors import MismatchError, ParameterError, PrivacyError, S
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.privacy import audit as audit_module
-from sottovoce.privacy import drawn, follow
-from sottovoce.privacy.audit import Certificate, audit
+from sottovoce.privacy import drawn, follow, forever
+from sottovoce.privacy.audit import audit
+from sottovoce.privacy.certificate import Certificate
 from tests.museum import channels as museum
 from tests.museum import words as museum_words
 from tests.museum.channels import Exhibit, Subject
@@ -78,7 +79,7 @@ def test_honest_under_a_bad_name_passes() -> None:
 
 
 def test_audit_knows_no_exhibit() -> None:
-    for room, module in product((museum, museum_words), (audit_module, drawn, follow)):
+    for room, module in product((museum, museum_words), (audit_module, drawn, follow, forever)):
         text = Path(module.__file__).read_text()
         words = {node.id for node in ast.walk(ast.parse(text)) if hasattr(node, "id")}
         assert not words & {name for name, value in vars(room).items() if isinstance(value, type)} - {

@@ -13,7 +13,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import Then
-from sottovoce.estimate.mean.sequential import AdaptiveEstimate, Sequential, two_rounds
+from sottovoce.estimate.mean.sequential import SequentialMeanEvidence, two_rounds
 from sottovoce.experiments.coverage.adaptive import (
     RANGE,
     Run,
@@ -29,9 +29,10 @@ from sottovoce.experiments.coverage.adaptive import (
     report_law,
 )
 from sottovoce.experiments.coverage.studies_of_rounds import ROUNDS_KINDS
-from sottovoce.protocols.history import checkpoint, current, resume
+from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.mean.adaptive import LEAST_EPSILON
 from sottovoce.protocols.mean.belief import CAUTION, PLACES, STEPS, believed, needed_gain, spread
+from sottovoce.protocols.play import replay
 from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.tally.laws import law_row
 from sottovoce.testing.statistics import ALPHA
@@ -58,13 +59,14 @@ def test_it_runs_in_a_simulation_and_says_that_it_adapted(first: str, seed: int)
     mean = found["mean"]
     assert list(found) == ["mean", "first", "second"]
     assert (found["first"].n, found["second"].n) == (protocol.asked_first, 6000 - protocol.asked_first)
-    assert isinstance(mean, AdaptiveEstimate) and mean.adapted and mean.n == 6000
-    assert mean.explain().endswith(mean.decision) and mean.decision.startswith("Adapted: ")
+    assert isinstance(mean, sv.Estimate) and len(mean.sources) == 2 and mean.n == 6000
+    (decision,) = mean.notes
+    assert mean.explain().endswith(decision) and decision.startswith("Adapted: ")
     for target, truth in (("population", 7.0), ("sample", answers.mean())):
         for method in ("normal", "hoeffding"):
             low, high = mean.ci(1 - ALPHA, target=target, method=method)
             assert low[0] <= truth <= high[0], f"alarm with probability {ALPHA}"
-    assert mean.mechanism.epsilon <= 3 and mean.value == pytest.approx(answers.mean(), abs=0.5)
+    assert mean.epsilon <= 3 and mean.value == pytest.approx(answers.mean(), abs=0.5)
 
 
 @pytest.mark.parametrize("domain", [sv.Integers(0, 9), sv.Integers(-40, 400), sv.Interval("0.1", "0.7")])
@@ -75,7 +77,9 @@ def test_any_domain_of_numbers_will_do(domain: Any, seed: int) -> None:
     inputs = None if domain.size == 10 else 9
     mean = sv.simulate(sv.AdaptiveMeanRounds(domain, 4, 3000, inputs=inputs), answers, seed=seed)["mean"]
     left, right = mean.ci(1 - ALPHA)
-    assert mean.adapted and left[0] <= answers[0] <= right[0], f"alarm with probability {ALPHA}"
+    assert mean.notes[0].startswith("Adapted: ") and left[0] <= answers[0] <= right[0], (
+        f"alarm with probability {ALPHA}"
+    )
     one = sv.mechanism("designed", domain, epsilon=4, inputs=inputs)
     assert mean.std_errors[0] < 0.9 * math.sqrt(one.variance(float(answers[0]), 3000))
 
@@ -84,15 +88,15 @@ def test_stopping_saving_and_going_on_changes_nothing(seed: int) -> None:
     answers = narrow(6000, seed)
     straight = sv.simulate(QUICK, answers, seed=seed)
     first = next(rounds(QUICK, answers, seed=seed))
-    protocol, history = resume(checkpoint(QUICK, first))
-    assert protocol == QUICK and hash(protocol) == hash(QUICK)
-    assert current(protocol, history) == QUICK.advance(first)
-    again = sv.simulate(protocol, answers, seed=seed, history=history)
+    state = resume(checkpoint(first))
+    assert state.protocol == QUICK and hash(state.protocol) == hash(QUICK)
+    assert state.stage == QUICK.advance(first.history)
+    again = sv.simulate(state.protocol, answers, seed=seed, state=state)
     for name, estimate in straight.items():
-        assert np.array_equal(again[name].cells, estimate.cells)
+        assert again[name].sources == estimate.sources
         assert np.array_equal(again[name].values, estimate.values)
         assert np.array_equal(again[name].ci().low, estimate.ci().low)
-    assert again["mean"].decision == straight["mean"].decision
+    assert again["mean"].notes == straight["mean"].notes
 
 
 def test_rounds_are_weighted_by_participants_over_predicted_variance(seed: int) -> None:
@@ -103,7 +107,7 @@ def test_rounds_are_weighted_by_participants_over_predicted_variance(seed: int) 
     result = QUICK.advance([(first,), (second,)])
     precision = np.array([tally.n / spread(tally.mechanism, found.belief) for tally in (first, second)])
     evidence = result["mean"].evidence
-    assert isinstance(evidence, Sequential)
+    assert isinstance(evidence, SequentialMeanEvidence)
     assert evidence.weights == pytest.approx(precision / precision.sum())
     values = [result["first"].value, result["second"].value]
     assert result["mean"].value == pytest.approx(np.dot(evidence.weights, values))
@@ -129,12 +133,12 @@ def test_where_adapting_cannot_pay_there_is_one_round_which_says_so(epsilon: Any
     assert protocol.start().quota is None and protocol.asked_first == n
     answers = np.full(n, 3.5)
     found = sv.simulate(protocol, answers, seed=1)
-    tallies = next(rounds(protocol, answers, seed=1))[0]
-    assert list(found) == ["mean"] and not found["mean"].adapted
+    (tallies,) = next(rounds(protocol, answers, seed=1)).history
+    assert list(found) == ["mean"] and len(found["mean"].sources) == 1
     assert found["mean"].value == protocol.one_round().estimate(tallies[0]).value
-    assert because in found["mean"].decision and found["mean"].explain().endswith(found["mean"].decision)
+    assert because in found["mean"].notes[0] and found["mean"].explain().endswith(found["mean"].notes[0])
     with pytest.raises(sv.ReportError):
-        current(protocol, (tallies, tallies))
+        replay(protocol, (tallies, tallies))
 
 
 @pytest.mark.parametrize(("epsilon", "n"), [(1, 4000), (3, 1000)])
@@ -142,10 +146,10 @@ def test_evenly_spread_answers_fall_back_to_what_one_round_would_have_given(epsi
     protocol = sv.AdaptiveMeanRounds(SLEEP, epsilon, n, inputs=9)
     answers = np.linspace(0, 14, n)
     found = sv.simulate(protocol, answers, seed=1)
-    history = list(rounds(protocol, answers, seed=1))[-1]
+    history = list(rounds(protocol, answers, seed=1))[-1].history
     ((first,), (second,)) = history
     assert first.mechanism == second.mechanism == protocol.one_round()
-    assert not found["mean"].adapted and found["mean"].decision.startswith("Fell back: ")
+    assert found["mean"].notes[0].startswith("Fell back: ")
     assert found["mean"].value == protocol.one_round().estimate(first + second).value
     assert found["mean"].evidence.methods == found["first"].evidence.methods  # all intervals of one round
 
@@ -236,7 +240,7 @@ def test_the_hoeffding_interval_is_the_wider_one_for_both_targets(seed: int) -> 
         assert (left + right)[0] / 2 == pytest.approx(mean.value)
     with pytest.raises(sv.ParameterError, match="method"):
         mean.ci(method="betting")
-    assert mean.project("range").decision == mean.decision
+    assert mean.project("range").notes == mean.notes
 
 
 # --- what is refused --------------------------------------------------------------------------------
@@ -269,7 +273,7 @@ def test_answers_outside_and_foreign_tallies_are_refused() -> None:
     other = sv.AdaptiveMeanRounds(SLEEP, 2, 6000, inputs=17)
     (first,) = play_round(QUICK.start(), narrow(1000, 1), seed=1)
     with pytest.raises(sv.ParameterError):
-        current(other, [(first,)])
+        replay(other, [(first,)])
     with pytest.raises(sv.MismatchError):
         QUICK.advance([(first,), (first,)])
 

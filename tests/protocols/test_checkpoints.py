@@ -10,9 +10,10 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.late import load
-from sottovoce.core.round import Protocol, Round
-from sottovoce.protocols.history import checkpoint, current, resume
+from sottovoce.core.round import Protocol
+from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import PROTOCOLS, protocol_from_spec, protocol_spec
+from sottovoce.protocols.play import State
 from sottovoce.protocols.simulate import rounds
 
 RANGE, WIDE = sv.Interval(-1, 1), sv.Interval(-50_000, 50_000)
@@ -27,39 +28,57 @@ CASES: dict[str, tuple[Protocol, Any]] = {
     "AdaptiveMean": (sv.AdaptiveMeanRounds(RANGE, 4, N, inputs=9), NEAR),
     "AdaptiveMean, grr": (sv.AdaptiveMeanRounds(RANGE, 4, N, first="grr", inputs=9), NEAR),
     "AdaptiveMean, one round": (sv.AdaptiveMeanRounds(RANGE, "0.5", N, inputs=9), NEAR),
-    "Ask": (sv.Ask(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1)), WHOLE),
+    "Ask": (sv.AskEveryone(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1)), WHOLE),
     "AskEach": (
-        sv.AskEach(tuple(sv.Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue"))),
+        sv.AskOneOfSeveral(
+            tuple(sv.Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue"))
+        ),
         WHOLE,
     ),
-    "PersonalMean": (sv.PersonalMean(RANGE, [1, 2], method="hybrid"), NEAR),
-    "Refine": (sv.Refine(sv.Integers(0, 7), 1, first=2_000), WHOLE),
+    "PersonalMean": (sv.PersonalBudgetMean(RANGE, [1, 2], method="hybrid"), NEAR),
+    "Refine": (sv.FullestStretch(sv.Integers(0, 7), 1, first=2_000), WHOLE),
     "Variance, split-n": (sv.VarianceRounds(RANGE, 2, method="split-n", mechanism="hybrid"), NEAR),
     "Variance": (sv.VarianceRounds(RANGE, 2, method="sequential", mechanism="hybrid", first=1_500), NEAR),
     "Variance, split-eps": (sv.VarianceRounds(RANGE, 2, method="split-eps", mechanism="n-output"), NEAR),
     "Variance, same-reports": (sv.VarianceRounds(sv.Integers(0, 7), 2, method="same-reports"), WHOLE),
-    "RangeSearch": (sv.RangeSearch(WIDE, 2, N, method="hybrid"), NORMAL),
-    "KVGausstimate": (sv.KVGausstimate(WIDE, "1.5", 1, N), NORMAL),
-    "OneRoundKVGausstimate": (sv.OneRoundKVGausstimate(WIDE, "1.5", 1, N), NORMAL),
-    "UVGausstimate": (sv.UVGausstimate(WIDE, 1, 4, 1, N), NORMAL),
-    "OneRoundUVGausstimate": (sv.OneRoundUVGausstimate(WIDE, 1, 4, 1, N), NORMAL),
-    "KnownVar": (sv.KnownVar(sv.Interval(0, 200), "1.5", 1, "0.000001", N), NORMAL),
-    "UnkVar": (sv.UnkVar(sv.Interval(0, 200), 1, 4, 1, "0.000001", N), NORMAL),
+    "RangeSearch": (sv.RangeSearchMean(WIDE, 2, N, method="hybrid"), NORMAL),
+    "KVGausstimate": (sv.GaussianMeanKnownSigma(WIDE, "1.5", 1, N), NORMAL),
+    "OneRoundKVGausstimate": (sv.GaussianMeanKnownSigmaOneRound(WIDE, "1.5", 1, N), NORMAL),
+    "UVGausstimate": (sv.GaussianMeanUnknownSigma(WIDE, 1, 4, 1, N), NORMAL),
+    "OneRoundUVGausstimate": (sv.GaussianMeanUnknownSigmaOneRound(WIDE, 1, 4, 1, N), NORMAL),
+    "KnownVar": (sv.GaussianMeanKnownSigmaDelta(sv.Interval(0, 200), "1.5", 1, "0.000001", N), NORMAL),
+    "UnkVar": (sv.GaussianMeanUnknownSigmaDelta(sv.Interval(0, 200), 1, 4, 1, "0.000001", N), NORMAL),
 }
-LONG = {"RangeSearch"}
-EACH = [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in CASES]
+# Protocols of others, and their parts: the digests of what devices send are those of the cases above.
+NESTED: dict[str, tuple[Protocol, Any]] = {
+    "SideBySide": (
+        sv.SideBySide(
+            (
+                sv.Branch("stretch", sv.FullestStretch(sv.Integers(0, 7), 1, first=900)),
+                sv.Branch("variance", sv.VarianceRounds(sv.Integers(0, 7), 2, method="sequential", first=700), 2),
+                sv.Branch("answer", sv.AskEveryone(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1))),
+            )
+        ),
+        WHOLE,
+    ),
+    "RangeSearchRounds": (sv.RangeSearchRounds(WIDE, 2, N, method="hybrid", search="0.2"), NORMAL[:1_200]),
+    "ClampedMeanRound": (sv.ClampedMeanRound(WIDE, 2, 119, "126.5", N, method="hybrid"), NORMAL),
+}
+EVERY = CASES | NESTED
+LONG = {"RangeSearch", "RangeSearchRounds"}
+EACH = [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in EVERY]
 
 
 def test_every_protocol_is_here_and_can_be_written_down() -> None:
-    assert set(PROTOCOLS) == {type(protocol).__name__ for protocol, _ in CASES.values()}
+    assert set(PROTOCOLS) == {type(protocol).__name__ for protocol, _ in EVERY.values()}
     shown = {name for name in dir(sv) if inspect.isclass(kind := getattr(sv, name)) and issubclass(kind, Protocol)}
-    assert shown - {"Protocol"} == set(PROTOCOLS)
+    assert shown - {"Protocol", "InTurn"} == set(PROTOCOLS)
     assert all(load(target).__name__ == name for name, target in PROTOCOLS.items())
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_specification_loses_nothing(name: str) -> None:
-    protocol, _ = CASES[name]
+    protocol, _ = EVERY[name]
     again = protocol_from_spec(protocol_spec(protocol))
     assert again == protocol and type(again) is type(protocol)
     first, other = protocol.start(), again.start()
@@ -70,21 +89,19 @@ def test_a_specification_loses_nothing(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EACH)
 def test_stopping_after_every_round_changes_nothing(name: str, seed: int) -> None:
-    protocol, answers = CASES[name]
+    protocol, answers = EVERY[name]
     choices = np.arange(len(answers)) % 2 if name == "PersonalMean" else None
     straight = sv.simulate(protocol, answers, seed=seed, choices=choices)
-    saved = checkpoint(protocol, ())
-    while True:
-        again, history = resume(saved)
-        if not isinstance(current(again, history), Round):
-            break
-        saved = checkpoint(again, next(rounds(again, answers, seed=seed, history=history, choices=choices)))
-    resumed = current(again, history)
+    state = resume(checkpoint(State.first(protocol)))
+    while not state.is_over:
+        after = next(rounds(state.protocol, answers, seed=seed, state=state, choices=choices))
+        state = resume(checkpoint(after))
+    resumed = state.estimates
     assert list(resumed) == list(straight)
     for key, estimate in straight.items():
         other = resumed[key]
         if hasattr(estimate, "ci"):
             assert np.array_equal(estimate.values, other.values, equal_nan=True)
             assert np.array_equal(estimate.std_errors, other.std_errors, equal_nan=True)
-    asked = sum(tally.n for tallies in history for tally in tallies)
+    asked = sum(tally.n for tallies in state.history for tally in tallies)
     assert asked == len(answers)

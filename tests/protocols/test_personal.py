@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.protocols.history import load, save
+from sottovoce.protocols.checkpoints import checkpoint, resume
+from sottovoce.protocols.play import State
 from sottovoce.protocols.simulate import play_round
 
 DOMAIN = sv.Interval(0, 10)
@@ -20,7 +21,7 @@ def crowd(n: int, seed: int, dependent: bool = False) -> tuple[np.ndarray, np.nd
 
 
 def test_the_weights_are_participants_over_variance() -> None:
-    protocol = sv.PersonalMean(DOMAIN, [0.5, 1, 4], method="piecewise")
+    protocol = sv.PersonalBudgetMean(DOMAIN, [0.5, 1, 4], method="piecewise")
     answers, choices = crowd(6000, 1)
     found = sv.simulate(protocol, answers, seed=1, choices=choices)
     arms = protocol.start().arms
@@ -34,11 +35,13 @@ def test_the_weights_are_participants_over_variance() -> None:
     assert found["mean"].n == 6000 and found["mean"].mechanism.epsilon == pytest.approx(4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["bernoulli", "designed"])
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param("bernoulli", marks=pytest.mark.slow), pytest.param("designed", marks=pytest.mark.long)],
+)
 def test_the_interval_of_the_combined_mean_covers(method: str) -> None:
     """300 runs: a true coverage of 95 % leaves [90, 99] % with probability below 1e-6."""
-    protocol = sv.PersonalMean(DOMAIN, ["0.5", "1", "4"], method=method)
+    protocol = sv.PersonalBudgetMean(DOMAIN, ["0.5", "1", "4"], method=method)
     hits = {"mean": 0, "everyone": 0}
     for run in range(300):
         answers, choices = crowd(3000, run)
@@ -51,7 +54,7 @@ def test_the_interval_of_the_combined_mean_covers(method: str) -> None:
 
 
 def test_where_the_choice_tells_only_everyone_is_right_and_the_difference_is_seen() -> None:
-    protocol = sv.PersonalMean(DOMAIN, [1, 2, 4], method="piecewise")
+    protocol = sv.PersonalBudgetMean(DOMAIN, [1, 2, 4], method="piecewise")
     answers, choices = crowd(40_000, 3, dependent=True)
     found = sv.simulate(protocol, answers, seed=3, choices=choices)
     low, high = found["everyone"].ci(1 - 1e-6, target="sample")
@@ -62,15 +65,15 @@ def test_where_the_choice_tells_only_everyone_is_right_and_the_difference_is_see
 
 
 def test_a_history_is_saved_and_gone_on_with() -> None:
-    protocol = sv.PersonalMean(DOMAIN, [1, 2])
+    protocol = sv.PersonalBudgetMean(DOMAIN, [1, 2])
     answers, choices = crowd(500, 4)
     tallies = play_round(protocol.start(), answers, seed=4, choices=choices % 2)
-    again = load(save([tallies]))
-    assert protocol.advance(again)["mean"].value == protocol.advance([tallies])["mean"].value
+    again = resume(checkpoint(State.first(protocol).after(tallies)))
+    assert again.estimates["mean"].value == protocol.advance([tallies])["mean"].value
 
 
 def test_hoeffding_is_wider_and_two_sided() -> None:
-    protocol = sv.PersonalMean(DOMAIN, [1, 2], method="bernoulli")
+    protocol = sv.PersonalBudgetMean(DOMAIN, [1, 2], method="bernoulli")
     answers, choices = crowd(500, 5)
     found = sv.simulate(protocol, answers, seed=5, choices=choices % 2)["mean"]
     low, high = found.ci(0.95, method="hoeffding")
@@ -80,7 +83,7 @@ def test_hoeffding_is_wider_and_two_sided() -> None:
 
 
 def test_bad_input_gets_one_sentence() -> None:
-    protocol = sv.PersonalMean(DOMAIN, [1, 2])
+    protocol = sv.PersonalBudgetMean(DOMAIN, [1, 2])
     with pytest.raises(sv.ParameterError, match="choices"):
         sv.simulate(protocol, [1.0, 2.0], seed=1)
     with pytest.raises(sv.ParameterError, match="from 0 to 1"):
@@ -88,20 +91,20 @@ def test_bad_input_gets_one_sentence() -> None:
     with pytest.raises(sv.ParameterError, match="choose their arm"):
         protocol.start().assign(sv.SeededCoins(1))
     with pytest.raises(sv.ParameterError, match="at least one budget"):
-        sv.PersonalMean(DOMAIN, [])
+        sv.PersonalBudgetMean(DOMAIN, [])
     with pytest.raises(sv.ParameterError, match="method"):
-        sv.PersonalMean(DOMAIN, [1], method="grr")
+        sv.PersonalBudgetMean(DOMAIN, [1], method="grr")
 
 
 def test_the_combined_mean_is_not_less_precise_than_everyone() -> None:
     """With large budgets sampling is most of the error, and noise alone would weigh the larger budget too much."""
-    protocol = sv.PersonalMean(sv.Interval(-1, 1), ["4", "8"], method="pm-sub")
+    protocol = sv.PersonalBudgetMean(sv.Interval(-1, 1), ["4", "8"], method="pm-sub")
     rng = np.random.default_rng(0)
     found = sv.simulate(protocol, rng.uniform(-1, 1, 4000), seed=1, choices=rng.integers(0, 2, 4000))
     assert found["mean"].std_errors[0] <= found["everyone"].std_errors[0] * 1.01
 
 
 def test_where_no_noise_is_seen_the_budgets_agree_or_not() -> None:
-    protocol = sv.PersonalMean(sv.Integers(0, 1), ["8", "16"], method="bernoulli")
+    protocol = sv.PersonalBudgetMean(sv.Integers(0, 1), ["8", "16"], method="bernoulli")
     same = sv.simulate(protocol, [1] * 20, seed=1, choices=[0, 1] * 10)
     assert same["mean"].evidence.heterogeneity in (0.0, 1.0)

@@ -19,10 +19,11 @@ from sottovoce.core.coins import TapeCoins
 from sottovoce.core.rational import FINE, UNIT
 from sottovoce.core.specs import canonical
 from sottovoce.protocols import simulate as room
-from sottovoce.protocols.ask import Ask, AskEach
-from sottovoce.protocols.history import checkpoint, current, load, resume, save
+from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral
+from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
-from sottovoce.protocols.ranges.refine import Refine
+from sottovoce.protocols.play import State, replay
+from sottovoce.protocols.ranges.stretch import FullestStretch
 from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.testing.statistics import ALPHA, check_rate
 
@@ -52,7 +53,7 @@ def shares(values: Any, size: int) -> Any:
 # --- the truth is found -----------------------------------------------------------------------------
 def test_one_question_to_everyone(seed: int) -> None:
     answers = np.repeat(["lark", "owl", "neither"], [5000, 12000, 3000])
-    found = sv.simulate(Ask(sv.mechanism("grr", TYPES, epsilon=1.0), "type"), answers, seed=seed)
+    found = sv.simulate(AskEveryone(sv.mechanism("grr", TYPES, epsilon=1.0), "type"), answers, seed=seed)
     assert list(found) == ["type"]
     assert found["type"].n == 20_000
     assert covers(found["type"], [0.25, 0.6, 0.15]), f"alarm with probability {ALPHA}"
@@ -62,7 +63,7 @@ def test_one_question_to_everyone(seed: int) -> None:
 
 def test_two_arms_answer_for_their_own_part(seed: int) -> None:
     answers = np.repeat(np.arange(16), np.arange(16) * 250 + 100)
-    found = sv.simulate(AskEach(arms(1, 3)), answers, seed=seed)
+    found = sv.simulate(AskOneOfSeveral(arms(1, 3)), answers, seed=seed)
     assert list(found) == ["grr", "oue"]
     assert found["grr"].n + found["oue"].n == len(answers)
     truth = shares(answers, 16)
@@ -75,7 +76,7 @@ def test_two_arms_answer_for_their_own_part(seed: int) -> None:
 def test_two_rounds_find_the_fullest_stretch_and_look_into_it(seed: int) -> None:
     domain = sv.Integers(10, 41)
     answers = np.concatenate([np.full(14_000, 27), np.full(4000, 29), np.arange(10, 42).repeat(300)])
-    found = sv.simulate(Refine(domain, 2.0, first=8000, stretches=4), answers, seed=seed)
+    found = sv.simulate(FullestStretch(domain, 2.0, first=8000, stretches=4), answers, seed=seed)
     assert found["stretch"].n == 8000
     assert found["value"].n == len(answers) - 8000
     assert int(np.argmax(found["stretch"].values)) == 2  # 26 ... 33
@@ -92,7 +93,7 @@ def test_two_rounds_find_the_fullest_stretch_and_look_into_it(seed: int) -> None
 def test_every_stretch_can_be_looked_into(low: int, stretches: int) -> None:
     """Its integers one by one, and what is below and above, if anything is."""
     domain = sv.Integers(low, low + 16)
-    protocol = Refine(domain, 1.0, first=10, stretches=stretches)
+    protocol = FullestStretch(domain, 1.0, first=10, stretches=stretches)
     coarse = protocol.start().arms[0].mechanism.domain
     codes = {value: coarse.encode(value) for value in range(low, low + 17)}
     assert set(codes.values()) == set(range(stretches))
@@ -113,10 +114,18 @@ class Listen(sv.Protocol):
 
     rounds: tuple[sv.Round, ...]
 
+    @property
+    def question(self) -> sv.Question:
+        return self.rounds[0].arms[0].mechanism.question
+
+    @property
+    def epsilon(self) -> Any:
+        return max(arm.mechanism.claimed for round_ in self.rounds for arm in round_.arms)
+
     def start(self) -> sv.Round:
         return self.rounds[0]
 
-    def advance(self, history: Any) -> Any:
+    def advance(self, history: Any, closing: bool = False) -> Any:
         if len(history) < len(self.rounds):
             return self.rounds[len(history)]
         return {"history": history}
@@ -142,7 +151,7 @@ def test_every_participant_answers_exactly_once(seed: int) -> None:
 def test_without_a_seed_coins_are_fresh() -> None:
     rounds = Listen((sv.Round(arms(1, 1), quota=50), sv.Round(arms(1, 1))))
     a, b = (sv.simulate(rounds, np.arange(16).repeat(20))["history"] for _ in range(2))
-    assert save(a) != save(b)
+    assert a != b
     assert sum(tally.n for tallies in a for tally in tallies) == 320
 
 
@@ -151,9 +160,8 @@ def test_a_seed_fixes_everything_and_neighbouring_seeds_share_nothing() -> None:
     same = tuple(sv.Arm(name, sv.mechanism("grr", HOURS, epsilon=0.1)) for name in ("a", "b", "c"))
     one_arm = [Listen((sv.Round((arm,)),)) for arm in same]
     answers = np.zeros(2000, int)
-    assert save(sv.simulate(one_arm[0], answers, seed=5)["history"]) == save(
-        sv.simulate(one_arm[1], answers, seed=5)["history"]
-    )
+    first, second = (sv.simulate(protocol, answers, seed=5)["history"] for protocol in one_arm[:2])
+    assert first == second
     seen = []
     for seed in range(8):
         for quota in (600, None):
@@ -245,24 +253,21 @@ def test_rejected_tickets_are_drawn_again_like_the_scalar_coins_do(seed: int, mo
 # --- stop, save, go on ------------------------------------------------------------------------------
 def through(protocol: sv.Protocol, answers: list[Any], *, stop: bool) -> Any:
     """Round by round; `stop` writes the state to bytes after each of them and forgets everything else."""
-    history: tuple[Any, ...] = ()
-    stage = current(protocol, history)
-    left = list(answers)
-    while isinstance(stage, sv.Round):
-        asked = left[: stage.quota]
+    state, left = State.first(protocol), list(answers)
+    while not state.is_over:
+        asked = left[: state.round.quota]
         left = left[len(asked) :]
-        history = (*history, play_round(stage, asked, seed=len(history)))
+        state = state.after(play_round(state.round, asked, seed=len(state.history)))
         if stop:
-            history = load(save(history))
-        stage = current(protocol, history)
-    return history, stage
+            state = resume(checkpoint(state))
+    return state.history, state.estimates
 
 
 PROTOCOLS = {
-    "ask": Ask(sv.mechanism("hadamard", HOURS, epsilon=1.0)),
-    "each": AskEach(arms(1, 2, 3)),
-    "refine": Refine(HOURS, 1.0, first=700),
-    "refine with hashing": Refine(HOURS, 1.0, first=700, method="olh"),
+    "ask": AskEveryone(sv.mechanism("hadamard", HOURS, epsilon=1.0)),
+    "each": AskOneOfSeveral(arms(1, 2, 3)),
+    "refine": FullestStretch(HOURS, 1.0, first=700),
+    "refine with hashing": FullestStretch(HOURS, 1.0, first=700, method="olh"),
 }
 
 
@@ -273,7 +278,6 @@ def test_stopping_and_going_on_changes_nothing(name: str) -> None:
     straight, found = through(protocol, answers, stop=False)
     resumed, again = through(protocol, answers, stop=True)
     assert straight == resumed
-    assert save(straight) == save(resumed)
     assert list(found) == list(again)
     for key in found:
         assert np.array_equal(found[key].values, again[key].values)
@@ -281,24 +285,24 @@ def test_stopping_and_going_on_changes_nothing(name: str) -> None:
 
 
 def test_a_simulation_goes_on_after_saved_rounds(seed: int) -> None:
-    protocol = Refine(HOURS, 2.0, first=3000)
+    protocol = FullestStretch(HOURS, 2.0, first=3000)
     answers = np.repeat([6, 2], [6000, 2000])
     straight = sv.simulate(protocol, answers, seed=seed)
     first = next(rounds(protocol, answers, seed=seed))
-    again, history = resume(checkpoint(protocol, first))
-    assert again == protocol and history == first
-    found = sv.simulate(again, answers, seed=seed, history=history)
+    state = resume(checkpoint(first))
+    assert state.protocol == protocol and state.history == first.history
+    found = sv.simulate(state.protocol, answers, seed=seed, state=state)
     assert found["stretch"].n == 3000 and found["value"].n == 5000
     for name, estimate in straight.items():
         assert np.array_equal(found[name].cells, estimate.cells)
-    assert current(protocol, history) == protocol.advance(history)
+    assert state.stage == protocol.advance(state.history) == replay(protocol, state.history).stage
     with pytest.raises(sv.ParameterError, match="needs the seed"):
-        sv.simulate(protocol, answers, history=history)
+        sv.simulate(protocol, answers, state=state)
 
 
 def test_a_protocol_is_written_down_and_read_back() -> None:
     prior = sv.Prior.beta(2, 5, 0, 10)
-    personal = sv.PersonalMean(sv.Interval(0, 10), [1, "0.5"], prior=prior)
+    personal = sv.PersonalBudgetMean(sv.Interval(0, 10), [1, "0.5"], prior=prior)
     for protocol in (*PROTOCOLS.values(), personal):
         spec = protocol_spec(protocol)
         assert protocol_from_spec(spec) == protocol == protocol_from_spec(canonical(spec))
@@ -307,9 +311,10 @@ def test_a_protocol_is_written_down_and_read_back() -> None:
                 protocol_from_spec(wrong)
     with pytest.raises(sv.SpecError, match="written down"):
         protocol_spec(Listen(()))
-    data = checkpoint(personal, ())
-    assert resume(data) == (personal, ())
-    for wrong in (b"", data[:30], data[:-1], data[1:], data + b"\0", checkpoint(PROTOCOLS["each"], some_history())):
+    data = checkpoint(State.first(personal))
+    assert resume(data).protocol == personal and resume(data).history == ()
+    foreign = checkpoint(State(PROTOCOLS["each"], some_history(), {}))
+    for wrong in (b"", data[:30], data[:-1], data[1:], data + b"\0", foreign):
         with pytest.raises(sv.SottovoceError):
             resume(wrong)
 
@@ -319,51 +324,55 @@ def some_history() -> tuple[Any, ...]:
     return through(PROTOCOLS["ask"], list(range(16)) * 60, stop=False)[0]
 
 
-def some_histories() -> Iterator[tuple[Any, ...]]:
+def some_states() -> Iterator[State]:
+    """Before, between and after rounds, and in the middle of one."""
     for protocol in PROTOCOLS.values():
-        yield through(protocol, list(range(16)) * 60, stop=False)[0]
+        history, _ = through(protocol, list(range(16)) * 60, stop=False)
+        for length in range(len(history) + 1):
+            yield replay(protocol, history[:length])
+        yield State.first(protocol).counted(play_round(protocol.start(), [3] * 5, seed=1))
 
 
-def test_saved_histories_are_read_back_and_damage_is_noticed() -> None:
-    histories = list(some_histories())
-    assert load(save(())) == ()
-    for history in histories:
-        data = save(history)
-        assert load(data) == history
+def test_saved_states_are_read_back_and_damage_is_noticed() -> None:
+    for state in some_states():
+        data = checkpoint(state)
+        again = resume(data)
+        assert again.protocol == state.protocol and again.history == state.history and again.begun == state.begun
+        assert again.is_over == state.is_over and (state.is_over or again.round == state.round)
         for length in range(0, len(data), 7):
             with pytest.raises(sv.ReportError):
-                load(data[:length])
-        with pytest.raises(sv.ReportError, match="after its end"):
-            load(data + b"\0")
+                resume(data[:length])
+        with pytest.raises(sv.ReportError, match="digest"):
+            resume(data + b"\0")
         for bit in np.random.default_rng(1).integers(0, 8 * len(data), 300).tolist() + list(range(8 * 60)):
             wrong = bytearray(data)
             wrong[bit // 8] ^= 1 << bit % 8
             with pytest.raises(sv.ReportError):
-                load(bytes(wrong))
+                resume(bytes(wrong))
 
 
 # --- what is refused --------------------------------------------------------------------------------
 def test_wrong_tallies_are_refused_and_both_sides_are_shown() -> None:
-    protocol = AskEach(arms(1, 1))
+    protocol = AskOneOfSeveral(arms(1, 1))
     right = play_round(protocol.start(), np.arange(16), seed=0)
     other = sv.Tally.empty(sv.mechanism("grr", HOURS, epsilon=1.0))
     wrong = [right[::-1], right[:1], (*right, right[0]), (), (other, right[1]), (None, right[1]), (1, 2)]
     for tallies in wrong:
         with pytest.raises(sv.ParameterError) as caught:
-            current(protocol, (tallies,))
+            replay(protocol, (tallies,))
         said = str(caught.value)
         assert all(f"{arm.name} {arm.mechanism.fingerprint[:12]}" in said for arm in protocol.arms), said
     with pytest.raises(sv.ParameterError, match=other.fingerprint[:12]):
-        current(protocol, ((other, right[1]),))
+        replay(protocol, ((other, right[1]),))
     with pytest.raises(sv.ParameterError, match="none"):
-        current(protocol, ((),))
+        replay(protocol, ((),))
 
 
 def test_a_first_round_of_another_protocol_is_refused() -> None:
-    mine, other = Refine(HOURS, 1.0, first=10), Refine(HOURS, 2.0, first=10)
+    mine, other = FullestStretch(HOURS, 1.0, first=10), FullestStretch(HOURS, 2.0, first=10)
     history = (play_round(other.start(), list(range(16)), seed=0),)
     with pytest.raises(sv.ParameterError):
-        current(mine, history)
+        replay(mine, history)
     with pytest.raises(sv.MismatchError, match="epsilon"):
         mine.advance(history)
 
@@ -372,23 +381,23 @@ def test_more_rounds_than_the_protocol_has_are_refused() -> None:
     for protocol in PROTOCOLS.values():
         history, _ = through(protocol, list(range(16)) * 60, stop=False)
         with pytest.raises(sv.ReportError, match="more rounds than its protocol"):
-            current(protocol, (*history, history[-1]))
+            replay(protocol, (*history, history[-1]))
         with pytest.raises(ValueError):
             protocol.advance((*history, history[-1]))
 
 
 def test_a_round_does_not_end_before_its_quota() -> None:
-    protocol = Refine(HOURS, 1.0, first=100)
+    protocol = FullestStretch(HOURS, 1.0, first=100)
     for n in (1, 99):
         early = play_round(protocol.start(), [3] * n, seed=0)
         with pytest.raises(sv.ParameterError, match=f"after 100 reports. Got tallies of {n}"):
-            current(protocol, (early,))
-    assert isinstance(current(protocol, (play_round(protocol.start(), [3] * 101, seed=0),)), sv.Round)
+            replay(protocol, (early,))
+    assert replay(protocol, (play_round(protocol.start(), [3] * 101, seed=0),)).round
 
 
 @pytest.mark.parametrize("people", [0, 1, 99, 100])
 def test_a_quota_larger_than_the_crowd_is_refused(people: int) -> None:
-    protocol = Refine(HOURS, 1.0, first=100)
+    protocol = FullestStretch(HOURS, 1.0, first=100)
     with pytest.raises(sv.ParameterError) as caught:
         sv.simulate(protocol, [3] * people, seed=0)
     said = str(caught.value)
@@ -411,12 +420,12 @@ def test_answers_outside_the_domain_are_refused() -> None:
         lambda: arms(0),
         lambda: arms(1 << 21),
         lambda: sv.Arm("a", arms(1)[0].mechanism, True),
-        lambda: AskEach(()),
-        lambda: AskEach((*arms(1), *arms(1))),
-        lambda: Refine(HOURS, 1.0, first=10, stretches=1),
-        lambda: Refine(HOURS, 1.0, first=10, stretches=9),
-        lambda: Refine(HOURS, 1.0, first=0).start(),
-        lambda: Refine(HOURS, -1.0, first=10).start(),
+        lambda: AskOneOfSeveral(()),
+        lambda: AskOneOfSeveral((*arms(1), *arms(1))),
+        lambda: FullestStretch(HOURS, 1.0, first=10, stretches=1),
+        lambda: FullestStretch(HOURS, 1.0, first=10, stretches=9),
+        lambda: FullestStretch(HOURS, 1.0, first=0).start(),
+        lambda: FullestStretch(HOURS, -1.0, first=10).start(),
     ],
 )
 def test_wrong_rounds_are_refused(make: Any) -> None:
@@ -448,7 +457,7 @@ def test_protocols_are_pure_and_frozen(name: str) -> None:
 
 def test_a_list_of_arms_becomes_a_tuple() -> None:
     listed = list(arms(1, 2))
-    stage, protocol = sv.Round(listed), AskEach(listed)  # type: ignore[arg-type]
+    stage, protocol = sv.Round(listed), AskOneOfSeveral(listed)  # type: ignore[arg-type]
     listed.clear()
     assert len(stage.arms) == len(protocol.arms) == 2
     assert hash(stage) == hash(protocol.start())
@@ -479,13 +488,13 @@ def test_a_table_is_a_crowd_of_records(seed: int) -> None:
         {"type": np.array(TYPES.values)[kinds], "hours": hours, "age": rng.integers(18, 100, n)},
         index=rng.permutation(n) + 5,
     )
-    found = sv.simulate(AskEach(tuple(build)), frame, seed=seed)
+    found = sv.simulate(AskOneOfSeveral(tuple(build)), frame, seed=seed)
     assert found["type"].n + found["both"].n == n
     for key, truth in (("type", shares(kinds, 3)), ("both", shares(kinds * 4 + hours, 12))):
         low, high = found[key].ci(1 - ALPHA, target="population", simultaneous=True)
         assert ((low <= truth) & (truth <= high)).all(), f"alarm with probability {ALPHA}"
     records = frame.to_dict("records")
-    again = sv.simulate(AskEach(tuple(build)), records, seed=seed)
+    again = sv.simulate(AskOneOfSeveral(tuple(build)), records, seed=seed)
     assert np.array_equal(again["both"].values, found["both"].values)
     with pytest.raises(sv.DomainError):
-        sv.simulate(AskEach(tuple(build)), frame.drop(columns="age"), seed=seed)
+        sv.simulate(AskOneOfSeveral(tuple(build)), frame.drop(columns="age"), seed=seed)

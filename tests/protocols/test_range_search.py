@@ -23,11 +23,12 @@ from sottovoce.experiments.coverage.ranges import (
     searches,
     squared_error,
 )
-from sottovoce.protocols.history import checkpoint, current, load, resume, save
+from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
+from sottovoce.protocols.play import State, play
 from sottovoce.protocols.ranges.bits import Bits, short, spread
 from sottovoce.protocols.ranges.found import found
-from sottovoce.protocols.ranges.search import RangeSearch
+from sottovoce.protocols.ranges.mean import RangeSearchMean
 from sottovoce.protocols.ranges.tails import Tail, best_distances
 from sottovoce.protocols.simulate import play_round
 from sottovoce.tally.tally import Tally
@@ -135,23 +136,25 @@ def test_far_answers_that_are_certain_widen_the_range() -> None:
 @pytest.mark.slow
 def test_everyone_answers_once_and_no_round_costs_more(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    protocol = RangeSearch(sv.Interval(0, 10_000), 1, 20_000, method="bernoulli")
+    protocol = RangeSearchMean(sv.Interval(0, 10_000), 1, 20_000, method="bernoulli")
     answers = rng.exponential(20, 20_000)
-    stage: Any = protocol.start()
-    history: tuple[Any, ...] = ()
     asked = 0
-    while isinstance(stage, sv.Round):
+
+    def ask(stage: sv.Round, number: int) -> Any:
+        nonlocal asked
         assert stage.epsilon <= 1
         n = len(answers) - asked if stage.quota is None else stage.quota
-        history = (*history, play_round(stage, answers[asked : asked + n], seed=seed + len(history)))
         asked += n
-        stage = current(protocol, history)
+        return play_round(stage, answers[asked - n : asked], seed=seed + number)
+
+    last = play(protocol, ask)
+    history, stage = last.history, last.estimates
     assert asked == len(answers)
     assert 3 <= len(history) <= protocol.rounds + 1
     search = history[:-1]
     assert all(isinstance(tally.mechanism.domain, Above) for tallies in search for tally in tallies)
     assert all(tally.mechanism.cells == 2 for tallies in search for tally in tallies), "one bit each"
-    assert sum(tally.n for tallies in search for tally in tallies) == stage["range"].searchers
+    assert sum(tally.n for tallies in search for tally in tallies) == stage["range"].evidence.searchers
     assert sum(tally.n for tally in history[-1]) == stage["clamped"].n + stage["clipping"].n + stage["range"].n
     assert stage["corrected"].n == stage["clamped"].n + stage["clipping"].n
 
@@ -161,19 +164,14 @@ def test_everyone_answers_once_and_no_round_costs_more(seed: int) -> None:
 def test_stop_save_load_and_go_on_gives_the_same(domain: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     answers = rng.geometric(0.1, 8000)
-    protocol = RangeSearch(domain, 2, 8000, method="bernoulli")
-    history: tuple[Any, ...] = ()
-    left = answers
-    stage: Any = protocol.start()
-    while stage.quota is not None:
-        history = load(save((*history, play_round(stage, left[: stage.quota], seed=seed))))
-        left = left[stage.quota :]
-        again, rounds = resume(checkpoint(protocol, history))
-        assert again == protocol and save(rounds) == save(history)
-        here, there = current(protocol, history), current(again, rounds)
-        assert isinstance(here, sv.Round) and here == there
-        stage = here
-    one, other = (sv.simulate(p, left, seed=1, history=h) for p, h in ((protocol, history), (again, rounds)))
+    protocol = RangeSearchMean(domain, 2, 8000, method="bernoulli")
+    state, left = State.first(protocol), answers
+    while state.round.quota is not None:
+        after = state.after(play_round(state.round, left[: state.round.quota], seed=seed))
+        left = left[state.round.quota :]
+        state = resume(checkpoint(after))
+        assert state.protocol == protocol and state.history == after.history and state.round == after.round
+    one, other = (sv.simulate(one.protocol, left, seed=1, state=one) for one in (after, state))
     assert list(one) == ["mean", "clamped", "clipping", "corrected", "range"]
     warnings.simplefilter("ignore", sv.PoorIntervalWarning)
     for name in one:
@@ -185,7 +183,7 @@ def test_stop_save_load_and_go_on_gives_the_same(domain: Any, seed: int) -> None
 def test_batches_and_laws_give_the_same_search(seed: int) -> None:
     """The tallies that are drawn from laws in the measurements are those of participants: the same shares."""
     population = np.sort(np.random.default_rng(seed).exponential(20, 4000))
-    protocol = RangeSearch(sv.Interval(0, 1000), 3, 40_000, method="bernoulli")
+    protocol = RangeSearchMean(sv.Interval(0, 1000), 3, 40_000, method="bernoulli")
     rng = np.random.default_rng(seed)
     drawn, stage = run_search(protocol, population, rng)
     played = play_round(protocol.start(), rng.choice(population, 4000), seed=seed)
@@ -228,7 +226,7 @@ def test_clamped_plus_what_was_cut_is_the_mean(low: int, high: int, seed: int) -
     assert left[0] <= result["clamped"].ci(0.975).low[0] and right[0] >= result["clamped"].ci(0.975).high[0]
     assert left[0] <= answers.mean() <= right[0]
     beyond = result["range"]
-    assert (beyond.low, beyond.high) == (low, high)
+    assert (beyond.evidence.low, beyond.evidence.high) == (low, high)
     truth = [(answers < low).mean()] * (low > -2) + [(answers >= high).mean()] * (high < 10)
     bounds = beyond.ci(level, simultaneous=True) if truth else ((), ())
     assert all(a <= share <= b for a, share, b in zip(bounds[0], truth, bounds[1], strict=True))
@@ -270,8 +268,8 @@ def places(rng: np.random.Generator) -> dict[str, tuple[Any, Any, float, float]]
 def test_the_range_lies_where_the_answers_do(name: str, seed: int) -> None:
     """The ends that must hold are far wider than what is found in nearly all runs; the seed is fixed."""
     answers, domain, low, high = places(np.random.default_rng(seed))[name]
-    result = sv.simulate(RangeSearch(domain, 2, len(answers), method="bernoulli"), answers, seed=seed)
-    ends = result["range"]
+    result = sv.simulate(RangeSearchMean(domain, 2, len(answers), method="bernoulli"), answers, seed=seed)
+    ends = result["range"].evidence
     assert low <= ends.low < ends.high <= high
     clamped = np.clip(answers, float(ends.low), float(ends.high)).mean()
     left, right = result["clamped"].ci(1 - ALPHA)
@@ -284,9 +282,9 @@ def test_a_thousand_participants_are_enough_for_a_rough_range(seed: int) -> None
     answers = np.random.default_rng(seed).normal(50, 5, 1000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sv.PoorIntervalWarning)
-        result = sv.simulate(RangeSearch(sv.Interval(0, 1000), 2, 1000, method="bernoulli"), answers, seed=seed)
+        result = sv.simulate(RangeSearchMean(sv.Interval(0, 1000), 2, 1000, method="bernoulli"), answers, seed=seed)
         low, high = result["mean"].ci()
-    assert 0 <= result["range"].low < 50 < result["range"].high < 400
+    assert 0 <= result["range"].evidence.low < 50 < result["range"].evidence.high < 400
     assert low[0] < 50 < high[0]
 
 
@@ -309,17 +307,17 @@ def test_a_thousand_participants_are_enough_for_a_rough_range(seed: int) -> None
 def test_bad_parameters_are_one_sentence(change: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {"domain": WIDE, "epsilon": 1, "participants": 10_000, **change}
     with pytest.raises(sv.ParameterError, match=message):
-        RangeSearch(**given)
+        RangeSearchMean(**given)
 
 
 def test_too_few_participants_for_a_round_are_one_sentence(seed: int) -> None:
     with pytest.raises(sv.ParameterError, match="waits for"):
-        sv.simulate(RangeSearch(WIDE, 1, 100_000, method="bernoulli"), np.zeros(2000), seed=seed)
+        sv.simulate(RangeSearchMean(WIDE, 1, 100_000, method="bernoulli"), np.zeros(2000), seed=seed)
 
 
 def test_answers_outside_the_wide_domain_are_refused() -> None:
     with pytest.raises(sv.DomainError):
-        sv.simulate(RangeSearch(sv.Interval(0, 10), 2, 1000, method="bernoulli"), np.full(1000, 11.0), seed=1)
+        sv.simulate(RangeSearchMean(sv.Interval(0, 10), 2, 1000, method="bernoulli"), np.full(1000, 11.0), seed=1)
 
 
 # --- how good ----------------------------------------------------------------------------------------------------
@@ -339,7 +337,7 @@ def test_nearly_as_good_as_an_oracle_on_real_answers(
     file, column, domain = DATA[name]
     answers = pq.read_table(shared_data(file), columns=[column])[column].to_numpy().astype(float)
     n = 100_000
-    runs = list(searches(RangeSearch(domain, epsilon, n), answers, 10, seed))
+    runs = list(searches(RangeSearchMean(domain, epsilon, n), answers, 10, seed))
     oracle = oracle_error(answers, n, method="designed", epsilon=epsilon)
     ratio = np.sqrt(np.mean([run.squared_error for run in runs]) / oracle)
     assert ratio < 1.3
@@ -351,8 +349,8 @@ def test_a_whole_simulation_has_the_error_that_is_expected(shared_data: Callable
     """Participants, reports and tallies: the error is within 5 of the standard errors that the formula says."""
     file, column, domain = DATA["medications"]
     answers = pq.read_table(shared_data(file), columns=[column])[column].to_numpy()[:100_000]
-    result = sv.simulate(RangeSearch(domain, 2, len(answers)), answers, seed=seed)
-    ends = float(result["range"].low), float(result["range"].high)
+    result = sv.simulate(RangeSearchMean(domain, 2, len(answers)), answers, seed=seed)
+    ends = float(result["range"].evidence.low), float(result["range"].evidence.high)
     expected = squared_error(answers.astype(float), *ends, result["clamped"].n, method="designed", epsilon=2)
     bias = np.clip(answers, *ends).mean() - answers.mean()
     assert abs(result["mean"].value - answers.mean()) < 5 * np.sqrt(expected)

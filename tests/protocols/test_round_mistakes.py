@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.round import Round
-from sottovoce.estimate.vector.vector import evidence
+from sottovoce.estimate.vector.evidence import evidence
 from sottovoce.protocols.ranges.found import found
 from sottovoce.study.planners.vector import mean_coordinate_variance
 from sottovoce.tally.laws import law_at
@@ -28,9 +27,8 @@ def _report_law(mechanism: sv.Mechanism, answers: list[float], shares: list[floa
 
 def _last_rounds(epsilon: int, participants: int, rare: float, runs: int) -> tuple[list[dict], float]:
     """Last rounds of a search that has found [0, 10], with few answers far above it; and the true mean."""
-    search = sv.RangeSearch(WIDE, epsilon, participants)
-    last = search._last(Decimal(0), Decimal(10))
-    assert isinstance(last, Round)
+    left = participants - sv.RangeSearchMean(WIDE, epsilon, participants).opening.searchers
+    last = sv.ClampedMeanRound(WIDE, epsilon, 0, 10, left).start()
     answers, shares = [2.0, 8.0, 9e5], [(1 - rare) / 2, (1 - rare) / 2, rare]
     laws = [_report_law(arm.mechanism, answers, shares) for arm in last.arms]
     weights = np.array([arm.weight for arm in last.arms]) / last.weight
@@ -73,7 +71,7 @@ def test_the_warning_of_a_corrected_mean_names_an_interval_that_exists() -> None
 @pytest.mark.slow
 def test_shares_beyond_a_range_have_a_covariance() -> None:
     answers = np.random.default_rng(1).normal(0, 1, 4000)
-    range_ = sv.simulate(sv.RangeSearch(sv.Interval(-1000, 1000), 2, 4000), answers, seed=3)["range"]
+    range_ = sv.simulate(sv.RangeSearchMean(sv.Interval(-1000, 1000), 2, 4000), answers, seed=3)["range"]
     assert len(range_.values) == 2
     for target in ("population", "sample"):
         assert np.array_equal(range_.covariance(target=target), np.diag(range_.evidence.variances(target)))
@@ -81,17 +79,12 @@ def test_shares_beyond_a_range_have_a_covariance() -> None:
 
 def test_a_range_that_cuts_nothing_has_empty_intervals() -> None:
     answers = np.random.default_rng(0).uniform(0, 1, 3000)
-    range_ = sv.simulate(sv.RangeSearch(sv.Interval(0, 1), 4, 3000), answers, seed=1)["range"]
+    range_ = sv.simulate(sv.RangeSearchMean(sv.Interval(0, 1), 4, 3000), answers, seed=1)["range"]
     assert len(range_.values) == 0
     assert [len(end) for end in range_.ci(simultaneous=True)] == [0, 0]
 
 
 # --- plans -----------------------------------------------------------------------------------------
-def test_a_plan_knows_both_reports_where_joint_cells_would_be_too_many() -> None:
-    plan = sv.plan_variance(sv.Interval(-1, 1), epsilon=4, participants=1000, mechanism="piecewise")
-    assert {option.method for option in plan.options} == {"sequential", "split-n", "split-eps"}
-
-
 @pytest.mark.slow
 def test_the_error_of_the_sequential_variance_counts_that_the_centre_is_missed() -> None:
     """Taking the centre for the mean itself promised 9 to 18 % less error than there is.
@@ -157,7 +150,7 @@ def test_intervals_for_many_coordinates_know_how_few_reports_speak_of_each() -> 
 
 
 @pytest.mark.parametrize("epsilon", [1, 2, 4, 8])
-@pytest.mark.parametrize("kind", [sv.KVGausstimate, sv.OneRoundKVGausstimate])
+@pytest.mark.parametrize("kind", [sv.GaussianMeanKnownSigma, sv.GaussianMeanKnownSigmaOneRound])
 def test_no_scale_is_left_without_reports(kind: type, epsilon: int) -> None:
     """With five reports expected at each of ten scales, one in ten means was looked for at a wrong place."""
     protocol = kind(sv.Interval(-1000, 1000), 1, epsilon, 2000)
@@ -187,16 +180,16 @@ def test_the_noise_of_whole_numbers_counts_no_rounding(domain: sv.Integers) -> N
 def test_a_table_of_vectors_is_simulated_like_an_array() -> None:
     box = sv.mechanism("split-n", sv.Box(0, 1, 2), epsilon=1, inner="bernoulli")
     rows = np.random.default_rng(1).random((300, 2))
-    table = sv.simulate(sv.Ask(box), pd.DataFrame(rows), seed=1)["answer"]
-    assert np.array_equal(table.values, sv.simulate(sv.Ask(box), rows, seed=1)["answer"].values)
+    table = sv.simulate(sv.AskEveryone(box), pd.DataFrame(rows), seed=1)["answer"]
+    assert np.array_equal(table.values, sv.simulate(sv.AskEveryone(box), rows, seed=1)["answer"].values)
 
 
 def test_gaussian_digits_of_too_few_are_refused() -> None:
     wide = sv.Interval(-1000, 1000)
     for build in (
-        lambda n: sv.OneRoundKVGausstimate(wide, 1, 1, n),
-        lambda n: sv.UVGausstimate(wide, 1, 2, 1, n),
-        lambda n: sv.OneRoundUVGausstimate(wide, 1, 2, 1, n),
+        lambda n: sv.GaussianMeanKnownSigmaOneRound(wide, 1, 1, n),
+        lambda n: sv.GaussianMeanUnknownSigma(wide, 1, 2, 1, n),
+        lambda n: sv.GaussianMeanUnknownSigmaOneRound(wide, 1, 2, 1, n),
     ):
         with pytest.raises(sv.ParameterError, match=r"needs at least \d+ participants"):
             build(100)

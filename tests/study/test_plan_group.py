@@ -22,7 +22,7 @@ from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.group.common import KEYS
 from sottovoce.mechanisms.mean import piecewise
 from sottovoce.study.planners import group as plan_group
-from sottovoce.study.planners.group import Candidate, inner_at, plan_group_mean, rank, search
+from sottovoce.study.planners.group import GroupCandidate, inner_at, rank, search
 
 pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
 
@@ -30,19 +30,27 @@ RANGE = sv.Interval(-1, 1)
 FAST = ["group-bernoulli", "group-nprr", "group-piecewise"]
 
 
+def asked(groups: int) -> sv.GroupMean:
+    return sv.GroupMean(pair(groups).group, RANGE)
+
+
 def pair(groups: int) -> sv.Pair:
     return sv.Pair(sv.Categories([f"g{place}" for place in range(groups)]), RANGE)
 
 
+def needed(plan: sv.Plan) -> list[int]:
+    return [one.needed for one in plan.best.expected]
+
+
 def test_predicted_errors_are_those_of_the_mechanisms() -> None:
     shares, prior = [0.5, 0.3, 0.2], Prior.normal(0.3, 0.2, -1, 1)
-    plan = plan_group_mean(pair(3), epsilon=1, participants=30_000, shares=shares, prior=prior, methods=FAST)
+    plan = sv.plan(asked(3), epsilon=1, participants=30_000, prior=(shares, prior), methods=FAST)
     for option in plan.options:
         variance = option.mechanism.variance((shares, prior), 30_000)
         assert option.std_error == pytest.approx(math.sqrt(variance.mean()), rel=1e-9)
         assert option.mechanism.epsilon <= 1
     errors = np.sqrt(plan.best.mechanism.variance((shares, prior), 30_000))
-    assert np.allclose(plan.std_errors, errors, rtol=1e-9)
+    assert np.allclose([one.std_error for one in plan.best.expected], errors, rtol=1e-9)
     ranked = [option.std_error for option in plan.options]
     assert ranked[0] <= 1.01 * min(ranked)
     assert "standard error" in plan.explain() and len(plan.to_frame()) == len(plan.options)
@@ -50,11 +58,11 @@ def test_predicted_errors_are_those_of_the_mechanisms() -> None:
 
 def test_a_plan_says_which_groups_can_be_told() -> None:
     shares = [0.6, 0.39, 0.01]
-    plan = plan_group_mean(pair(3), epsilon=1, participants=5_000, shares=shares, methods=["group-bernoulli"])
+    plan = sv.plan(asked(3), epsilon=1, participants=5_000, prior=(shares, None), methods=["group-bernoulli"])
     assert plan.estimable == (True, True, False)
-    assert "'g2'" in plan.advice and list(plan.groups_frame()["note"])[2] == "is not estimable"
-    more = plan_group_mean(
-        pair(3), epsilon=1, participants=max(plan.needed), shares=shares, methods=["group-bernoulli"]
+    assert "'g2'" in plan.advice and list(plan.expected_frame()["estimable"]) == [True, True, False]
+    more = sv.plan(
+        asked(3), epsilon=1, participants=max(needed(plan)), prior=(shares, None), methods=["group-bernoulli"]
     )
     assert all(more.estimable) and "All groups are estimable" in more.advice
     expected = Crowd.of(pair(3), shares).estimable(plan.best.mechanism, 5_000)
@@ -62,25 +70,24 @@ def test_a_plan_says_which_groups_can_be_told() -> None:
 
 
 def test_priors_by_group_and_bad_input() -> None:
-    domain = pair(2)
     priors = {"g0": Prior.uniform(-1, 0), "g1": [0.1, 0.2, 0.3]}
-    plan = plan_group_mean(domain, epsilon=2, participants=1000, prior=priors, methods=["group-bernoulli"])
-    assert len(plan.std_errors) == 2
+    plan = sv.plan(asked(2), epsilon=2, participants=1000, prior=(None, priors), methods=["group-bernoulli"])
+    assert len(plan.best.expected) == 2
     for bad in (
-        dict(prior={"g0": Prior.uniform(-1, 0)}),
-        dict(prior=[Prior.uniform(-1, 1)] * 3),
-        dict(prior=Prior.uniform(-2, 2)),
-        dict(shares=[1, 0]),
-        dict(shares=[0.5, 0.6]),
-        dict(shares=[0.5]),
+        dict(prior=(None, {"g0": Prior.uniform(-1, 0)})),
+        dict(prior=(None, [Prior.uniform(-1, 1)] * 3)),
+        dict(prior=(None, Prior.uniform(-2, 2))),
+        dict(prior=Prior.uniform(-1, 1)),
+        dict(prior=([1, 0], None)),
+        dict(prior=([0.5, 0.6], None)),
+        dict(prior=([0.5], None)),
+        dict(mechanism="bernoulli"),
         dict(methods=["grr"]),
         dict(participants=0),
         dict(epsilon=0),
     ):
         with pytest.raises(sv.ParameterError):
-            plan_group_mean(domain, **{"epsilon": 1, "participants": 100, "methods": ["group-bernoulli"], **bad})
-    with pytest.raises(sv.ParameterError, match="Pair"):
-        plan_group_mean(RANGE, epsilon=1, participants=100)
+            sv.plan(asked(2), **{"epsilon": 1, "participants": 100, "methods": ["group-bernoulli"], **bad})
 
 
 def test_designed_groups() -> None:
@@ -148,18 +155,18 @@ def dense(epsilon: str) -> tuple[plan_group.Inner, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", ["0.5", "2", "8"])
+@pytest.mark.parametrize("epsilon", ["0.5", pytest.param("2", marks=pytest.mark.long), "8"])
 def test_never_worse_than_the_best(epsilon: str) -> None:
     for groups in (2, 8, 64):
         crowd = Crowd.of(pair(groups))
-        plan = plan_group_mean(pair(groups), epsilon=Decimal(epsilon), participants=10_000 * groups)
+        plan = sv.plan(asked(groups), epsilon=Decimal(epsilon), participants=10_000 * groups)
         best = math.inf
         for inner in dense(epsilon):
             wide = replace(inner, moments=tuple(np.full(groups, moment[0]) for moment in inner.moments))
             for key in KEYS:
                 ratios = plan_group._ratios(wide, crowd, key)
                 if ratios is not None:
-                    best = min(best, Candidate(wide, key, ratios).average)
+                    best = min(best, GroupCandidate(wide, key, ratios).average)
         chosen = float(plan.best.mechanism.variance(crowd, 1).mean())
         print(f"groups {groups} epsilon {epsilon}: {plan.best.method}, {chosen / best:.4f} times the best variance")
         assert chosen <= 1.03 * best
@@ -168,8 +175,8 @@ def test_never_worse_than_the_best(epsilon: str) -> None:
 @pytest.mark.slow
 def test_a_prior_designs_its_own_table() -> None:
     prior = Prior.normal(0, 0.1, -1, 1)
-    plan = plan_group_mean(pair(2), epsilon=4, participants=20_000, prior=prior)
-    assert plan.best.mechanism.name == "group-designed" and "objective=prior" in plan.best.variant
+    plan = sv.plan(asked(2), epsilon=4, participants=20_000, prior=(None, prior))
+    assert plan.best.mechanism.name == "group-designed" and "objective=prior" in plan.best.method
     assert plan.best.mechanism.epsilon <= 4
     assert plan.best.std_error == pytest.approx(
         math.sqrt(plan.best.mechanism.variance((None, prior), 20_000).mean()), rel=1e-9
@@ -178,8 +185,8 @@ def test_a_prior_designs_its_own_table() -> None:
 
 def test_a_plan_promises_no_interval_that_rare_noise_spoils() -> None:
     """At a large epsilon the noise of few reports is made by fewer still: their intervals do not cover."""
-    domain = sv.Pair(sv.Categories(["a", "b"]), sv.Interval(0, 1))
-    few = sv.plan_group_mean(domain, epsilon=8, participants=400, methods=["group-nprr"])
+    question = sv.GroupMean(sv.Categories(["a", "b"]), sv.Interval(0, 1))
+    few = sv.plan(question, epsilon=8, participants=400, methods=["group-nprr"])
     assert not any(few.estimable) and "not estimable" in few.advice
-    enough = sv.plan_group_mean(domain, epsilon=8, participants=max(few.needed), methods=["group-nprr"])
+    enough = sv.plan(question, epsilon=8, participants=max(needed(few)), methods=["group-nprr"])
     assert all(enough.estimable)

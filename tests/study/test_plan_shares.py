@@ -11,8 +11,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core import codec
-from sottovoce.estimate.shares.shares import evidence
-from sottovoce.study.plan import CLOSE
+from sottovoce.estimate.shares.evidence import evidence
+from sottovoce.study.planners.base import CLOSE
 from sottovoce.tally.counts import simulate_cells
 
 SIZES, EPSILONS = (2, 3, 5, 16, 100, 1024), (0.2, 1.0, 2.0, 4.0, 8.0)
@@ -21,7 +21,7 @@ N = 20_000
 
 
 def plan(size: int, epsilon: float, **options: Any) -> sv.Plan:
-    return sv.plan_frequency(sv.Integers(0, size - 1), epsilon=epsilon, participants=N, **options)
+    return sv.plan(sv.Frequency(sv.Integers(0, size - 1)), epsilon=epsilon, participants=N, **options)
 
 
 def fitting(size: int, epsilon: float) -> list[sv.Mechanism]:
@@ -43,7 +43,8 @@ def test_options_are_ranked_by_their_exact_error(size: int, epsilon: float) -> N
     errors = {}
     for m in fitting(size, epsilon):
         errors[m.fingerprint] = math.sqrt(float(np.mean(m.variance(np.full(size, 1 / size), N))))
-    assert {option.mechanism.fingerprint: option.std_error for option in made.options} == errors
+    planned = {option.mechanism.fingerprint: option.std_error for option in made.options}
+    assert planned == pytest.approx(errors, rel=1e-12)
     assert made.best is made.options[0]
     least = min(errors.values())
     close = [option for option in made.options if option.std_error <= CLOSE * least]
@@ -81,7 +82,7 @@ def test_reasons_are_true(size: int, epsilon: float) -> None:
 
 def test_shares_change_the_ranking_and_the_errors() -> None:
     shares = np.array([0.9, 0.1, 0, 0])
-    for option in plan(4, 1.0, shares=shares).options:
+    for option in plan(4, 1.0, prior=shares).options:
         assert option.std_error == pytest.approx(math.sqrt(option.mechanism.variance(shares, N).mean()), rel=1e-12)
 
 
@@ -92,7 +93,7 @@ def test_methods_are_chosen_by_name() -> None:
 
 
 def test_twice_the_error_for_a_quarter_of_the_participants() -> None:
-    few, many = (sv.plan_frequency(sv.Integers(0, 9), epsilon=1, participants=n) for n in (1000, 4000))
+    few, many = (sv.plan(sv.Frequency(sv.Integers(0, 9)), epsilon=1, participants=n) for n in (1000, 4000))
     assert few.best.std_error == pytest.approx(2 * many.best.std_error, rel=1e-12)
     assert [option.mechanism for option in few.options] == [option.mechanism for option in many.options]
 
@@ -105,7 +106,7 @@ def test_the_predicted_error_of_the_best_is_measured(size: int, epsilon: float, 
     4000 tallies of 2 values or more: the standard error of the measured one is below 1.2 %, four times in 5 %.
     """
     shares = np.random.default_rng(seed).dirichlet(np.ones(size))
-    made = plan(size, epsilon, shares=shares)
+    made = plan(size, epsilon, prior=shares)
     best = made.best.mechanism
     rng = np.random.default_rng(seed + 1)
     people, each = 40, 100
@@ -124,14 +125,18 @@ def test_the_predicted_error_of_the_best_is_measured(size: int, epsilon: float, 
 def test_a_plan_can_be_read_and_tabulated() -> None:
     made = plan(100, 1.0)
     text = made.explain()
-    assert text.startswith("Shares of 100 categories at epsilon 1.0, 20,000 participants:")
-    lines = text.splitlines()[1:]
+    assert text == str(made)
+    first, *lines, advice = text.splitlines()
+    assert first.startswith("Shares of 100 categories at epsilon 1.0, 20,000 participants;")
+    assert first.endswith("a share, root mean square over all shares:")
+    assert advice == made.advice and advice.startswith(f"Take {made.best.method}: with 20,000 participants")
     assert len(lines) == len(made.options)
     for place, (line, option) in enumerate(zip(lines, made.options, strict=True), 1):
         assert line.startswith(f"{place}. {option.mechanism.name}: standard error {option.std_error:.4g},")
         assert option.reason in line
     frame = made.to_frame()
-    assert list(frame.columns) == ["method", "std_error", "bytes", "reason"]
+    assert list(frame.columns) == ["method", "decoder", "std_error", "half_width", "bytes", "reason"]
+    assert set(frame["decoder"]) == {"linear"}
     assert frame["method"].tolist() == [option.mechanism.name for option in made.options]
     assert frame["std_error"].tolist() == [option.std_error for option in made.options]
 
@@ -139,7 +144,7 @@ def test_a_plan_can_be_read_and_tabulated() -> None:
 def test_texts_and_views_can_be_planned() -> None:
     ages = sv.Bins.even(sv.Integers(18, 97), 8)
     for domain in (sv.Categories(["lark", "owl"]), ages):
-        made = sv.plan_frequency(domain, epsilon="0.5", participants=100)
+        made = sv.plan(sv.Frequency(domain), epsilon="0.5", participants=100)
         assert made.best.mechanism.domain == domain
         assert made.participants == 100
 
@@ -147,9 +152,9 @@ def test_texts_and_views_can_be_planned() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"epsilon": -1}, "The 'epsilon' parameter of plan_frequency must be a number in (0, 20]. Got -1."),
+        ({"epsilon": -1}, "The 'epsilon' parameter of plan must be a number in (0, 20]. Got -1."),
         ({"epsilon": float("nan")}, "'epsilon'"),
-        ({"epsilon": None}, "'epsilon'"),
+        ({"epsilon": None}, "two of epsilon"),
         ({"participants": 0}, "'participants'"),
         ({"participants": 10.5}, "'participants'"),
         ({"domain": sv.Interval(0, 1)}, "finitely many codes"),
@@ -158,10 +163,13 @@ def test_texts_and_views_can_be_planned() -> None:
         ({"domain": sv.Integers(0, (1 << 32) - 1)}, "2**24"),
         ({"methods": ["grr", "oeu"]}, "no mechanism of this name"),
         ({"methods": []}, "Tried: none."),
-        ({"shares": [0.5, 0.5]}, "'shares'"),
-        ({"shares": [0.5, 0.6, 0.1, 0.1]}, "'shares'"),
-        ({"shares": [1.5, -0.5, 0, 0]}, "'shares'"),
-        ({"shares": [float("nan")] * 4}, "'shares'"),
+        ({"methods": ["grr", "laplace"]}, "names among"),
+        ({"mechanism": "grr"}, "'mechanism'"),
+        ({"prior": [0.5, 0.5]}, "4 shares that sum to 1"),
+        ({"prior": [0.5, 0.6, 0.1, 0.1]}, "'prior'"),
+        ({"prior": [1.5, -0.5, 0, 0]}, "'prior'"),
+        ({"prior": [float("nan")] * 4}, "'prior'"),
+        ({"prior": {"a": 1}}, "'prior'"),
     ],
     ids=str,
 )
@@ -169,6 +177,6 @@ def test_what_cannot_be_planned_is_refused_in_one_sentence(change: dict[str, Any
     question = {"domain": sv.Integers(0, 3), "epsilon": 1.0, "participants": 100, **change}
     domain = question.pop("domain")
     with pytest.raises(sv.ParameterError) as caught:
-        sv.plan_frequency(domain, **question)
+        sv.plan(sv.Frequency(domain), **question)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)

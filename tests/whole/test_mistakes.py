@@ -87,7 +87,7 @@ def test_tiny_budgets_are_refused_in_one_sentence() -> None:
         with pytest.raises(sv.ParameterError):
             sv.mechanism(name, domain, epsilon="1e-16")
     with pytest.raises(sv.ParameterError, match="No method"):
-        sv.plan_frequency(sv.Integers(0, 2), epsilon="1e-16", participants=9)
+        sv.plan(sv.Frequency(sv.Integers(0, 2)), epsilon="1e-16", participants=9)
 
 
 @pytest.mark.parametrize("seed", ["1", 1.9, True, [1]])

@@ -104,7 +104,7 @@ def test_a_sample_is_repeatable_and_spread_over_rooms_and_operators() -> None:
     assert chosen == again != others
     assert len({mutant.name for mutant in chosen}) == 40
     assert {mutant.operator for mutant in chosen} == set(OPERATORS)
-    assert {room(mutant.file) for mutant in chosen} == {"core", "fast"}
+    assert {room(mutant.file) for mutant in chosen} == {"core", "estimate", "fast"}
 
 
 def test_files_that_decide_privacy_are_mutated_and_studies_are_not() -> None:

@@ -20,8 +20,8 @@ from sottovoce.core.domain.base import KINDS
 from sottovoce.core.registry import BUILDERS
 from sottovoce.core.round import Arm
 from sottovoce.core.specs import canonical
-from sottovoce.protocols.ask import Ask, AskEach
-from sottovoce.protocols.mean.personal import PersonalMean
+from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral
+from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.tally.stream import from_arrow
 from tests.whole.sentinel import ANSWERS, NUMBER, TEXT, Seen, attempt, chain, planted, watched
@@ -217,8 +217,12 @@ def test_answers_where_a_parameter_belongs_are_not_shown(answer: Any) -> None:
         lambda: estimate.ci(target=answer),
         lambda: estimate.project(answer),
         lambda: sv.audit(answer),
-        lambda: sv.plan_frequency(answer, epsilon=1, participants=100),
-        lambda: sv.plan_frequency(AGES, epsilon=answer, participants=100),
+        lambda: sv.plan(answer, epsilon=1, participants=100),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=answer, participants=100),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=1, half_width=answer),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=1, half_width=1, level=answer),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=1, participants=100, prior=answer),
+        lambda: sv.plan(sv.Frequency(AGES), epsilon=1, participants=100, methods=[answer]),
         lambda: m.privatize([1], seed=answer),
     ]
     for number, call in enumerate(calls):
@@ -240,7 +244,11 @@ def test_reports_with_columns_named_by_answers_are_refused_without_the_names() -
 def test_protocols_of_strangers_are_refused_without_their_texts() -> None:
     belief = sv.Prior([0.25, 0.75], [0.5, 0.5])
     grr = sv.mechanism("grr", AGES, epsilon=1)
-    for protocol in (PersonalMean(SIDE, ["1", "2"], prior=belief), Ask(grr), AskEach((Arm("a", grr), Arm("b", grr)))):
+    for protocol in (
+        PersonalBudgetMean(SIDE, ["1", "2"], prior=belief),
+        AskEveryone(grr),
+        AskOneOfSeveral((Arm("a", grr), Arm("b", grr))),
+    ):
         spec = protocol_spec(protocol)
         for wrong in planted(spec, TEXT):
             nothing_shown(attempt(lambda wrong=wrong: protocol_from_spec(wrong)))  # type: ignore[misc]

@@ -97,7 +97,7 @@ def test_an_estimate_shows_itself() -> None:
     assert "1000 participants" in est.explain() and "'owl'" in est.explain()
     projected = est.project("simplex")
     assert projected.values.sum() == pytest.approx(1) and (projected.values >= 0).all()
-    assert est.projection is None, "a projection is a new object"
+    assert est.decoder.name == "linear", "a projection is a new object"
 
 
 # --- reports of another mechanism -------------------------------------------------------------------

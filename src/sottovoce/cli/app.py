@@ -176,9 +176,12 @@ def estimate(
         str, typer.Option(help="population: those who might have answered; sample: those who did.")
     ] = "population",
     simultaneous: Annotated[bool, typer.Option("--simultaneous", help="All intervals cover at once.")] = False,
-    project: Annotated[
+    decoder: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="simplex: shares that sum to one; range: a mean in its range."),
+        typer.Option(
+            metavar="NAME",
+            help="simplex: shares that sum to one; em: those of largest likelihood; range: a mean in its range.",
+        ),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,
     csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
@@ -190,9 +193,9 @@ def estimate(
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
     found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_)
-    interval = load("cli.estimate:Interval")(level, method, target, simultaneous)
+    interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
-    load("cli.estimate:estimate")(found, interval, project=project, top=top, form=form)
+    load("cli.estimate:estimate")(found, interval, decoder=decoder, top=top, form=form)
 
 
 @app.command()

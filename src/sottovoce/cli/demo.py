@@ -15,10 +15,12 @@ from rich.table import Table
 
 from sottovoce.core.domain import Categories
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.privacy.audit import Certificate, audit
-from sottovoce.study.plan import plan_frequency
+from sottovoce.privacy.audit import audit
+from sottovoce.privacy.certificate import Certificate
+from sottovoce.study.plan import plan
 
 QUESTION = "When do you work best?"
 ANSWERS = ("early morning", "late morning", "afternoon", "evening", "after midnight")
@@ -32,8 +34,8 @@ def demo(participants: int, epsilon: float, *, open_page: bool, as_json: bool) -
     counts = np.floor(np.array(TRUTH) * participants).astype(int)
     counts[0] += participants - counts.sum()
     values = np.repeat(ANSWERS, counts)
-    plan = plan_frequency(Categories(ANSWERS), epsilon=epsilon, participants=participants)
-    mechanism: Mechanism = plan.best.mechanism
+    question = Frequency(Categories(ANSWERS))
+    mechanism = plan(question, epsilon=epsilon, participants=participants).best.mechanism
     estimate: Estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(values, seed=SEED)))
     certificate = audit(mechanism)
     rows, remark = _rows(estimate, counts / participants), estimate.remark(_bounds(estimate), target="sample")

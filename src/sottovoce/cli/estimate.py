@@ -21,7 +21,7 @@ COLUMNS = ("value", "estimate", "std_error", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class IntervalChoice:
     """Which intervals are asked for."""
 
     level: float = 0.95
@@ -30,11 +30,9 @@ class Interval:
     simultaneous: bool = False
 
 
-def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int | None, form: str) -> None:
+def estimate(tally: Tally, interval: IntervalChoice, *, decoder: str | None, top: int | None, form: str) -> None:
     """Print the estimate as a table, as JSON or as CSV."""
-    found: Estimate = tally.mechanism.estimate(tally)
-    if project is not None:
-        found = found.project(project)
+    found: Estimate = tally.mechanism.estimate(tally, decoder=decoder)
     bounds = _bounds(found, interval)
     rows, remark = _rows(found, interval, bounds, top), found.remark(bounds, target=interval.target)
     if form == "json":
@@ -52,7 +50,7 @@ def estimate(tally: Tally, interval: Interval, *, project: str | None, top: int 
         say(remark)
 
 
-def _bounds(found: Estimate, interval: Interval) -> Bounds:
+def _bounds(found: Estimate, interval: IntervalChoice) -> Bounds:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bounds = found.ci(
@@ -63,7 +61,7 @@ def _bounds(found: Estimate, interval: Interval) -> Bounds:
     return bounds
 
 
-def _rows(found: Estimate, interval: Interval, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:
+def _rows(found: Estimate, interval: IntervalChoice, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:
     order = np.arange(len(found.values))
     if top is not None:
         order = np.argsort(-found.values, kind="stable")[:top]
@@ -79,9 +77,9 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
+def _about(found: Estimate, interval: IntervalChoice) -> dict[str, Any]:
     return {
-        "question": found.mechanism.question.kind,
+        "question": found.question.kind,
         "mechanism": found.mechanism.name,
         "epsilon": found.mechanism.epsilon,
         "fingerprint": found.mechanism.fingerprint,
@@ -90,23 +88,23 @@ def _about(found: Estimate, interval: Interval) -> dict[str, Any]:
         "method": _method(found, interval),
         "target": interval.target,
         "simultaneous": interval.simultaneous,
-        "projection": found.projection,
+        "decoder": found.decoder.name,
         "simulation": found.simulated,
     }
 
 
-def _method(found: Estimate, interval: Interval) -> str:
+def _method(found: Estimate, interval: IntervalChoice) -> str:
     return interval.method or found.default_method
 
 
-def _table(found: Estimate, interval: Interval, rows: list[dict[str, Any]]) -> None:
+def _table(found: Estimate, interval: IntervalChoice, rows: list[dict[str, Any]]) -> None:
     # Two digits of the smallest standard error: more would be noise, fewer would hide it.
     smallest = min((row["std_error"] for row in rows if row["std_error"] > 0), default=1e-4)
     digits = min(12, max(2, 1 - floor(log10(smallest))))
     lines = [[printable(row["value"]), *(f"{row[name]:.{digits}f}" for name in COLUMNS[1:])] for row in rows]
     table(("value", "estimate", "std error", "low", "high"), lines, numbers=4)
     together = ", all of them at once" if interval.simultaneous else ""
-    kind = f", projected ({found.projection})" if found.projection else ""
+    kind = f", {found.quality}" if found.decoder.moves else ""
     intervals = "interval" if len(found.values) == 1 else "intervals"
     what = "simulated reports" if found.simulated else "reports"
     print(

@@ -13,7 +13,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import GroupMean, Mean, VectorMean
 from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
-from sottovoce.privacy.audit import Certificate, audit
+from sottovoce.privacy.audit import audit
+from sottovoce.privacy.certificate import Certificate
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 SIZES = (2, 3, 4, 16, 1024)

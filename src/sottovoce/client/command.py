@@ -16,20 +16,30 @@ def main(arguments: Sequence[str]) -> int:
     """Print the message that would be sent, in hexadecimal."""
     parser = SentenceParser(
         "answer",
-        "SPEC [--value VALUE] [--limit LIMIT]",
+        "SPEC [--value VALUE] [--limit LIMIT] [--memo FILE] [--lifetime-limit LIMIT]",
         "Randomize one answer on this machine and print the message as hex.",
     )
     parser.add_argument("spec", type=Path, help="a mechanism's specification (JSON)")
     parser.add_argument("--value", help="the answer; read from standard input if left out, so that no shell keeps it")
     parser.add_argument("--limit", type=_decimal, help="refuse a mechanism whose computed epsilon is larger")
+    parser.add_argument("--memo", type=Path, help="where this device keeps its memos, for mechanisms that need one")
+    parser.add_argument("--lifetime-limit", type=_decimal, help="bounds the epsilon of all answers from memos together")
     options = parser.parse_args(arguments)
     try:
-        client = Client.from_spec(options.spec.read_bytes(), limit=options.limit)
+        client = Client.from_spec(
+            options.spec.read_bytes(),
+            limit=options.limit,
+            lifetime_limit=options.lifetime_limit,
+            memo=options.memo,
+        )
     except OSError as problem:
         raise ParameterError(f"The specification cannot be read: {problem.strerror}.") from None
     text = options.value if options.value is not None else _read()
     print(client.report_text(text).hex())
-    print(f"epsilon {client.mechanism.epsilon:.6g}, computed from the channel", file=sys.stderr)
+    found, forever = f"epsilon {client.mechanism.epsilon:.6g}", client.mechanism.epsilon_forever
+    if client.mechanism.claimed_forever is not None:
+        found += f", for ever {forever:.6g} for each value"
+    print(f"{found}, computed from the channel", file=sys.stderr)
     return 0
 
 

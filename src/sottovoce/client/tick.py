@@ -15,6 +15,7 @@ from sottovoce.core.params import reject
 T = TypeVar("T")
 
 SHORTEST = 0.004  # seconds: many times what an ordinary answer takes
+WRITTEN = 0.1  # seconds: many times what it takes to write to a disk
 STEPS = 256  # numbers and words that a device goes through in a small part of that
 LONGEST = 3600  # seconds
 SPIN = 200_000  # nanoseconds before the end: to wake up from sleep takes a varying time
@@ -69,5 +70,6 @@ class NoTick:
 
 def public_tick(mechanism: Mechanism) -> Tick:
     """A tick that is longer than an answer takes, from public quantities only: how many numbers and words it reads."""
+    shortest = SHORTEST if mechanism.claimed_forever is None else WRITTEN
     numbers = len(mechanism.domain.coordinates or ()) + getattr(mechanism.domain, "most", 0)
-    return Tick(SHORTEST * (1 + (numbers + mechanism.channel.words) // STEPS))
+    return Tick(shortest * (1 + (numbers + mechanism.channel.words) // STEPS))

@@ -265,13 +265,14 @@ class SystemCoins(Coins):
 class SeededCoins(Coins):
     """Words from SHAKE-256 of a seed and the report's number: for simulation and tests, never for privacy."""
 
-    __slots__ = ("_extras", "_report", "_seed")
+    __slots__ = ("_extras", "_overflow", "_report", "_seed")
 
     def __init__(self, seed: int, *, first_report: int = 0, bits: int = FINE) -> None:
         super().__init__(bits)
         self._seed = seed
         self._report = first_report - 1
         self._extras = 0
+        self._overflow = b""
 
     def _stream(self, purpose: bytes, length: int) -> bytes:
         label = b"sottovoce coins 1|%s|%d|%d" % (purpose, self._seed, self._report)
@@ -280,11 +281,17 @@ class SeededCoins(Coins):
     def _load(self, words: int) -> bytes:
         self._report += 1
         self._extras = 0
+        self._overflow = b""
         return self._stream(b"span", 8 * words)
 
     def extra(self) -> int:
         self._extras += 1
-        return int.from_bytes(self._stream(b"overflow", 8 * self._extras)[-8:], "little")
+        end = 8 * self._extras
+        if end > len(
+            self._overflow
+        ):  # a longer stream begins like a shorter one; twice as long, it is seldom read again
+            self._overflow = self._stream(b"overflow", 2 * end)
+        return int.from_bytes(self._overflow[end - 8 : end], "little")
 
 
 class TapeCoins(Coins):

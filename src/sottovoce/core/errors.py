@@ -65,6 +65,10 @@ class PrivacyError(SottovoceError):
     """A device refuses to answer: the guarantee is not one that it accepts."""
 
 
+class MemoError(SottovoceError):
+    """The file in which a device keeps its memos cannot be used; without it the device does not answer."""
+
+
 class WordsError(SottovoceError):
     """A sampler that violates the rule: each word is read once, in order and within the span."""
 

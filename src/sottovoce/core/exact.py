@@ -165,13 +165,12 @@ class TreeCoins(TrackedCoins):
     def flip(self, num: int) -> bool:
         self.pass_words(1)
         self.check_law(num)
-        yes = Fraction(num, UNIT)
-        return self.decide([1 - yes, yes]) == 1
+        return self.decide(_chances(num)) == 1
 
     def pick(self, cumulative: Sequence[int]) -> int:
         self.pass_words(1)
-        weights = _steps(tuple(cumulative))
-        if cumulative[-1] != UNIT or min(weights) < 0:
+        weights, lawful = _steps(tuple(cumulative))
+        if not lawful:
             self.misuse(NO_LAW)
         return self.decide(weights)
 
@@ -186,8 +185,8 @@ class TreeCoins(TrackedCoins):
     def flips(self, lanes: int, num: int) -> int:
         self.pass_words(flips_span(lanes, num))
         self.check_law(num)
-        yes = Fraction(num, UNIT)
-        return sum(self.decide([1 - yes, yes]) << lane for lane in range(lanes))
+        weights = _chances(num)
+        return sum(self.decide(weights) << lane for lane in range(lanes))
 
     def until(self, draw: Callable[[Coins], T], accept: Callable[[T], bool], tries: int = 1) -> T:
         """Rejection is conditioning. After it, a sampler may not rely on a word that some try could have read."""
@@ -211,10 +210,18 @@ class _Accepted(NamedTuple):
     words: int  # the most that one try reads
 
 
+@lru_cache(maxsize=64)
+def _chances(num: int) -> list[Fraction]:
+    """The weights of tails and heads of a flip."""
+    yes = Fraction(num, UNIT)
+    return [1 - yes, yes]
+
+
 @lru_cache(maxsize=8)
-def _steps(cumulative: tuple[int, ...]) -> list[Fraction]:
-    """The weights of a row, once for all of its branches."""
-    return [Fraction(b - a, UNIT) for a, b in pairwise((0, *cumulative))]
+def _steps(cumulative: tuple[int, ...]) -> tuple[list[Fraction], bool]:
+    """The weights of a row, and whether they are a law, once for all of its branches."""
+    steps = [b - a for a, b in pairwise((0, *cumulative))]
+    return [Fraction(step, UNIT) for step in steps], cumulative[-1] == UNIT and min(steps) >= 0
 
 
 @lru_cache(maxsize=8)

@@ -12,10 +12,7 @@ from typing import Any
 
 from sottovoce.core import codec, late
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
-from sottovoce.core.channel.facets import (
-    check_memos,
-    stages_of,
-)
+from sottovoce.core.channel.facets import Memoised, check_memos, facet, stages_of
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
@@ -24,8 +21,7 @@ from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.question import Question, question_from_brief
-from sottovoce.core.rational import float_up, loss
-from sottovoce.core.simulation import marked
+from sottovoce.core.rational import float_up, loss, within
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 from sottovoce.core.statistic import Statistic, statistic_from_spec
 from sottovoce.core.work import Budget, check_nodes, check_work
@@ -33,7 +29,10 @@ from sottovoce.core.work import Budget, check_nodes, check_work
 MAX_CELLS = 1 << 24
 MAX_NAME = 100
 MAX_REASON = 400  # characters of why budget is left unused
-_KEYS = ("name", "version", "epsilon", "question", "domain", "channel", "statistic", "codec", "guarantee", "unused")
+_KEYS = (
+    *("name", "version", "epsilon", "epsilon_forever", "question", "domain", "channel", "statistic", "codec"),
+    *("guarantee", "unused"),
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,8 @@ class Mechanism:
         domain: what a device encodes; that of the question unless it is a view of it.
         guarantee: "pure" unless it says otherwise.
         unused: why less is lost than claimed, for a mechanism that cannot use all of its budget.
+        claimed_forever: the budget of all reports of one unchanged value together, where a device keeps a memo;
+            `epsilon_forever` is computed. Each further value spends it again.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Mechanism:
     version: int = 1
     guarantee: str = "pure"
     unused: str | None = None
+    claimed_forever: Decimal | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isprintable() or not 0 < len(self.name) <= MAX_NAME:
@@ -84,6 +86,23 @@ class Mechanism:
         broken = None if promised.kind == "idealised" else promised.broken_by(self.channel, self.claimed)
         if broken is not None:
             raise PrivacyError(f"This {self.name} channel has {broken} it claims.")
+        self._check_forever()
+
+    def _check_forever(self) -> None:
+        """Both budgets are claimed where a memo is kept, and the memo keeps the second one."""
+        forever = self.ratio_forever
+        if forever is None:
+            if self.claimed_forever is not None:
+                raise SpecError("A mechanism without a memo claims no epsilon for ever: each report spends again.")
+            return
+        if self.claimed_forever is None:
+            raise SpecError("A mechanism with a memo claims an epsilon for ever: of all reports of one value together.")
+        object.__setattr__(self, "claimed_forever", check_epsilon(self.name, self.claimed_forever))
+        if not within(forever, self.claimed_forever):
+            raise PrivacyError(
+                f"This {self.name} channel has epsilon {self.epsilon_forever:.6g} for ever, more than the"
+                f" {self.claimed_forever} it claims."
+            )
 
     def _check_question(self) -> None:
         """The domain is that of the question, or a view through which it can be asked."""
@@ -115,8 +134,13 @@ class Mechanism:
     @cached_property
     def epsilon_forever(self) -> float:
         """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
+        return float("inf") if self.ratio_forever is None else float_up(loss(self.ratio_forever))
+
+    @cached_property
+    def ratio_forever(self) -> Fraction | None:
+        """The same as a likelihood ratio, exactly: that of the stage that is kept; None without a memo."""
         stages = stages_of(self.channel)
-        return float_up(loss(stages[0].ratio())) if stages else float("inf")
+        return None if stages is None else stages[0].ratio()
 
     # --- one answer --------------------------------------------------------------------------------
     @property
@@ -137,10 +161,14 @@ class Mechanism:
         public = self._public(source)
         return id_bytes(public) + self.payload(code, source, self._read(public))
 
-    def _public(self, coins: Coins) -> Words:
-        """An id: the next two words, or if no device may use them as an id, two of the overflow range."""
+    def _public(self, coins: Coins, cohort: int | None = None) -> Words:
+        """An id: the next two words, or if no device may use them as an id, two of the overflow range.
+
+        A device that keeps a cohort draws ids until one is of this cohort, so that it is uniform among them.
+        """
         public = (coins.word(), coins.word())
-        while not self.channel.accepts(public):
+        memoised = facet(self.channel, Memoised)
+        while not self.channel.accepts(public) or (memoised and cohort not in (None, memoised.cohort(public))):
             public = (coins.extra(), coins.extra())
         return public
 
@@ -148,26 +176,44 @@ class Mechanism:
         """What the sampler sees of an id: nothing, where its channel declares no public words and is audited so."""
         return public if self.channel.publics else NO_WORDS
 
-    def remember(self, value: object, coins: Coins | None = None) -> int:
+    @property
+    def cohorts(self) -> int:
+        """How many cohorts there are, of which a device draws one and keeps it; 1 where there are none."""
+        memoised = facet(self.channel, Memoised)
+        return 1 if memoised is None else memoised.cohorts
+
+    def draw_cohort(self, coins: Coins | None = None) -> int:
+        """The cohort of a device, drawn once and kept: with another one it would need another memo of each value."""
+        source = coins if coins is not None else SystemCoins()
+        source.begin(1)
+        return source.below(self.cohorts)
+
+    def remember(self, value: object, coins: Coins | None = None, *, cohort: int = 0) -> int:
         """The memo of a value, drawn once and kept; drawing it again would spend the budget again."""
         code = self.domain.encode(value)
-        stages = stages_of(self.channel)
-        if stages is None:
+        memoised = facet(self.channel, Memoised)
+        if memoised is None:
             raise PrivacyError(f"{self.name} keeps no memo: `randomize` answers.")
-        first, _ = stages
+        self._check_cohort(cohort)
+        first, _ = memoised.stages
         source = coins if coins is not None else SystemCoins()
         source.begin(first.words)
-        return first.sample(code, source)
+        return first.sample(memoised.mapped_in(cohort, code), source)
 
-    def answer_from(self, memo: int, coins: Coins | None = None) -> bytes:
-        """A fresh message of a device that remembers its memo."""
+    def answer_from(self, memo: int, coins: Coins | None = None, *, cohort: int = 0) -> bytes:
+        """A fresh message of a device that keeps this memo, and the cohort in which it was drawn."""
         stages = stages_of(self.channel)
         if stages is None or type(memo) is not int or not stages[0].contains(memo):
             raise PrivacyError(f"This is no memo of {self.name}.")
+        self._check_cohort(cohort)
         source = coins if coins is not None else SystemCoins()
         source.begin(stages[1].words + 2)
-        public = self._public(source)
+        public = self._public(source, cohort)
         return id_bytes(public) + codec.encode(self.channel, stages[1].sample(memo, source, self._read(public)))
+
+    def _check_cohort(self, cohort: int) -> None:
+        if type(cohort) is not int or not 0 <= cohort < self.cohorts:
+            raise PrivacyError(f"This is no cohort of {self.name}.")
 
     def payload(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> bytes:
         """What leaves the device beside the id."""
@@ -186,6 +232,7 @@ class Mechanism:
             "name": self.name,
             "version": self.version,
             "epsilon": decimal_text(self.claimed),
+            "epsilon_forever": None if self.claimed_forever is None else decimal_text(self.claimed_forever),
             "question": self.question.brief(),
             "domain": self.domain.spec(),
             "channel": self.channel.spec(),
@@ -204,7 +251,9 @@ class Mechanism:
         """
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
-        name, version, epsilon, asked, held, nodes, statistic, _, guarantee, unused = take(plain, "a mechanism", _KEYS)
+        (name, version, epsilon, forever, asked, held, nodes, statistic, _, guarantee, unused) = take(
+            plain, "a mechanism", _KEYS
+        )
         check_nodes(nodes)
         channel = channel_from_spec(nodes)
         check_work(channel, text(guarantee, "a mechanism", "guarantee"), budget or Budget(len(written)))
@@ -219,6 +268,7 @@ class Mechanism:
             version=integer(version, "a mechanism", "version"),
             guarantee=guarantee,
             unused=unused if unused is None else text(unused, "a mechanism", "unused"),
+            claimed_forever=_budget(forever, "epsilon_forever"),
         )
         if canonical(mechanism.spec()) != canonical(plain):
             places = "; ".join(_corrections(mechanism.spec(), plain)[:8]) or "it has unknown keys"
@@ -238,7 +288,10 @@ class Mechanism:
 
     # --- batches: bound late, need the extra `analysis` ---------------------------------------------
     def privatize(self, values: Any, *, seed: int | None = None, threads: int | None = None) -> Any:
-        """Reports of many participants; secure randomness unless a seed is given for a simulation."""
+        """Reports of many participants; secure randomness unless a seed is given for a simulation.
+
+        Each row is a device that answers for the first time: it draws its own cohort and memo, and keeps neither.
+        """
         return late.load("fast.batch:privatize")(self, values, seed=seed, threads=threads)
 
     def tally(self, reports: Any, *, threads: int | None = None) -> Any:
@@ -249,16 +302,16 @@ class Mechanism:
         """Count a stream of Arrow batches in bounded memory."""
         return late.load("tally.stream:tally_batches")(self, batches, threads=threads)
 
-    def estimate(self, tally: Any) -> Any:
-        """What the crowd said: unbiased, with intervals."""
-        found = late.load(f"estimate.{self.question.room}.{self.question.room}:estimate")(self, tally)
-        return marked(found, tally.simulated)
+    def estimate(self, tally: Any, question: Any = None, decoder: Any = None, candidates: Any = None) -> Any:
+        """What the crowd said, with intervals: unbiased, unless a decoder is named.
 
-    def decode(self, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000) -> Any:
-        """The shares of largest likelihood, from a tally of outputs or from reports, with the unbiased intervals."""
-        decode = late.load("estimate.shares.likelihood:decode")
-        found = decode(self, data, method=method, tolerance=tolerance, max_iterations=max_iterations)
-        return marked(found, getattr(data, "simulated", False))
+        Args:
+            tally: of this mechanism. Decoders that need a likelihood which counts do not determine take the reports.
+            question: another question that the same reports answer.
+            decoder: a name such as "simplex" or "em", or an object with parameters.
+            candidates: the answers of interest, where not all shares are wanted.
+        """
+        return late.load("estimate.make:estimate")(self, tally, question, decoder, candidates)
 
     def variance(self, truth: Any, n: int = 1, *, target: str = "population") -> Any:
         """The exact variance of an estimate from n reports, were this the truth.
@@ -266,9 +319,7 @@ class Mechanism:
         For frequencies the truth are the shares of all codes, and each share has a variance. For a mean it is a number
         that all participants hold, or an array of such numbers.
         """
-        return late.load(f"estimate.{self.question.room}.{self.question.room}:predicted_variance")(
-            self, truth, n, target=target
-        )
+        return late.load(f"estimate.{self.question.room}.evidence:predicted_variance")(self, truth, n, target=target)
 
     def worst_case_variance(self) -> float:
         """The largest variance of one report read as a number, over every answer of the domain."""
@@ -279,6 +330,10 @@ class Mechanism:
         """The variance of one report read as a number, averaged over what is believed of the answers."""
         found: float = late.load("estimate.mean.moments:average_variance")(self, prior)
         return found
+
+
+def _budget(written: object, name: str) -> Decimal | None:
+    return None if written is None else check_epsilon("a mechanism", text(written, "a mechanism", name))
 
 
 def _is_reason(reason: object) -> bool:

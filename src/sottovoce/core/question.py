@@ -7,7 +7,7 @@ knows it: `estimate/<room>` reads tallies, `study/planners/<room>` finds methods
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -47,6 +47,11 @@ class Question(ABC):
     def spec(self) -> Spec:
         """All of the question in plain data."""
         return {**self.brief(), "domain": self.domain.spec()}
+
+    def answerable_from(self, evidence: Any) -> bool:
+        """Whether what tallies say, also those of another question, answers this one."""
+        found: bool = evidence.answers(self)
+        return found
 
     def is_asked_through(self, domain: Domain) -> bool:
         """Whether answers of a domain answer this question."""
@@ -162,6 +167,44 @@ class VectorMean(Question):
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> VectorMean:
         _no_fields(cls, fields)
         return cls(domain)
+
+
+@dataclass(frozen=True, slots=True)
+class Several(Question):
+    """Several questions, each of which a part of the participants answers. A protocol asks them, not a mechanism."""
+
+    kind: ClassVar[str] = "several"
+    room: ClassVar[str] = "several"
+    noun: ClassVar[str] = "value"
+    questions: tuple[Question, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """What every participant holds: the questions are about views of it."""
+        first, *others = (_held(question.domain) for question in self.questions)
+        if any(other != first for other in others):
+            raise ParameterError("Participants who are asked these questions do not hold the same answer.")
+        return first
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Several:
+        raise ParameterError("A mechanism answers one question.")
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "questions": [question.spec() for question in self.questions]}
+
+    @staticmethod
+    def of(questions: Iterable[Question]) -> Question:
+        """One question where all are the same."""
+        different = tuple(dict.fromkeys(questions))
+        return different[0] if len(different) == 1 else Several(different)
+
+
+def _held(domain: Domain) -> Domain:
+    """The answer that a domain is a view of."""
+    while isinstance(of := getattr(domain, "of", None), Domain):
+        domain = of
+    return domain
 
 
 QUESTIONS: dict[str, type[Question]] = {

@@ -23,6 +23,9 @@ _BYTES = 4  # of a text for each further step
 MAX_TRIES = 16  # ids that a device draws until one is accepted, on average
 MAX_WORDS = 1 << 22  # random words of one report
 MAX_PAYLOAD = 1 << 24  # bits of one report
+MAX_DESIGN = 1 << 21  # steps that the rounds of all protocols of a text may take: about ten seconds
+ROUNDS_EFFORT = 1 << 10  # of a protocol with a few arms in closed form
+ARM_EFFORT = 1 << 6  # of one arm in closed form
 VECTORS = {kind for kind, home in NODES.items() if ".vector." in home}  # nodes that stand for many numbers
 HUGE = 1 << 64
 
@@ -101,15 +104,21 @@ def _nodes(plain: object) -> list[Any]:
 class Budget:
     """The exact arithmetic that is left for a text or file of `size` bytes, however many specifications it holds."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "_left_for_rounds")
 
     def __init__(self, size: int) -> None:
         self._left = MAX_STEPS + size // _BYTES
+        self._left_for_rounds = MAX_DESIGN
 
     def spend(self, needed: int) -> None:
         """Spend steps, or refuse if too few are left."""
         _check("steps of exact arithmetic to find its privacy loss", needed, self._left)
         self._left -= needed
+
+    def spend_on_rounds(self, needed: int) -> None:
+        """The same for what a protocol designs between its rounds, which is paid for when the protocol is read."""
+        _check("steps of work to find its rounds", needed, self._left_for_rounds)
+        self._left_for_rounds -= needed
 
 
 def check_work(channel: Channel, guarantee: str, budget: Budget) -> None:

@@ -1,32 +1,34 @@
-"""An estimate: shares or a mean, standard errors, intervals, and how to show them."""
+"""The one result class: values, standard errors, intervals, where they come from, and how to show them."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import late
-from sottovoce.core.errors import NoCovarianceError, ParameterError
-from sottovoce.core.mechanism import Mechanism, check_same
-from sottovoce.core.params import reject
-from sottovoce.core.question import Mean, VectorMean
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import decimal_text, reject
+from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.estimate.by_group import ByGroup
+from sottovoce.estimate.decoder import Decoder, Fit, as_decoder, check_needs
+from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.remarks import outside, reach, remark
-from sottovoce.tally.tally import Tally
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sottovoce.estimate.shares.maximise import Fit
-
 Floats = NDArray[np.float64]
 TARGETS = ("population", "sample")
+LINEAR = LinearDecoder()
 
 
 class PoorIntervalWarning(UserWarning):
@@ -45,35 +47,115 @@ def check_level(level: float) -> None:
         raise reject("level", "ci", "a number in (0, 1)", level)
 
 
-def check_tally(mechanism: Mechanism, tally: object) -> Tally:
-    """A tally of this mechanism with at least one report."""
-    if not isinstance(tally, Tally):
-        raise ParameterError(f"An estimate is made from a tally: count the reports first. Got {type(tally).__name__}.")
-    check_same(mechanism, tally.mechanism, "estimate from the tally")
-    if tally.n == 0:
-        raise ParameterError("An estimate needs at least one report; this tally has none.")
-    return tally
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
-    """Unbiased shares of each code, or the mean of a number, with standard errors for the population.
-
-    A projected estimate, or one of largest likelihood, has other values but carries the standard errors of the
-    unbiased one, and its interval moved to where the truth can be. `fit` says how an iterative decoder ended,
-    `simulated` that the reports were no survey: words, tables and pictures say so too.
-    """
+class EstimateSource(NamedTuple):
+    """A mechanism that participants answered through, and how many did."""
 
     mechanism: Mechanism
     n: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The source in plain data."""
+        own = self.mechanism
+        return {
+            "mechanism": own.name,
+            "fingerprint": own.fingerprint,
+            "epsilon": own.epsilon,
+            "claimed": decimal_text(own.claimed),
+            "guarantee": own.guarantee,
+            "n": self.n,
+        }
+
+
+def sources_of(tallies: Iterable[Any]) -> tuple[EstimateSource, ...]:
+    """The sources of tallies; those of the same mechanism are one, and those without reports none."""
+    found: dict[str, EstimateSource] = {}
+    for tally in tallies:
+        key, n = tally.mechanism.fingerprint, tally.n
+        if n:
+            found[key] = EstimateSource(tally.mechanism, n + (found[key].n if key in found else 0))
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate(ByGroup):
+    """What the crowd answers to a question, with standard errors for the population.
+
+    Attributes:
+        question: what was asked.
+        values: one number for each of `labels`.
+        std_errors: those of the unbiased values, also where a decoder moved them.
+        evidence: what the tallies say; it has the intervals.
+        sources: the mechanisms of all arms and rounds, with the number of reports of each.
+        decoder: what made values of the evidence.
+        fit: how an iterative decoder ended.
+        notes: sentences that belong to this estimate, such as what a protocol decided.
+        simulated: the reports were no survey; words, tables and pictures say so too.
+    """
+
+    question: Question
     values: Floats
     std_errors: Floats
     evidence: Evidence
-    cells: NDArray[np.int64]
-    projection: str | None = None
+    sources: tuple[EstimateSource, ...]
+    decoder: Decoder = LINEAR
     fit: Fit | None = None
+    notes: tuple[str, ...] = ()
     simulated: bool = field(default=False, kw_only=True)
+    missing: str | None = field(default=None, kw_only=True)
 
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        evidence: Evidence,
+        sources: Sequence[EstimateSource],
+        *,
+        notes: Sequence[str] = (),
+        simulated: bool = False,
+    ) -> Estimate:
+        """The unbiased estimate from evidence."""
+        with np.errstate(invalid="ignore"):
+            errors = np.sqrt(evidence.variances("population"))
+        return cls(
+            question, evidence.values(), errors, evidence, tuple(sources), notes=tuple(notes), simulated=simulated
+        )
+
+    # --- what it is --------------------------------------------------------------------------------
+    @property
+    def n(self) -> int:
+        """How many reports the values come from."""
+        return int(np.sum(self.evidence.n))
+
+    @property
+    def value(self) -> float:
+        """The estimate of a single number, such as a mean."""
+        if len(self.values) != 1:
+            raise ParameterError(f"This estimate has {len(self.values)} values, not one: ask for `values`.")
+        return float(self.values[0])
+
+    @property
+    def labels(self) -> Sequence[object]:
+        """What each value is about."""
+        return self.evidence.labels
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism, where there is only one."""
+        if len(self.sources) != 1:
+            raise ParameterError(f"This estimate comes from {len(self.sources)} mechanisms: ask for `sources`.")
+        return self.sources[0].mechanism
+
+    @property
+    def epsilon(self) -> float:
+        """The largest privacy loss of one report."""
+        return max(source.mechanism.epsilon for source in self.sources)
+
+    @property
+    def quality(self) -> str:
+        """What the values are, in a word: unbiased, projected, ..."""
+        return self.decoder.quality(self.evidence)
+
+    # --- intervals ---------------------------------------------------------------------------------
     def ci(
         self,
         level: float = 0.95,
@@ -97,55 +179,50 @@ class Estimate:
         doubt = self.evidence.doubt(chosen, each)
         if doubt is not None:
             warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
-        if self.projection is None:
-            return self.evidence.interval(each, chosen, target)
-        low, high = self.evidence.inside(each, chosen, target)
-        # A projection looks at all values together, so it may leave the interval of one of them.
-        shown = np.clip(self.values, *self.evidence.limits)
-        return Bounds(np.minimum(low, shown), np.maximum(high, shown))
+        return self.decoder.interval(self.evidence, self.values, each, chosen, target)
 
     @property
     def default_method(self) -> str:
-        """Which intervals are given where none are named: those of a projected share lie in [0, 1]."""
-        bounded = self.projection is not None and "bounded" in self.evidence.methods
-        return "bounded" if bounded else self.evidence.default
-
-    @property
-    def value(self) -> float:
-        """The estimate of a single number, such as a mean."""
-        if len(self.values) != 1:
-            raise ParameterError(f"This estimate has {len(self.values)} values, not one: ask for `values`.")
-        return float(self.values[0])
-
-    @property
-    def labels(self) -> Sequence[object]:
-        """What each value is about."""
-        return self.evidence.labels(self.mechanism.domain)
+        """Which intervals are given where none are named."""
+        return self.decoder.default_method(self.evidence)
 
     def covariance(self, *, target: str = "population") -> Floats:
         """The estimated covariance matrix of the unbiased values."""
         check_target(target)
-        if len(self.values) == 1:
-            return self.evidence.variances(target).reshape(1, 1)
-        if isinstance(self.mechanism.question, VectorMean):
-            raise NoCovarianceError(
-                "A tally of vectors counts each coordinate by itself, so their covariance is unknown."
-            )
-        second_moments = late.load("estimate.shares.shares:second_moments")
-        moments: Floats = second_moments(self.mechanism, self.n, self.cells)
-        shares = self.evidence.values()
-        first = np.outer(shares, shares) if target == "population" else np.diag(shares)
-        result = np.asarray((moments - first) / self.n)
-        np.fill_diagonal(result, self.evidence.variances(target))  # the same variances as in the intervals
-        return result
+        return self.evidence.covariance(target)
+
+    def _of(self, evidence: Evidence) -> Estimate:
+        """The unbiased estimate from other evidence of the same reports."""
+        asked = evidence.question or self.question
+        return Estimate.of(asked, evidence, self.sources, notes=self.notes, simulated=self.simulated)
+
+    # --- other values, other questions -------------------------------------------------------------
+    def decoded(self, decoder: str | Decoder) -> Estimate:
+        """The same evidence through another decoder."""
+        chosen = as_decoder(decoder)
+        check_needs(chosen, self.evidence)
+        values, fit = self.evidence.decoded(chosen)
+        return replace(self, values=values, decoder=chosen, fit=fit)
 
     def project(self, name: str) -> Estimate:
-        """A new estimate whose values are the unbiased ones projected.
+        """A new estimate whose values are the unbiased ones projected, by a decoder of this name.
 
         "simplex" makes them shares that sum to one; "range" moves a mean into the range of the answers.
         """
-        return replace(self, values=self.evidence.project(name), projection=name, fit=None)
+        chosen = as_decoder(name)
+        if not chosen.projects:
+            raise ParameterError(
+                f"{chosen.name} is no projection of unbiased values: ask the mechanism for"
+                f" estimate(tally, decoder={chosen.name!r})."
+            )
+        return self.decoded(chosen)
 
+    def answer(self, question: Question) -> Estimate:
+        """What the same reports say of another question, unbiased."""
+        found = self.evidence if question == self.question else self.evidence.answer(question)
+        return replace(self._of(found), question=question)
+
+    # --- showing -----------------------------------------------------------------------------------
     def to_frame(
         self,
         level: float = 0.95,
@@ -156,24 +233,49 @@ class Estimate:
     ) -> pd.DataFrame:
         """A table: value, estimate, standard error and interval for the target; of a simulation one column more.
 
-        `attrs["remark"]` is `remark`.
+        `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
         """
         import pandas as pd
 
         low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
-        mark = {COLUMN: True} if self.simulated else {}
-        frame = pd.DataFrame(
-            {
-                "value": list(self.labels),
-                "estimate": self.values,
-                "std_error": np.sqrt(self.evidence.variances(target)),
-                "low": low,
-                "high": high,
-                **mark,
-            }
-        )
+        columns = {"estimate": self.values, "std_error": np.sqrt(self.evidence.variances(target))}
+        table = pd.DataFrame({self.evidence.column: list(self.labels), **columns, "low": low, "high": high})
+        frame = self.evidence.framed(table)
+        if self.simulated:
+            frame[COLUMN] = True
         frame.attrs["remark"] = self.remark(Bounds(low, high), target=target)
+        frame.attrs["missing"] = self.missing
         return frame
+
+    def to_dict(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> dict[str, Any]:
+        """All of it in plain data that JSON can hold; what is not finite is None."""
+        bounds = self.ci(level, method=method, target=target, simultaneous=simultaneous)
+        errors = np.sqrt(self.evidence.variances(target))
+        columns = (self.labels, self.values, errors, *bounds)
+        names = ("value", "estimate", "std_error", "low", "high")
+        return {
+            "question": self.question.spec(),
+            "n": self.n,
+            "decoder": self.decoder.spec(),
+            "fit": None if self.fit is None else {"iterations": self.fit.iterations, "gap": self.fit.gap},
+            "level": level,
+            "method": method or self.default_method,
+            "target": target,
+            "simultaneous": simultaneous,
+            "rows": [dict(zip(names, map(_plain, row), strict=True)) for row in zip(*columns, strict=True)],
+            "sources": [source.to_dict() for source in self.sources],
+            "remark": self.remark(bounds, target=target),
+            "notes": list(self.notes),
+            "missing": self.missing,
+            "simulation": self.simulated,
+        }
 
     def remark(self, bounds: Bounds, *, target: str = "population") -> str | None:
         """One sentence where an estimate, or one of these intervals of it, lies where the truth cannot be."""
@@ -185,41 +287,31 @@ class Estimate:
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""
-        return in_words(self._explained(level), self.simulated)
+        said = (self._promise(), self.evidence.sentence(self, level), *self.notes, self.missing)
+        return in_words(" ".join(filter(None, said)), self.simulated)
 
-    def _explained(self, level: float) -> str:
-        low, high = self.ci(level)
-        top = int(np.argmax(self.values))
-        kind = "unbiased" if self.projection is None else f"projected ({self.projection})"
-        if self.fit is not None:
-            kind = f"those of largest likelihood ({self.projection})"
-        start = (
-            f"{self.n} participants answered through {self.mechanism.name}; nobody's answer can be told from one report"
-            f" with odds better than e^{self.mechanism.epsilon:.4g} = {np.exp(self.mechanism.epsilon):.3g} to 1 against"
-            f" any other answer."
-        )
-        if isinstance(self.mechanism.question, Mean):
-            bottom, ceiling = self.evidence.limits
-            return (
-                f"{start} The estimate of their mean is {kind}: {self.values[0]:.6g} on a scale from {bottom:g} to"
-                f" {ceiling:g}, with a standard error of {self.std_errors[0]:.2g} ({level:.0%} {self.evidence.default}"
-                f" interval from {low[0]:.6g} to {high[0]:.6g} for the population)."
-            )
-        if isinstance(self.mechanism.question, VectorMean):
-            return (
-                f"{start} The estimates of the means of {len(self.values)} coordinates are {kind}; the standard error"
-                f" of one is about {np.median(self.std_errors):.2g}. Intervals hold for one coordinate at a time, with"
-                " simultaneous=True for all at once."
-            )
-        note = self.remark(Bounds(low, high))
+    def _promise(self) -> str:
+        """Who answered, and what a report gives away: true for any odds that somebody held before."""
+        through = " and ".join(dict.fromkeys(source.mechanism.name for source in self.sources))
+        promises = {source.mechanism.guarantee for source in self.sources} - {"pure"}
+        but = f" ({', '.join(sorted(promises))})" if promises else ""
         return (
-            f"{start} The estimates are {kind}; the standard error of a share is about"
-            f" {np.median(self.std_errors):.2g}. The most frequent value is {self.labels[top]!r} with an estimated"
-            f" share of {self.values[top]:.4f} ({level:.0%} interval from {low[top]:.4f} to {high[top]:.4f} for the"
-            f" population).{'' if note is None else ' ' + note}"
+            f"{self.n} participants answered through {through}; one report changes the odds between two answers by at"
+            f" most a factor e^{self.epsilon:.4g} = {math.exp(self.epsilon):.3g}{but}."
         )
 
     def __repr__(self) -> str:
-        kind = (f", projection={self.projection!r}" if self.projection else "") + ", simulation" * self.simulated
+        through = ", ".join(dict.fromkeys(source.mechanism.name for source in self.sources))
+        kind = (f", decoder={self.decoder.name!r}" if self.decoder != LINEAR else "") + ", simulation" * self.simulated
+        kind += ", partial" * (self.missing is not None)
         noise = f", {count} outside {reach(self)} by noise" if (count := outside(self)) else ""
-        return f"{type(self).__name__}({self.mechanism.name}, n={self.n}, {len(self.values)} values{kind}{noise})"
+        return f"Estimate({through}, n={self.n}, {len(self.values)} values{kind}{noise})"
+
+
+def _plain(value: Any) -> Any:
+    """A number, a text or None."""
+    if isinstance(value, (bool, str, int)) or value is None:
+        return value
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    return int(value) if isinstance(value, np.integer) else str(value)

@@ -21,18 +21,19 @@ def plot(estimate: Estimate, level: float, axes: Any) -> Any:
     middle, half = (low + high) / 2, (high - low) / 2
     axes.errorbar(places, middle, yerr=half, fmt="none", ecolor="0.6", capsize=2)
     axes.plot(places, estimate.values, "o", color="C0", markersize=4)
-    if estimate.mechanism.question == "mean":
-        for end in estimate.evidence.limits:  # a mean lies between the ends of the range
+    if len(labels) == 1:
+        for end in estimate.evidence.limits:  # the truth lies between the ends of the range
             axes.axhline(end, color="0.85", linewidth=1)
         axes.set_xlim(-1, 1)
     else:
         axes.axhline(0, color="0.85", linewidth=1)
     if len(labels) <= 40:
         axes.set_xticks(places, labels, rotation=45 if max(map(len, labels)) > 4 else 0)
-    axes.set_ylabel("mean" if estimate.mechanism.question == "mean" else "share")
+    axes.set_ylabel(estimate.evidence.noun)
     note = estimate.remark(bounds)
     if note is not None:
         axes.set_xlabel(fill(note, 90), fontsize="small", loc="left")
+    through = ", ".join(dict.fromkeys(source.mechanism.name for source in estimate.sources))
     kind = "simulation of " if estimate.simulated else ""
-    axes.set_title(f"{kind}{estimate.mechanism.name}, n = {estimate.n:,}, {level:.0%} intervals")
+    axes.set_title(f"{kind}{through}, n = {estimate.n:,}, {level:.0%} intervals")
     return axes

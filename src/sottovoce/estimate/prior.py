@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
-from scipy import stats
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
@@ -53,14 +53,14 @@ class Prior:
     def normal(cls, mean: Any, sd: Any, low: Any, high: Any) -> Prior:
         """A normal law, kept to the range."""
         centre, spread = float(check_decimal("mean", "prior", mean)), _positive("sd", sd)
-        law, ends = stats.norm(centre, spread), _range(low, high)
+        law, ends = scipy.stats.norm(centre, spread), _range(low, high)
         return cls(*_cut(law, *ends, _narrow(law, *ends)))
 
     @classmethod
     def exponential(cls, rate: Any, low: Any, high: Any) -> Prior:
         """A law that starts at `low` and falls by `rate`, kept to the range."""
         left, right = _range(low, high)
-        law = stats.expon(left, 1 / _positive("rate", rate))
+        law = scipy.stats.expon(left, 1 / _positive("rate", rate))
         return cls(*_cut(law, left, right, _narrow(law, left, right)))
 
     @classmethod
@@ -72,8 +72,8 @@ class Prior:
         """
         left, right = _range(low, high)
         p, q = _positive("a", a), _positive("b", b)
-        middles, mass = _cut(stats.beta(p, q), 0.0, 1.0)
-        _, partial = _cut(stats.beta(p + 1, q), 0.0, 1.0)
+        middles, mass = _cut(scipy.stats.beta(p, q), 0.0, 1.0)
+        _, partial = _cut(scipy.stats.beta(p + 1, q), 0.0, 1.0)
         means = np.divide(p / (p + q) * partial, mass, out=middles.copy(), where=mass > TINY)
         half = 0.5 / CELLS
         return cls(left + (right - left) * np.clip(means, middles - half, middles + half), mass)

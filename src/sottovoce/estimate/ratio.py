@@ -126,11 +126,17 @@ class Ratios:
 
     def part(self, places: NDArray[np.int64]) -> Ratios:
         """Some of the ratios."""
-        fields = (self.top, self.bottom, self.top_variance, self.mixed, self.bottom_variance)
         shown = self.shown
         if shown is not None:
             shown = Shown(shown.least[places], shown.flags[places], shown.limits)
-        return Ratios(*(field[places] for field in fields), shown)
+        return Ratios(
+            self.top[places],
+            self.bottom[places],
+            self.top_variance[places],
+            self.mixed[places],
+            self.bottom_variance[places],
+            shown,
+        )
 
     def _given_shown(self, deviation: float, margins: Floats) -> Bounds:
         """Where the score crosses the deviation; infinite where it does so nowhere near the possible ratios."""

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sottovoce.core.question import Frequency
-
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.evidence import Bounds
@@ -35,12 +33,11 @@ def remark(found: Estimate, bounds: Bounds, *, target: str = "population") -> st
     apart = beyond & ~empty & ((found.values < bounds.low) | (found.values > bounds.high))
     error = float(np.sqrt(np.max(found.evidence.variances(target)[beyond | empty])))
     parts = [_counted(int(beyond.sum()), len(beyond), "estimate"), _counted(int(empty.sum()), len(empty), "interval")]
-    what = "share" if isinstance(found.mechanism.question, Frequency) else "true value"
     single = int(beyond.sum() + empty.sum()) == 1
     text = (
-        f"{' and '.join(filter(None, parts))} {'lies' if single else 'lie'} outside {reach(found)}, where no {what} can"
-        f" be: that is noise, the standard error with {found.n} reports at epsilon {found.mechanism.epsilon:.6g} is"
-        f" {error:.2g}"
+        f"{' and '.join(filter(None, parts))} {'lies' if single else 'lie'} outside {reach(found)}, where no"
+        f" {found.evidence.noun} can be: that is noise, the standard error with {found.n} reports at epsilon"
+        f" {found.epsilon:.6g} is {error:.2g}"
     )
     if apart.any():
         text += "; an interval that keeps to the range does not contain such an estimate"

@@ -1,7 +1,8 @@
 """The audit: the exact privacy loss of the code that ships, computed on the messages it sends.
 
 A small alphabet is enumerated: `Mechanism.randomize` (`remember` and `answer_from`, where a memo is kept) runs once for
-every outcome of its coins, and the laws of the whole message, id and payload, are compared for every pair of codes. A
+every outcome of its coins, and the laws of the whole message, id and payload, are compared for every pair of codes. Of
+a memo its own law is enumerated as well, and that of two reports together (`sottovoce.privacy.forever`). A
 large one is certified by the closed form of its channel, after that closed form has been proven equal to an
 enumeration of small instances of the same nodes.
 Either way the instance itself is looked at as well: some codes are enumerated where they have few outcomes, and
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -25,7 +26,7 @@ from sottovoce.core.channel.facets import Coordinates, Rounded, facet, stages_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain
-from sottovoce.core.errors import DomainError, ParameterError, PrivacyError, ReportError, SottovoceError, TooLargeError
+from sottovoce.core.errors import DomainError, ParameterError, ReportError, SottovoceError, TooLargeError
 from sottovoce.core.exact import COARSE, COPIED, NO_LAW, STALE, TWICE, TreeCoins, law_of, public_words, worst_ratio
 from sottovoce.core.guarantee import Guarantee, guarded_ratio
 from sottovoce.core.hashing import id_bytes, id_words
@@ -33,6 +34,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.rational import float_up, loss, odds, within
 from sottovoce.core.specs import canonical
+from sottovoce.privacy.certificate import IDEALISED, Certificate
 from sottovoce.privacy.declared import code_problems, instance_problems, part_problems
 from sottovoce.privacy.drawn import (
     NOT_REPEATABLE,
@@ -46,6 +48,7 @@ from sottovoce.privacy.drawn import (
     watch_nodes,
 )
 from sottovoce.privacy.follow import AGAIN, Codes, MessageCoins, NoCoins, message_spans
+from sottovoce.privacy.forever import closed_ratio, cohort_of, forever_problems, memo_problems
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
 PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where it reads public words
@@ -61,56 +64,13 @@ LENGTH = "The length of a report depends on the coins."
 WRONG_RATIO = "The closed form of the ratio is not that of the enumerated messages."
 WRONG_DELTA = "The closed form of the delta is not that of the enumerated messages."
 WRONG_LAW = "The closed form of the likelihood is not that of the enumerated messages."
-WRONG_MEMO = "The closed form of the ratio for ever is not that of the enumerated memo."
 BETWEEN = "A number between two grid points is not reported like a mixture of its neighbours."
-IDEALISED = "idealised: closed-form density ratio, not exact"
 UNFOLLOWED = "not to be followed"
 UNPROVEN = "There is no small instance on which the closed form could be proven."
 
 # What makes decisions depend on each other, or have no law of their own: then the enumerated law is not theirs.
 DEPENDENT = frozenset({TWICE, STALE, AGAIN, COPIED, NO_LAW, COARSE})
 MessageLaw = dict[bytes, Fraction]
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """The outcome of an audit.
-
-    `ratio` is the exact worst-case likelihood ratio (None: infinite, or not to be found out) and `epsilon` its
-    logarithm, rounded up. `how` says how it was computed; `problems` lists everything that is wrong, so `ok` is
-    their absence. Of an approximate guarantee `delta` is the exact delta at the claimed epsilon, instead of a ratio.
-    """
-
-    name: str
-    fingerprint: str
-    claimed: Decimal
-    ratio: Fraction | None
-    how: str
-    problems: tuple[str, ...] = ()
-    delta: Fraction | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems
-
-    @property
-    def exact(self) -> bool:
-        """Whether the ratio is an exact rational number rather than a bound or an estimate."""
-        return (self.ratio is not None and self.how != IDEALISED) or self.delta is not None
-
-    @property
-    def epsilon(self) -> float:
-        if self.delta is not None:
-            return float_up(self.claimed)
-        return float("inf") if self.ratio is None else float_up(loss(self.ratio))
-
-    def __str__(self) -> str:
-        verdict = "holds" if self.ok else "FAILS: " + " ".join(self.problems)
-        found = f"epsilon {self.epsilon:.9g} of {self.claimed} claimed"
-        if self.delta is not None:
-            found = f"epsilon {self.claimed} with delta {float(self.delta):.9g}"
-        return f"{self.name}: {found}, {self.how}; {verdict}"
 
 
 def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
@@ -129,7 +89,8 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         name, claimed, channel = subject.kind, check_epsilon("audit", epsilon), subject
         fingerprint = hashlib.sha256(canonical(subject.spec())).hexdigest()
         problems = []
-    ratio, delta, how = None, None, UNFOLLOWED
+    ratio, delta, how, forever = None, None, UNFOLLOWED, None
+    promised_forever = subject.claimed_forever if isinstance(subject, Mechanism) else None
     promised = Guarantee.read(subject.guarantee if isinstance(subject, Mechanism) else "pure")
     try:
         device = _device(subject, channel, claimed)
@@ -143,24 +104,21 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
             ratio, how = _examined(device, problems)
         watch_nodes(channel, problems)
         watch_messages(device, problems)
+        stages = stages_of(channel)
+        forever = None if stages is None else closed_ratio(stages[0])
     except Exception as error:  # a sampler is anybody's code; one that fails is not certified, whatever the error
         problems.append(f"The sampler cannot be followed: {type(error).__name__}: {error}")
     if not DEPENDENT.isdisjoint(problems):
-        ratio, delta, how = None, None, UNFOLLOWED
+        ratio, delta, how, forever = None, None, UNFOLLOWED, None
     if ratio is not None and not within(ratio, claimed):
         kind = "exact epsilon" if channel.exact else "epsilon"
         problems.append(f"The {kind} is {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
     if delta is not None and promised.delta is not None and not delta <= Fraction(promised.delta):
         problems.append(f"The exact delta is {float(delta):.9g}, more than the {promised.delta} claimed.")
-    return Certificate(name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)), delta)
-
-
-def closed_ratio(channel: Channel) -> Fraction | None:
-    """The closed form of the ratio; None where it is infinite."""
-    try:
-        return channel.ratio()
-    except (PrivacyError, ZeroDivisionError):
-        return None
+    problems += forever_problems(forever, promised_forever)
+    return Certificate(
+        name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)), delta, promised_forever, forever
+    )
 
 
 def domain_problems(mechanism: Mechanism) -> Iterator[str]:
@@ -292,11 +250,7 @@ def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | 
         problems.append(LENGTH)
     if closed_ratio(channel) != ratio:
         problems.append(WRONG_RATIO)
-    stages = stages_of(channel)
-    if stages is not None:
-        kept = [law_of(lambda coins, code=code: device.remember(code, coins)) for code in channel.codes()]  # type: ignore[misc]
-        if worst_ratio(kept) != closed_ratio(stages[0]):
-            problems.append(WRONG_MEMO)
+    problems += memo_problems(device, list(channel.codes()), ids, problems)
     return ratio
 
 
@@ -338,18 +292,19 @@ def _message_law(
     runs = 0
     spans = message_spans(device.channel)
     for words in ids:
+        cohort = cohort_of(device.channel, words)  # as likely as any other, like the id
 
-        def draw(tree: Coins, words: Words = words) -> bytes:
+        def draw(tree: Coins, words: Words = words, cohort: int = cohort) -> bytes:
             nonlocal runs
             runs += 1
             coins = MessageCoins(tree, words, spans, problems)  # type: ignore[arg-type]
-            message = send(device, code, coins)
+            message = send(device, code, coins, cohort)
             coins.close()
             if len(coins.weights) != len(coins.path):
                 raise ValueError(NOT_REPEATABLE)
             if coins.ignored:
                 other = MessageCoins(TreeCoins([*coins.path]), words, spans, problems, last=True)
-                if send(device, code, other) != message and NOT_REPEATABLE not in problems:
+                if send(device, code, other, cohort) != message and NOT_REPEATABLE not in problems:
                     problems.append(NOT_REPEATABLE)
             return message
 
@@ -387,6 +342,7 @@ def _spots(device: Mechanism, problems: list[str]) -> int:
             laws.append(_message_law(device, code, [words], SPOT_RUNS, problems)[0])
             problems += _law_problems(channel, code, laws[-1], [words])
         problems += _between_problems(device, [words], SPOT_RUNS, problems)
+        problems += memo_problems(device, some_codes(channel), [words], problems)
         closed = closed_ratio(channel)
     except TooLargeError:
         return 0

@@ -280,10 +280,16 @@ def mechanism_views(mechanism: Mechanism, values: Sequence[Any]) -> dict[str, Ca
     }
 
 
+def _first_answer(mechanism: Mechanism, value: Any) -> bytes:
+    """A message of a device that was never asked before, and keeps nothing."""
+    cohort = mechanism.draw_cohort()
+    return mechanism.answer_from(mechanism.remember(value, cohort=cohort), cohort=cohort)
+
+
 def _source(draw: Any) -> Source:
     if isinstance(draw, Mechanism):
         if stages_of(draw.channel):
-            return FunctionSource(lambda value: draw.answer_from(draw.remember(value)))
+            return FunctionSource(lambda value: _first_answer(draw, value))
         return FunctionSource(draw.randomize)
     if isinstance(draw, Source):
         return draw

@@ -42,10 +42,10 @@ WRONG_DRAWS = "Messages that are drawn from words do not have the law of the enu
 NOT_REPEATABLE = "The same coins give different messages: they depend on other state, or on a draw that does not count."
 
 
-def send(device: Mechanism, code: Any, coins: Coins) -> bytes:
+def send(device: Mechanism, code: Any, coins: Coins, cohort: int = 0) -> bytes:
     """One message of a new device."""
     if stages_of(device.channel):
-        return device.answer_from(device.remember(code, coins), coins)
+        return device.answer_from(device.remember(code, coins, cohort=cohort), coins, cohort=cohort)
     return device.randomize(code, coins)
 
 
@@ -98,7 +98,7 @@ def _enumerate_node(node: Channel, code: Any, words: Words, problems: list[str])
 def watch_messages(device: Mechanism, problems: list[str]) -> None:
     """Messages from known words: their id, whether they can be read, how often they come and support a code."""
     channel, codes = device.channel, some_codes(device.channel)
-    draws = max(FEW_DRAWS, min(DRAWS, DRAWN_WORDS // (channel.words + 2)))
+    draws = max(FEW_DRAWS, min(DRAWS, DRAWN_WORDS // (channel.words + 2 * device.cohorts)))
     supporting = facet(channel, Supporting)
     supported: dict[tuple[Any, Any], int] = {}
     reported: dict[tuple[Any, int], int] = {}
@@ -106,12 +106,13 @@ def watch_messages(device: Mechanism, problems: list[str]) -> None:
     for code in codes:
         for number in range(draws):
             coins = WatchedCoins(SeededCoins(0, first_report=number), spans, problems)
-            message = send(device, code, coins)
+            cohort = device.draw_cohort(SeededCoins(1, first_report=number))
+            message = send(device, code, coins, cohort)
             coins.close()
             again = number < min(REPEATED, draws // 8)
-            if again and send(device, code, SeededCoins(0, first_report=number)) != message:
+            if again and send(device, code, SeededCoins(0, first_report=number), cohort) != message:
                 problems.append(NOT_REPEATABLE)
-            if message[: codec.ID_BYTES] != id_bytes(_drawn_id(device, number)):
+            if message[: codec.ID_BYTES] != id_bytes(_drawn_id(device, number, cohort)):
                 problems.append(WRONG_ID)
                 return
             try:
@@ -129,11 +130,11 @@ def watch_messages(device: Mechanism, problems: list[str]) -> None:
         problems += _report_problems(channel, reported, draws)
 
 
-def _drawn_id(device: Mechanism, number: int) -> Words:
+def _drawn_id(device: Mechanism, number: int, cohort: int) -> Words:
     """The id that the seeded words of this number give; a memo takes its own words before."""
     coins = SeededCoins(0, first_report=number + 1 if stages_of(device.channel) else number)
     coins.begin(2)
-    return Mechanism._public(device, coins)
+    return Mechanism._public(device, coins, cohort)
 
 
 def _support_problems(channel: Channel, supported: dict[tuple[Any, Any], int], draws: int) -> Iterator[str]:

@@ -34,7 +34,7 @@ from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
-from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
+from sottovoce.core.registry import ALIASES, builder, mechanism, names
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA
 from sottovoce.privacy.events import scores
@@ -165,15 +165,24 @@ def subject(name: str) -> tuple[Mechanism, tuple[Inputs, ...]]:
     builder(name)  # refuses what is not registered
     question = next(question for question in CASES if ALIASES.get(name, name) in names(question))
     for domain, inputs in CASES[question]:
-        if fits(name, domain):
+        try:
             return mechanism(name, domain, epsilon=EPSILON), inputs
+        except ParameterError:
+            continue  # it takes another domain
     raise ParameterError(f"Durations are measured for mechanisms with a pure guarantee; {name} has another one.")
 
 
 def pure_names() -> list[str]:
     """Every registered mechanism that is measured: all but those for balls, whose guarantee is not pure."""
-    taken = [(name, domain) for question in CASES for name in names(question) for domain, _ in CASES[question]]
-    return list(dict.fromkeys(name for name, domain in taken if fits(name, domain)))
+    return [name for question in CASES for name in names(question) if _is_measured(name)]
+
+
+def _is_measured(name: str) -> bool:
+    try:
+        subject(name)
+    except ParameterError:
+        return False
+    return True
 
 
 def timed(

@@ -140,12 +140,12 @@ class Explanation:
 
     def text(self) -> str:
         """The same in plain words; numbers are rounded against privacy."""
-        what = "one answer" if self.answers == 1 else f"{self.answers} answers together"
+        what = "one answer changes" if self.answers == 1 else f"{self.answers} answers together change"
         each = "" if self.answers == 1 else f" each, {decimal_text(self.total)} together"
         chosen = f"one of {self.choices} equally likely answers" if self.choices > 2 else "an even yes or no"
         lines = [
             f"Epsilon {decimal_text(self.epsilon)}{each}. {self.words}",
-            f"Odds: {what} can change the odds of no belief more than {_figures(self.odds)} times, up or down.",
+            f"Odds: {what} the odds between two answers by at most a factor {_figures(self.odds)}.",
             f"Belief: what somebody held for {_share(self.prior)} likely can come to at most"
             f" {_percent(self.posterior)}, and fall to no less than {_percent(self.posterior_low, up=False)}.",
             f"Guess: the best guess of {chosen} is right at most {_percent(self.guess_of_choices)} of the time;"

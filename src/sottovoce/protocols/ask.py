@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.question import Question
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
+from sottovoce.core.work import ARM_EFFORT
+from sottovoce.protocols.nested.side_by_side import Branch, SideBySide
 
 
 @dataclass(frozen=True, slots=True)
-class Ask(Protocol):
-    """One question to everyone."""
+class AskEveryone(Protocol):
+    """One question to everyone, or to the first `quota` participants."""
 
     mechanism: Mechanism
     name: str = "answer"
+    quota: int | None = None
+
+    def __post_init__(self) -> None:
+        self.start()  # refuses a quota that is none
+
+    @property
+    def question(self) -> Question:
+        return self.mechanism.question
+
+    @property
+    def epsilon(self) -> Decimal:
+        return self.mechanism.claimed
 
     def start(self) -> Round:
-        return Round((Arm(self.name, self.mechanism),))
+        return Round((Arm(self.name, self.mechanism),), quota=self.quota)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         ((tally,),) = history
-        return {self.name: self.mechanism.estimate(tally)}
+        found = {self.name: self.mechanism.estimate(tally)}
+        if self.quota is None or tally.n >= self.quota:
+            return found
+        return partial(found, f"Closed early: {tally.n} of {self.quota} reports were counted.")
 
 
 @dataclass(frozen=True, slots=True)
-class AskEach(Protocol):
+class AskOneOfSeveral(Protocol):
     """Several questions in one round; each participant answers one of them, with the whole budget.
 
     A question that nobody was put to has no estimate.
@@ -35,11 +54,25 @@ class AskEach(Protocol):
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", Round(self.arms).arms)
 
-    def start(self) -> Round:
-        return Round(self.arms)
+    @property
+    def _inner(self) -> SideBySide:
+        return SideBySide(
+            tuple(Branch(arm.name, AskEveryone(arm.mechanism, arm.name), arm.weight) for arm in self.arms)
+        )
 
-    def advance(self, history: History) -> Round | Estimates:
-        (tallies,) = history
-        return {
-            arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(self.arms, tallies, strict=True) if tally.n
-        }
+    @property
+    def question(self) -> Question:
+        return self._inner.question
+
+    @property
+    def epsilon(self) -> Decimal:
+        return self._inner.epsilon
+
+    def effort(self) -> int:
+        return ARM_EFFORT * len(self.arms)
+
+    def start(self) -> Round:
+        return self._inner.start()
+
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        return self._inner.advance(history, closing)

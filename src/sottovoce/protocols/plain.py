@@ -17,20 +17,24 @@ from sottovoce.core.round import Arm, Protocol
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 from sottovoce.core.work import Budget
 from sottovoce.estimate.prior import Prior
+from sottovoce.protocols.nested.side_by_side import Branch
 
 PROTOCOLS = {
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
-    "Ask": "protocols.ask:Ask",
-    "AskEach": "protocols.ask:AskEach",
-    "KVGausstimate": "protocols.gaussian.known:KVGausstimate",
-    "KnownVar": "protocols.gaussian.delta:KnownVar",
-    "OneRoundKVGausstimate": "protocols.gaussian.known:OneRoundKVGausstimate",
-    "OneRoundUVGausstimate": "protocols.gaussian.unknown:OneRoundUVGausstimate",
-    "PersonalMean": "protocols.mean.personal:PersonalMean",
-    "RangeSearch": "protocols.ranges.search:RangeSearch",
-    "Refine": "protocols.ranges.refine:Refine",
-    "UVGausstimate": "protocols.gaussian.unknown:UVGausstimate",
-    "UnkVar": "protocols.gaussian.delta:UnkVar",
+    "AskEveryone": "protocols.ask:AskEveryone",
+    "AskOneOfSeveral": "protocols.ask:AskOneOfSeveral",
+    "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
+    "FullestStretch": "protocols.ranges.stretch:FullestStretch",
+    "GaussianMeanKnownSigma": "protocols.gaussian.known:GaussianMeanKnownSigma",
+    "GaussianMeanKnownSigmaDelta": "protocols.gaussian.delta:GaussianMeanKnownSigmaDelta",
+    "GaussianMeanKnownSigmaOneRound": "protocols.gaussian.known:GaussianMeanKnownSigmaOneRound",
+    "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
+    "GaussianMeanUnknownSigmaDelta": "protocols.gaussian.delta:GaussianMeanUnknownSigmaDelta",
+    "GaussianMeanUnknownSigmaOneRound": "protocols.gaussian.unknown:GaussianMeanUnknownSigmaOneRound",
+    "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
+    "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
+    "RangeSearchRounds": "protocols.ranges.search:RangeSearchRounds",
+    "SideBySide": "protocols.nested.side_by_side:SideBySide",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 
@@ -39,13 +43,16 @@ def protocol_spec(protocol: Protocol) -> Spec:
     """The protocol in plain data: its name, and each parameter."""
     name = type(protocol).__name__
     if name not in PROTOCOLS or load(PROTOCOLS[name]) is not type(protocol):
-        raise SpecError(f"{name} is none of the protocols that can be written down: {', '.join(PROTOCOLS)}.")
+        raise SpecError(f"{name} cannot be written down. Protocols that can: {', '.join(PROTOCOLS)}.")
     given = [field.name for field in fields(protocol) if field.init]  # type: ignore[arg-type]
     return {"protocol": name, "parameters": {name: _plain(getattr(protocol, name)) for name in given}}
 
 
 def protocol_from_spec(spec: object, *, budget: Budget | None = None) -> Protocol:
-    """The protocol that plain data describes; its constructor looks at every parameter."""
+    """The protocol that plain data describes; its constructor looks at every parameter.
+
+    What it will design between its rounds is a part of the budget.
+    """
     plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
     budget = budget or Budget(len(canonical(plain)) if isinstance(plain, dict) else 0)  # for all mechanisms in it
     name, parameters = take(plain, "a protocol", ("protocol", "parameters"))
@@ -57,6 +64,7 @@ def protocol_from_spec(spec: object, *, budget: Budget | None = None) -> Protoco
     protocol: Protocol = kind(**{key: _value(value, budget) for key, value in zip(known, values, strict=True)})
     if canonical(protocol_spec(protocol)) != canonical(plain):  # type: ignore[arg-type]
         raise SpecError(f"This is not how this version writes the protocol {name}.")
+    budget.spend_on_rounds(protocol.effort())
     return protocol
 
 
@@ -73,6 +81,8 @@ def _plain(value: Any) -> Any:
         return {"mechanism": value.spec()}
     if isinstance(value, Arm):
         return {"arm": {"name": value.name, "mechanism": value.mechanism.spec(), "weight": value.weight}}
+    if isinstance(value, Branch):
+        return {"branch": {"name": value.name, "protocol": protocol_spec(value.protocol), "weight": value.weight}}
     if isinstance(value, Prior):
         return {"prior": {"values": _texts(value.values), "weights": _texts(value.weights)}}
     raise SpecError(f"A parameter of type {type(value).__name__} is not written down.")
@@ -99,6 +109,12 @@ def _arm(plain: Any, budget: Budget) -> Arm:
     return Arm(text(name, "an arm", "name"), found, integer(weight, "an arm", "weight"))
 
 
+def _branch(plain: Any, budget: Budget) -> Branch:
+    name, protocol, weight = take(plain, "a branch", ("name", "protocol", "weight"))
+    inner = protocol_from_spec(protocol, budget=budget)
+    return Branch(text(name, "a branch", "name"), inner, integer(weight, "a branch", "weight"))
+
+
 def _prior(plain: Any, budget: Budget) -> Prior:
     values, weights = take(plain, "a prior", ("values", "weights"))
     if not all(isinstance(part, list) for part in (values, weights)):
@@ -117,5 +133,6 @@ _READ: dict[str, Callable[[Any, Budget], Any]] = {
     "domain": lambda plain, budget: domain_from_spec(plain),
     "mechanism": lambda plain, budget: Mechanism.from_spec(plain, budget=budget),
     "arm": _arm,
+    "branch": _branch,
     "prior": _prior,
 }

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,53 +14,73 @@ from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import VectorMean
 from sottovoce.core.rational import FINE, UNIT
-from sottovoce.core.round import Estimates, History, Protocol, Round
+from sottovoce.core.round import Estimates, Protocol, Round, reports_of
 from sottovoce.fast.words import WordStream
-from sottovoce.protocols.history import current
+from sottovoce.protocols.play import Ask, State, play, states
 
 
 def simulate(
-    protocol: Protocol, answers: Any, *, seed: int | None = None, history: History = (), choices: Any = None
+    protocol: Protocol,
+    answers: Any,
+    *,
+    seed: int | None = None,
+    state: State | None = None,
+    choices: Any = None,
+    closing: bool = False,
 ) -> Estimates:
     """Run a protocol: each participant is put into one round and one arm by coins, and answers once.
 
-    With a `history` the protocol goes on after those rounds. `answers` and `seed` are the same as before, so that those
-    who have answered are known and are not asked again: stopping changes nothing. In a round whose arms are chosen,
-    `choices` holds the place of each participant's arm.
+    With a `state` the protocol goes on from there. `answers` and `seed` are the same as before, so that those who have
+    answered are known and are not asked again: stopping changes nothing. In a round whose arms are chosen, `choices`
+    holds the place of each participant's arm. Where there are too few participants for the quota of a round, `closing`
+    closes the protocol with them.
     """
-    *_, (_, found) = _played(protocol, answers, seed, history, choices)
-    return cast(Estimates, found)
+    crowd = _Crowd(answers, seed, choices, closing=closing)
+    last = play(protocol, crowd.ask(state), state=state)
+    if crowd.unfinished:
+        last = last.counted(crowd.unfinished)
+    return last.closed() if closing else last.estimates
 
 
 def rounds(
-    protocol: Protocol, answers: Any, *, seed: int | None = None, history: History = (), choices: Any = None
-) -> Iterator[tuple[Any, ...]]:
-    """Round after round: the history after each of them, which may be saved and gone on with."""
-    for done, _ in islice(_played(protocol, answers, seed, history, choices), 1, None):
-        yield done
+    protocol: Protocol, answers: Any, *, seed: int | None = None, state: State | None = None, choices: Any = None
+) -> Iterator[State]:
+    """Round after round: the state after each of them, which may be saved and gone on with."""
+    first = State.first(protocol) if state is None else state
+    return states(first, _Crowd(answers, seed, choices).ask(state))
 
 
-def _played(
-    protocol: Protocol, answers: Any, seed: int | None, history: History, choices: Any
-) -> Iterator[tuple[tuple[Any, ...], Round | Estimates]]:
-    """The history so far and after each further round, with what follows it."""
-    done = tuple(history)
-    stage = current(protocol, done)
-    yield done, stage
-    if done and seed is None:
-        raise ParameterError("A simulation that goes on needs the seed it began with: it says who has answered.")
-    waiting = _order(answers, seed)[sum(tally.n for tallies in done for tally in tallies) :]
-    while isinstance(stage, Round):
-        asked = len(waiting) if stage.quota is None else stage.quota
-        if asked > len(waiting) or not asked:
-            raise ParameterError(
-                f"Round {len(done) + 1} waits for {max(asked, 1)} participants; {len(waiting)} are left of"
-                f" {len(answers)}."
-            )
-        now, waiting = waiting[:asked], waiting[asked:]
-        done = (*done, _ask(stage, answers, now, _derived(seed, f"round {len(done) + 1}"), choices))
-        stage = current(protocol, done)
-        yield done, stage
+class _Crowd:
+    """Participants whose answers are known, in the order in which they are asked."""
+
+    def __init__(self, answers: Any, seed: int | None, choices: Any, *, closing: bool = False) -> None:
+        self.answers, self.seed, self.choices, self.closing = answers, seed, choices, closing
+        self.unfinished: tuple[Any, ...] = ()  # tallies of a round that did not get its quota
+
+    def ask(self, state: State | None) -> Ask:
+        """Who is asked in each round after a state."""
+        done = () if state is None else state.history
+        if done and self.seed is None:
+            raise ParameterError("A simulation that goes on needs the seed it began with: it says who has answered.")
+        waiting = _order(self.answers, self.seed)[sum(map(reports_of, done)) :]
+
+        def asked(stage: Round, number: int) -> tuple[Any, ...] | None:
+            nonlocal waiting
+            quota = len(waiting) if stage.quota is None else stage.quota
+            short = quota > len(waiting) or not quota
+            if short and not self.closing:
+                raise ParameterError(
+                    f"Round {number} waits for {max(quota, 1)} participants; {len(waiting)} are left of"
+                    f" {len(self.answers)}."
+                )
+            if not len(waiting):
+                return None
+            now, waiting = waiting[:quota], waiting[quota:]
+            tallies = _ask(stage, self.answers, now, _derived(self.seed, f"round {number}"), self.choices)
+            self.unfinished = tallies if short else ()
+            return None if short else tallies
+
+        return asked
 
 
 def play_round(stage: Round, answers: Any, *, seed: int | None = None, choices: Any = None) -> tuple[Any, ...]:

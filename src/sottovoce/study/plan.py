@@ -1,54 +1,67 @@
-"""Plans: ranked ways to answer a question, each with its predicted error and the reason for its place."""
+"""Plans: ranked ways to answer a question, each with its predicted error and the reason for its place.
+
+Of epsilon, participants and error two are given and the third is found. Each question has a planner in
+`study/planners`, in the module that is named like the question's room.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from sottovoce.core import codec
-from sottovoce.core.domain import Domain
-from sottovoce.core.errors import ParameterError
-from sottovoce.core.mechanism import MAX_CELLS, Mechanism
-from sottovoce.core.params import check_epsilon, check_integer, reject
-from sottovoce.core.question import Frequency
-from sottovoce.core.registry import builder, names
-from sottovoce.core.registry import mechanism as build
-from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.late import load
+from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, check_integer, reject
+from sottovoce.core.question import Question
+from sottovoce.estimate.estimate import check_target
+from sottovoce.study import search
+from sottovoce.study.planners.base import OWNER, Option, Planner, Request, Ways, normal_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MANY = 4096  # candidates from which on one hash for each report and candidate is too much work
-CLOSE = 1.02  # errors this near to the smallest are as good
+MOST = 1 << 53  # participants that may be given
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One way to answer: its exact predicted standard error and what a report costs."""
+class Goal:
+    """The error that is asked for: a standard error, or half the width of a normal interval."""
 
-    mechanism: Mechanism
-    std_error: float
-    bytes_per_report: int
-    reason: str
-    variant: str = ""  # of a method that comes in several
+    size: Decimal
+    level: float | None = None  # of the interval; None for a standard error
 
     @property
-    def method(self) -> str:
-        """The name of the method, with its variant."""
-        return f"{self.mechanism.name} ({self.variant})" if self.variant else self.mechanism.name
+    def std_error(self) -> float:
+        """The standard error that meets it."""
+        return float(self.size) / (1 if self.level is None else normal_quantile(self.level))
+
+    def __str__(self) -> str:
+        if self.level is None:
+            return f"a standard error of {self.size}"
+        return f"a half-width of {self.size} at {100 * self.level:g} %"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Options, best first; `advice` says in words what follows from them."""
+    """Options, best first; `advice` says in words what follows from them.
 
-    question: str
+    `found` is what the plan found: "error", "participants" or "epsilon". `measure` says what the standard errors of
+    the options are the standard errors of; where there are several values, how they are summed up.
+    """
+
+    question: Question
+    epsilon: Decimal
     participants: int
     options: tuple[Option, ...]
+    found: str
+    goal: Goal | None
+    level: float
+    subject: str
+    measure: str
     advice: str = ""
 
     @property
@@ -56,27 +69,37 @@ class Plan:
         """The first choice."""
         return self.options[0]
 
+    @property
+    def estimable(self) -> tuple[bool, ...]:
+        """For groups: which are expected to be estimable by the first choice."""
+        return tuple(self.participants >= one.needed for one in self.best.expected)
+
     def explain(self) -> str:
         """The plan in words."""
-        lines = [f"{self.question}, {self.participants:,} participants:"]
+        lines = [
+            f"{self.subject} at epsilon {self.epsilon}, {self.participants:,} participants;"
+            f" standard errors are those of {self.measure}:"
+        ]
         for place, option in enumerate(self.options, 1):
             lines.append(
                 f"{place}. {option.method}: standard error {option.std_error:.4g},"
                 f" {option.bytes_per_report} byte{'s' * (option.bytes_per_report > 1)} beside the id; {option.reason}"
             )
-        if self.advice:
-            lines.append(self.advice)
-        return "\n".join(lines)
+        return "\n".join([*lines, self.advice])
+
+    __str__ = explain
 
     def to_frame(self) -> pd.DataFrame:
-        """The plan as a table."""
+        """The options as a table."""
         import pandas as pd
 
         return pd.DataFrame(
             [
                 {
                     "method": option.method,
+                    "decoder": option.decoder,
                     "std_error": option.std_error,
+                    "half_width": option.half_width(self.level),
                     "bytes": option.bytes_per_report,
                     "reason": option.reason,
                 }
@@ -84,67 +107,140 @@ class Plan:
             ]
         )
 
+    def expected_frame(self) -> pd.DataFrame:
+        """What the first choice lets expect of each group, as a table; without rows for other questions."""
+        import pandas as pd
 
-def plan_frequency(
-    domain: Domain,
+        each = self.best.expected
+        return pd.DataFrame(
+            {
+                "label": [one.label for one in each],
+                "std_error": [one.std_error for one in each],
+                "needed": [one.needed for one in each],
+                "estimable": list(self.estimable),
+            }
+        )
+
+
+def plan(
+    question: Question,
     *,
-    epsilon: Any,
-    participants: int,
-    shares: Any = None,
+    epsilon: Any = None,
+    participants: int | None = None,
+    std_error: Any = None,
+    half_width: Any = None,
+    level: float = 0.95,
+    prior: Any = None,
     methods: Sequence[str] | None = None,
+    mechanism: str | None = None,
+    target: str = "population",
 ) -> Plan:
-    """Rank the frequency oracles by the exact root mean square error of a share.
+    """Rank the ways to answer a question, given two of epsilon, participants and an error.
 
-    Without `shares` all values are taken to be equally common. Methods within two percent of the smallest error
-    come first: by the bytes of a report, for very many categories by the work of a tally, and then by their error.
+    The third is found: the error to expect, the participants needed, or the least epsilon of three digits that is
+    enough. An error is a `std_error`, or the `half_width` of a normal interval at `level`. The first choice meets it
+    with the participants or epsilon found, and not with one participant, or one step of epsilon, less. Where a
+    question has several values, the error is the root mean square of theirs, and `Plan.measure` says so.
+
+    A `prior` says what is believed of the answers: the shares of all values for a `Frequency`; a `Prior`, or answers of
+    earlier days, for a `Mean` or a `Variance`; a pair of the groups' shares and their priors for a `GroupMean`; a
+    `Prior` of one coordinate for a `VectorMean`. Without one, answers are taken to be spread evenly.
+
+    `methods` names the methods to try; `mechanism` is what a protocol asks with. With `target="sample"`, errors are
+    those of the privacy noise alone.
     """
-    n = check_integer("participants", "plan_frequency", participants, 1, 1 << 53)
-    check_epsilon("plan_frequency", epsilon)
-    if not isinstance(domain, Domain) or domain.size is None:
-        raise reject("domain", "plan_frequency", "a domain with finitely many codes", domain)
-    size = domain.size
-    if size > MAX_CELLS:
-        raise ParameterError(f"A tally has at most 2**24 cells; there is no method for {size} categories.")
-    chosen = names(Frequency) if methods is None else list(methods)
-    for name in chosen:
-        builder(name)  # refuses a name that is not registered, where a method that does not fit is left out
-    truth = np.full(size, 1 / size) if shares is None else np.asarray(shares, float)
-    if not np.isfinite(truth).all():
-        raise reject("shares", "plan_frequency", "finite numbers", shares)
-    candidates = []
-    for name in chosen:
+    if not isinstance(question, Question):
+        raise reject("question", OWNER, "a question, such as Mean(Interval(0, 10))", question)
+    check_target(target)
+    goal = _goal(std_error, half_width, level)
+    if sum(given is None for given in (epsilon, participants, goal)) != 1:
+        raise ParameterError(
+            "A plan takes two of epsilon, participants and an error (std_error or half_width), and finds the third."
+        )
+    request = Request(question, prior, None if methods is None else tuple(methods), mechanism, target)
+    budget = None if epsilon is None else check_epsilon(OWNER, epsilon)
+    planner: Planner = load(f"study.planners.{question.room}:planner")(request)
+    n = None if participants is None else check_integer("participants", OWNER, participants, planner.fewest, MOST)
+    if budget is None and n is not None and goal is not None:
+        budget, ways = _least_epsilon(planner, n, goal)
+        found = "epsilon"
+    elif budget is not None:
+        ways = planner.ways(budget)
+        found = "error"
+    if n is None and budget is not None and goal is not None:
+        n = _least_participants(ways, planner.fewest, budget, goal)
+        found = "participants"
+    if budget is None or n is None:
+        raise AssertionError("Two of three are given.")
+    made = Plan(question, budget, n, ways.options(n), found, goal, level, planner.subject, planner.measure)
+    return replace(made, advice=_advice(planner, made))
+
+
+def _goal(std_error: Any, half_width: Any, level: Any) -> Goal | None:
+    if not isinstance(level, float) or not 0 < level < 1:
+        raise reject("level", OWNER, "a number in (0, 1)", level)
+    if std_error is not None and half_width is not None:
+        raise ParameterError("A plan takes one of std_error and half_width.")
+    for name, given in (("std_error", std_error), ("half_width", half_width)):
+        if given is not None:
+            size = check_decimal(name, OWNER, given)
+            if size <= 0:
+                raise reject(name, OWNER, "a positive number", given)
+            return Goal(size, level if name == "half_width" else None)
+    return None
+
+
+def _least_participants(ways: Ways, fewest: int, budget: Decimal, goal: Goal) -> int:
+    found = _least(ways.least, lambda n: ways.options(n)[0].std_error, goal, search.participants(fewest))
+    if found is None:
+        raise ParameterError(
+            f"At epsilon {budget}, no number of participants up to 2**40 gives {goal}: a larger epsilon is needed."
+        )
+    return found
+
+
+def _least_epsilon(planner: Planner, n: int, goal: Goal) -> tuple[Decimal, Ways]:
+    tried: dict[int, Ways] = {}
+
+    @cache
+    def errors(index: int) -> tuple[float, float]:
         try:
-            mechanism = build(name, domain, epsilon=epsilon)
-        except ParameterError:
-            continue
-        error = math.sqrt(float(np.mean(mechanism.variance(truth, n))))
-        candidates.append((error, codec.payload_bytes(mechanism.channel), mechanism))
-    if not candidates:
-        tried = ", ".join(chosen) or "none"
-        raise ParameterError(f"No method can ask {size} categories with epsilon {epsilon}. Tried: {tried}.")
-    least = min(error for error, _, _ in candidates)
-    candidates.sort(key=lambda item: _rank(item[2], item[0] / least, item[1]))
-    options = tuple(
-        Option(mechanism, error, size_, _reason(error / least, size_, candidates[0][1]))
-        for error, size_, mechanism in candidates
+            tried[index] = planner.ways(search.epsilon_at(index))
+            return tried[index].least(n), tried[index].options(n)[0].std_error
+        except (ParameterError, SpecError):  # no method has room for so small a budget
+            return math.inf, math.inf
+
+    found = _least(lambda index: errors(index)[0], lambda index: errors(index)[1], goal, search.EPSILONS)
+    if found is None:
+        planner.ways(Decimal(MAX_EPSILON)).options(n)  # refuses where there is no method at all
+        raise ParameterError(
+            f"With {n:,} participants, no epsilon up to {MAX_EPSILON} gives {goal}: more participants are needed."
+        )
+    return search.epsilon_at(found), tried[found]
+
+
+def _least(least: Callable[[int], float], first: Callable[[int], float], goal: Goal, scale: search.Scale) -> int | None:
+    """Where the first choice meets the goal, at or after the place where any that may come first does.
+
+    The smallest error falls along the scale. That of the first choice may rise where another one, as good but with
+    smaller reports, takes its place; so the search for it starts where the smallest error meets the goal.
+    """
+    start = search.least(least, goal.std_error, scale)
+    if start is None:
+        return None
+    return search.least(first, goal.std_error, replace(scale, low=start, start=start))
+
+
+def _advice(planner: Planner, made: Plan) -> str:
+    best, goal = made.best, made.goal
+    expected, asked = f"a standard error of {best.std_error:.4g}", ""
+    if goal is not None:
+        asked = f", where {goal.size} was asked for"
+        if goal.level is not None:
+            width = f"a half-width of {best.half_width(goal.level):.4g} at {100 * goal.level:g} %"
+            expected = f"{width} (standard error {best.std_error:.4g})"
+    first = (
+        f"Take {best.method}: with {made.participants:,} participants at epsilon {made.epsilon} expect {expected}"
+        f" for {made.measure}{asked}."
     )
-    return Plan(f"Shares of {size} categories at epsilon {epsilon}", n, options)
-
-
-def _rank(mechanism: Mechanism, ratio: float, size: int) -> tuple[bool, float, float, float]:
-    """Close ones first, by bytes; between equals the one whose tally does not hash every candidate."""
-    hashes_each_candidate = mechanism.channel.publics > 0 and isinstance(mechanism.statistic, CountSupports)
-    slow = hashes_each_candidate and mechanism.channel.inputs > MANY
-    return (False, size, slow, ratio) if ratio <= CLOSE else (True, ratio, size, slow)
-
-
-def _reason(ratio: float, size: int, best_size: int) -> str:
-    if ratio == 1:
-        error = "no method has a smaller error"
-    elif ratio <= CLOSE:
-        error = f"an error within {math.ceil(1000 * (ratio - 1)) / 10:.1f} % of the smallest"
-    else:
-        error = f"{ratio:.3g} times the smallest error"
-    if size == best_size:
-        return f"{error}."
-    return f"{error}, reports {size / best_size:.3g} times the size of the first choice."
+    return " ".join([first, *planner.remarks(made.best, made.epsilon, made.participants)])

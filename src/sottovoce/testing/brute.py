@@ -14,7 +14,7 @@ import numpy as np
 from sottovoce.core.channel import Bits, Channel, Each, Keyed, Mix, Public, Rates
 from sottovoce.core.channel.base import Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import delta, excess, extremes
-from sottovoce.core.channel.facets import Coordinates, Supporting, facet, rounding_of, slots_of
+from sottovoce.core.channel.facets import Coordinates, Supporting, facet, rounding_of, slots_of, stages_of
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import PrivacyError, SottovoceError, TooLargeError
@@ -183,11 +183,12 @@ def batch_codes_of(channel: Channel, seed: int, count: int) -> Any:
 
 def mechanisms_of(channel: Channel) -> Iterator[Mechanism]:
     """A mechanism for each statistic that the channel has, without a claim."""
-    question = question_of(domain_of(channel))
+    question, most = question_of(domain_of(channel)), Decimal(MAX_EPSILON)
+    forever = None if stages_of(channel) is None else most
     for kind in STATISTICS:
         statistic = statistic_from_spec({"kind": kind})
         try:
-            yield Mechanism("x", question, channel, Decimal(MAX_EPSILON), statistic, guarantee="approximate")
+            yield Mechanism("x", question, channel, most, statistic, guarantee="approximate", claimed_forever=forever)
         except SottovoceError:
             continue
 

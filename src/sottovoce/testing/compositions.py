@@ -16,6 +16,7 @@ from sottovoce.core.channel import (
     Block,
     Chain,
     Channel,
+    Cohorts,
     Each,
     HadamardSets,
     HalfSpace,
@@ -198,6 +199,16 @@ def chain(maker: Maker, depth: int) -> Channel:
     return Chain(first, Bits(k, maker.units(low), low, "mask", 0))
 
 
+def cohorts(maker: Maker, depth: int) -> Channel:
+    made = chain(maker, depth)
+    if made.inputs not in (2, 3, 4):
+        raise ValueError("Few values are mapped to.")
+    digits = maker.rng.choice((1, 2)) if made.inputs == 2 else 1
+    k = maker.rng.randrange(2, made.inputs**digits + 1)
+    short = 2 if maker.word == SHORT_WORD else LONG_WORD  # a chain has many outcomes for each id
+    return Cohorts(PoolMap(k, made.inputs, digits, short), made)
+
+
 def public(maker: Maker, depth: int) -> Channel:
     channel = maker.indexed(depth - 1, maker.rng.choice((2, 3, 4)))
     for _ in range(maker.rng.choice((1, 1, 2))):
@@ -269,7 +280,7 @@ def sparse(maker: Maker, depth: int) -> Channel:
 
 
 INDEXED: list[Make] = [subset, subset, bits, block, table, window, noise]
-COMPOSED: list[Make] = [then, mix, chain, public, public_then, rounded, each, keyed]
+COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, keyed]
 APART: list[Make] = [some, half_space, sparse, sparse, sparse]
 
 

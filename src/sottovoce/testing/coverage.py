@@ -16,7 +16,9 @@ from scipy import stats
 from sottovoce.core.channel import Block, Contrast, Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.evidence import Contrasts, Evidence, Supports
+from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.supports import SupportsEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -81,7 +83,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         rows = np.zeros_like(counts)
 
         def evidence(counts: Ints, rows: Ints) -> Evidence:
-            return Supports(counts, n, own, other)
+            return SupportsEvidence(counts, n, own, other)
 
     elif isinstance(rates, Contrast) and isinstance(mechanism.channel, Block):
         sets = mechanism.channel.sets
@@ -92,7 +94,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         hit_own, plus_own = float(rates.hit_own), float(rates.plus_own)
 
         def evidence(counts: Ints, rows: Ints) -> Evidence:
-            return Contrasts(counts, rows, n, hit_own, plus_own)
+            return ContrastsEvidence(counts, rows, n, hit_own, plus_own)
 
     else:
         raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")

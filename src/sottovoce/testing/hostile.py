@@ -21,6 +21,7 @@ QUESTIONS = {
     "box": "vector-mean",
     "ball": "vector-mean",
 }
+MEMOISED = ("chain", "cohorts")  # nodes that keep a memo claim a second budget
 INTERVAL: Plain = {"kind": "interval", "low": "0", "high": "1"}
 
 
@@ -32,6 +33,7 @@ def text_of(
         "name": "x",
         "version": 1,
         "epsilon": "20",
+        "epsilon_forever": "20" if channel.get("node") in MEMOISED else None,
         "question": {"kind": QUESTIONS.get(domain["kind"], "frequency")},
         "domain": domain,
         "channel": channel,

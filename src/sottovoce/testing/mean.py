@@ -15,10 +15,10 @@ from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Mean
-from sottovoce.estimate.mean.mean import evidence
+from sottovoce.estimate.mean.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
-from sottovoce.testing.codes import codes_of, require
+from sottovoce.testing.codes import codes_of, loosest, require
 from sottovoce.testing.statistics import check_mean, check_rate, reports_for_mean
 
 CLAMPED = Fraction(1, 10**9)  # of the range, that clamped noise may be biased
@@ -33,7 +33,10 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     if rounding is None:
         raise AssertionError("Numbers are not rounded first.")
     question = Mean(Interval(rounding.low, rounding.high))
-    return Mechanism(mechanism.name, question, channel, Decimal(MAX_EPSILON), mechanism.statistic)
+    claimed = Decimal(MAX_EPSILON)
+    return Mechanism(
+        mechanism.name, question, channel, claimed, mechanism.statistic, guarantee=loosest(mechanism.guarantee)
+    )
 
 
 def check_small(mechanism: Mechanism) -> None:
@@ -71,9 +74,8 @@ def check_whole(mechanism: Mechanism) -> None:
     for code in codes:
         first, _ = need(channel, Numeric).moments(code)
         require(abs(first - code) <= allowed, f"The mean is biased by {float(first - code):.3g} at {code}.")
-    answers = [float(code + origin) for code in codes]
-    alone = np.array([mechanism.variance(answer, target="sample") for answer in answers])
-    many = mechanism.variance(np.array(answers), target="sample")
+    alone = np.array([mechanism.variance(code + origin, target="sample") for code in codes])
+    many = mechanism.variance(np.array([float(code + origin) for code in codes]), target="sample")
     require(bool(np.allclose(alone, many, rtol=1e-6)), "The variances of an array are not those of its numbers.")
     if mechanism.domain.size is None:
         worst = mechanism.worst_case_variance()
@@ -117,7 +119,7 @@ def _check_readings(mechanism: Mechanism, outputs: list[int]) -> None:
     origin = mechanism.domain.numbers.origin if mechanism.domain.numbers else Fraction(0)
     scale = float(max(map(abs, reads)) + abs(origin))
     for output in outputs:
-        (value,) = evidence(mechanism, np.eye(1, mechanism.cells, output, dtype=np.int64)[0]).values()
+        (value,) = from_cells(mechanism, 1, np.eye(1, mechanism.cells, output, dtype=np.int64)[0]).values()
         require(abs(value - float(reads[output] + origin)) <= 1e-12 * scale, "A report is not read by its scale.")
 
 

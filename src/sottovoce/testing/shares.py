@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Contrast, Rates
-from sottovoce.core.channel.facets import Supporting, facet, need, rates_of
+from sottovoce.core.channel.facets import Supporting, facet, need, rates_of, stages_of
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import SpecError
 from sottovoce.core.exact import law
@@ -19,7 +19,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.estimate.shares.shares import evidence
+from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.tally import report_cells
@@ -35,9 +35,9 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
         statistic.check(channel)
     except SpecError:
         statistic = CountSupports()
-    return Mechanism(
-        mechanism.name, Frequency(Integers(0, channel.inputs - 1)), channel, Decimal(MAX_EPSILON), statistic
-    )
+    question, most = Frequency(Integers(0, channel.inputs - 1)), Decimal(MAX_EPSILON)
+    forever = None if stages_of(channel) is None else most
+    return Mechanism(mechanism.name, question, channel, most, statistic, claimed_forever=forever)
 
 
 def check_small(mechanism: Mechanism) -> None:
@@ -47,7 +47,7 @@ def check_small(mechanism: Mechanism) -> None:
         mean = np.zeros(channel.inputs)
         square = np.zeros(channel.inputs)
         for (words, report), probability in law(channel, code).items():
-            values = evidence(mechanism, 1, report_cells(mechanism, report, words)).values()
+            values = from_cells(mechanism, 1, report_cells(mechanism, report, words)).values()
             mean += float(probability) * values
             square += float(probability) * values**2
         truth = np.eye(channel.inputs)[code]
@@ -92,7 +92,7 @@ def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[ND
 
     def supports(code: int) -> Callable[[NDArray[np.int64], int], int]:
         def count(cells: NDArray[np.int64], n: int) -> int:
-            found = evidence(mechanism, n, cells)
+            found = from_cells(mechanism, n, cells)
             return int((found.counts if hasattr(found, "counts") else found.plus)[code])  # type: ignore[attr-defined]
 
         return count

@@ -13,7 +13,7 @@ from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.vector.sparse import evidence
+from sottovoce.estimate.vector.sparse import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.slots import slot_rows
 from sottovoce.fast.words import WordStream
@@ -52,7 +52,7 @@ def check_small_sparse(mechanism: Mechanism) -> None:
         first, second = [Fraction(0)] * slots.dimensions, [Fraction(0)] * slots.dimensions
         for (_, report), probability in law(channel, code).items():
             signs = [sign_of(channel, report, place) for place in range(slots.dimensions)]
-            shipped = evidence(mechanism, 1, cells_of(mechanism, report)).values()
+            shipped = from_cells(mechanism, 1, cells_of(mechanism, report)).values()
             wrong = np.abs(shipped - float(scale) * np.array(signs)).max()
             require(float(wrong) <= 1e-12 * float(scale), "The tally of a report is not read as its signs.")
             for place, sign in enumerate(signs):
@@ -79,7 +79,7 @@ def check_drawn_sparse(mechanism: Mechanism, seed: int, reports: int) -> None:
     rows = min(needed, MOST_WORDS // (channel.words + 2))
     codes = np.repeat(slot_rows(slots, [code]), rows, axis=0)
     tally = mechanism.tally(draw(mechanism, codes, WordStream.seeded(mechanism.words, seed)))
-    values = evidence(mechanism, tally.n, tally.cells).values()
+    values = from_cells(mechanism, tally.n, tally.cells).values()
     truth = dict(code)
     for place in dict.fromkeys((0, slots.dimensions // 2, code[0][0], slots.dimensions - 1)):
         if rows == needed:

@@ -9,7 +9,7 @@ import numpy as np
 from sottovoce.core.channel import Channel, Each
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
-from sottovoce.estimate.variance.variance import from_both, parts
+from sottovoce.estimate.variance.evidence import from_both, parts
 from sottovoce.fast.batch import draw
 from sottovoce.fast.kernels.compose.each import unpacked
 from sottovoce.fast.words import WordStream
@@ -35,7 +35,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 def check_small(mechanism: Mechanism) -> None:
     """Both readings are unbiased over the enumerated law. That they are independent, the law of the whole has shown."""
     for part in parts(mechanism) if isinstance(mechanism.channel, Each) else (mechanism,):
-        mean.check_small(part)
+        mean.check_small(mean.instance(part, part.channel))  # whose answers are its codes
 
 
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
@@ -49,7 +49,8 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
         raise AssertionError("A number and its square are reported side by side.")
     codes = batch_of_codes(channel, seed, 400)
     batch = draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))
-    number, spread = from_both(mechanism.tally(batch))
+    spread = from_both(mechanism.tally(batch))
+    (number,) = spread.also
     readings = []
     for part, (_, own) in zip(both, unpacked(channel, batch.payload), strict=True):
         readings.append(mean.numbers(part)[own.astype(np.int64)])
@@ -59,4 +60,4 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     )
     crossed = float(np.cov(readings[0], readings[1])[0, 1])
     scale = float(np.std(readings[0]) * np.std(readings[1]))
-    require(abs(float(spread.covariance or 0) - crossed) <= 1e-9 * scale, "The covariance is read differently.")
+    require(abs(float(spread.joint or 0) - crossed) <= 1e-9 * scale, "The covariance is read differently.")

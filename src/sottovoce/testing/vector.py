@@ -15,7 +15,7 @@ from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import VectorMean
-from sottovoce.estimate.vector.vector import evidence
+from sottovoce.estimate.vector.evidence import evidence
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import codes_of, require
@@ -94,7 +94,7 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     rows = min(needed, MOST_WORDS // (channel.words + 2))
     codes = np.full((rows, dimensions), place, np.uint64)
     tally = mechanism.tally(draw(mechanism, codes, WordStream.seeded(mechanism.words, seed)))
-    found = evidence(mechanism, tally.n, tally.cells)
+    found = evidence(mechanism, tally)
     counts = tally.cells.reshape(dimensions, -1).sum(axis=1)
     for coordinate in dict.fromkeys((0, dimensions // 2, dimensions - 1)):
         count = int(counts[coordinate])

@@ -229,7 +229,7 @@ def test_tallies_that_no_reports_make_are_refused() -> None:
     unary, subset = group_mechanism("bernoulli", "unary", 5), group_mechanism("bernoulli", "subset", 70)
     with pytest.raises(sv.MismatchError, match="A group of this tally"):
         sv.Tally(unary, 5, np.full(unary.cells, 5))
-    with pytest.raises(sv.MismatchError, match="groups each"):
+    with pytest.raises(sv.MismatchError, match="for each of its 5 reports"):
         sv.Tally(subset, 5, np.zeros(subset.cells, np.int64))
     assert sv.Tally.empty(subset).n == 0
 

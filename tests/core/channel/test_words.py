@@ -14,7 +14,22 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.channel import NODES, Bits, Cap, Chain, Channel, Each, Hints, Public, Signs, Subset, Table, Then
+from sottovoce.core.channel import (
+    NODES,
+    Bits,
+    Cap,
+    Chain,
+    Channel,
+    Cohorts,
+    Each,
+    Hints,
+    PoolMap,
+    Public,
+    Signs,
+    Subset,
+    Table,
+    Then,
+)
 from sottovoce.core.channel.base import NO_WORDS, Words, nested
 from sottovoce.core.channel.compose.public import HashMap
 from sottovoce.core.channel.numeric.rounding import PLACES
@@ -36,6 +51,7 @@ UNREGISTERED: list[Channel] = [
     HINTS,
     Signs.of_ratio(sv.Sparse(9, 4), 3, Fraction(3)),
     Chain(Bits(3, 3 * UNIT // 4, UNIT // 4), Bits(3, 3 * UNIT // 4, UNIT // 4, "mask", 0)),
+    Cohorts(PoolMap(9, 3, 2), Chain(Subset(3, 1, UNIT // 2), Subset(3, 1, UNIT // 2))),
     Bits(3, (UNIT // 2, UNIT // 3, UNIT // 4), (UNIT // 5, UNIT // 7, UNIT // 8)),
     Bits(70, UNIT // 2, UNIT // 5, "mask", 5),
     Each((FLIP, Then(FLIP, FLIP), Table([[UNIT // 4, 3 * UNIT // 4]] * 2))),
@@ -393,7 +409,14 @@ def test_a_channel_without_public_words_does_not_see_the_id() -> None:
     channel = ReadsTheId([[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]])
     fresh = ReadsTheId([[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]])
     mechanism = Mechanism("reads-id", Frequency(sv.Integers(0, 1)), channel, Decimal("1.1"), CountOutputs())
-    chain = Mechanism("keeps-memo", Frequency(sv.Integers(0, 1)), Chain(channel, fresh), Decimal("1.1"), CountOutputs())
+    chain = Mechanism(
+        "keeps-memo",
+        Frequency(sv.Integers(0, 1)),
+        Chain(channel, fresh),
+        Decimal("1.1"),
+        CountOutputs(),
+        claimed_forever=Decimal("1.1"),
+    )
     for first in (0, 1, 65):
         other = TapeCoins([first, 7, (1 << 64) - 1])
         assert mechanism.randomize(0, other)[-1] == 1

@@ -11,6 +11,7 @@ NODES = {
     "block": "core.channel.finite.block:Block",
     "cap": "core.channel.vector.sphere:Cap",
     "chain": "core.channel.compose.stages:Chain",
+    "cohorts": "core.channel.compose.cohorts:Cohorts",
     "each": "core.channel.compose.each:Each",
     "half-space": "core.channel.vector.half_space:HalfSpace",
     "hints": "core.channel.vector.hints:Hints",
@@ -46,6 +47,7 @@ _HOMES = {home.partition(":")[2]: home for home in (*NODES.values(), *_OTHERS)}
 if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an unknown type
     from sottovoce.core.channel.base import Channel as Channel
     from sottovoce.core.channel.base import channel_from_spec as channel_from_spec
+    from sottovoce.core.channel.compose.cohorts import Cohorts as Cohorts
     from sottovoce.core.channel.compose.each import Each as Each
     from sottovoce.core.channel.compose.keyed import Keyed as Keyed
     from sottovoce.core.channel.compose.mix import Mix as Mix

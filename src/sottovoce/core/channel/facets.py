@@ -295,6 +295,19 @@ class Memoised(Facet):
     def stages(self) -> tuple[Channel, Channel]:
         """The stage that is kept, and the fresh one."""
 
+    @property
+    def cohorts(self) -> int:
+        """How many cohorts there are, of which a device keeps one; 1 where public words are new in each report."""
+        return 1
+
+    def cohort(self, public: Words) -> int:
+        """The cohort of an id."""
+        return 0
+
+    def mapped_in(self, cohort: int, code: Any) -> Any:
+        """The code that a device of this cohort gives to the stage that it keeps."""
+        return code
+
 
 # --- closed forms in place of what goes through the law (`sottovoce.core.channel.closed_forms`) -----------------------
 class Extremal(Facet):
@@ -374,6 +387,11 @@ def scales_of(channel: Channel) -> tuple[Scale, ...] | None:
 
 
 def check_memos(channel: Channel) -> None:
-    """Devices keep the memo of a whole channel. That of a part would be redrawn in each report, and spent again."""
-    if any(stages_of(part) for part in nested(channel)):
+    """Devices keep the memo of a whole channel, or of one directly under a cohort, which they keep as well.
+
+    That of any other part would be redrawn in each report, and its budget spent again.
+    """
+    memoised = facet(channel, Memoised)
+    tops = channel.parts if memoised is not None and memoised.cohorts > 1 else (channel,)
+    if any(stages_of(part) for top in tops for part in nested(top)):
         raise ParameterError(f"A {channel.kind} channel cannot contain one that keeps a memo: it would be redrawn.")

@@ -18,7 +18,7 @@ class Clamp(Domain):
     """A number of a wide domain as the nearest number in [low, high]; its code is that number, as a `Fraction`.
 
     Values outside the wide domain are refused. The mean of clamped numbers differs from the mean of the numbers
-    themselves; `RangeSearch` estimates by how much.
+    themselves; `RangeSearchMean` estimates by how much.
     """
 
     kind: ClassVar[str] = "clamp"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,14 @@ from scipy.special import ndtri
 from sottovoce.core.channel import Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Above, Interval
-from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, Supports, deviate
+from sottovoce.core.question import Mean, Variance
+from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
+from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -28,42 +30,29 @@ _STEPS = 33
 _ACROSS = np.linspace(-3, 3, 13)  # deviations of the log deviation, among which it is chosen for a given mean
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class GaussianEstimate(Estimate):
-    """A mean or a deviation of answers that were taken to be normally distributed."""
-
-    def _explained(self, level: float) -> str:
-        low, high = self.ci(level)
-        (name,) = self.labels
-        bottom, ceiling = self.evidence.limits
-        return (
-            f"{self.n} participants answered, each once; nobody's answer can be told from one report with odds better"
-            f" than e^{self.mechanism.claimed} to 1 against any other answer"
-            f"{'' if self.mechanism.guarantee == 'pure' else ' (' + self.mechanism.guarantee + ')'}. Taking answers for"
-            f" normally distributed, the {name} of the population is {self.values[0]:.6g} on a scale from {bottom:g} to"
-            f" {ceiling:g}, with a standard error of {self.std_errors[0]:.2g} ({level:.0%} {self.evidence.default}"
-            f" interval from {low[0]:.6g} to {high[0]:.6g})."
-        )
-
-
-class _OfPopulation(Evidence):
+class GaussianEvidence(Evidence):
     """What is known of one number that describes the population; the sample has no model."""
 
+    noun: ClassVar[str] = "mean"
     __slots__ = ()
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        (low,), (high,) = found.ci(level)
+        (name,), (bottom, ceiling) = self.labels, self.limits
+        return (
+            f"Taking answers for normally distributed, the {name} of the population is {found.value:.6g} on a scale"
+            f" from {bottom:g} to {ceiling:g}, with a standard error of {found.std_errors[0]:.2g} ({level:.0%}"
+            f" {found.default_method} interval from {low:.6g} to {high:.6g})."
+        )
 
     def check(self, target: str) -> None:
         """A model of the population says nothing of those who happened to answer."""
         if target != "population":
             raise ParameterError("Gaussian estimates are about the population, not about those who happened to answer.")
 
-    def project(self, name: str) -> Floats:
-        if name != "range":
-            raise ParameterError("There is no such projection of a mean. Known: range.")
-        return np.clip(self.values(), *self.limits)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side(_OfPopulation):
+class GaussianSideEvidence(GaussianEvidence):
     """How many reports say that the answer is above a threshold: that share is Phi((mean - threshold) / deviation).
 
     Limits of the share are limits of the mean whatever threshold was chosen; where the share may be one, or none, the
@@ -72,7 +61,8 @@ class Side(_OfPopulation):
 
     methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
     default: ClassVar[str] = "exact"
-    share: Supports
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    share: SupportsEvidence
     threshold: float
     deviation: float
     ends: tuple[float, float]
@@ -105,15 +95,12 @@ class Side(_OfPopulation):
         low, high = self.share.interval(level, method, target)
         return Bounds(self._mean(low), self._mean(high))
 
-    def labels(self, domain: Domain) -> Sequence[object]:
-        return ("mean",)
-
     def normal_is_poor(self) -> NDArray[np.bool_]:
         far = np.abs(self.values() - self.threshold) > 2 * self.deviation
         return np.asarray(far | (self.n < POOR_BELOW))
 
     def doubt(self, method: str, level: float) -> str | None:
-        return self.share.doubt(method, level) if method == "wilson" else _OfPopulation.doubt(self, method, level)
+        return self.share.doubt(method, level) if method == "wilson" else GaussianEvidence.doubt(self, method, level)
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -122,12 +109,12 @@ class Side(_OfPopulation):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted(_OfPopulation):
+class GaussianFitEvidence(GaussianEvidence):
     """Mean and deviation of the largest likelihood; it is about one of the two."""
 
     methods: ClassVar[tuple[str, ...]] = ("likelihood", "normal")
     default: ClassVar[str] = "likelihood"
-    likelihood: Likelihood
+    model: Likelihood
     mean: float
     deviation: float
     ends: tuple[float, float]
@@ -135,7 +122,7 @@ class Fitted(_OfPopulation):
 
     @property
     def n(self) -> int:  # type: ignore[override]
-        return self.likelihood.n
+        return self.model.n
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -146,13 +133,13 @@ class Fitted(_OfPopulation):
 
     def variances(self, target: str) -> Floats:
         self.check(target)
-        both = self.likelihood.variance(self.mean, self.deviation)
+        both = self.model.variance(self.mean, self.deviation)
         return np.array([both[0, 0] if self.about == "mean" else both[1, 1] * self.deviation**2])
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         self.check(target)
         if self.about == "deviation":  # on the scale of its logarithm, whichever method
-            wide = math.sqrt(self.likelihood.variance(self.mean, self.deviation)[1, 1]) * deviate(level)
+            wide = math.sqrt(self.model.variance(self.mean, self.deviation)[1, 1]) * deviate(level)
             ends = np.array([self.deviation * math.exp(-wide), self.deviation * math.exp(min(wide, 700))])
             return Bounds(*(np.array([end]) for end in np.clip(ends, *self.ends)))
         if method == "normal":
@@ -161,17 +148,17 @@ class Fitted(_OfPopulation):
 
     def _end(self, level: float, side: int) -> float:
         """Where the likelihood, at the best deviation for each mean, has fallen to what a level allows."""
-        both = self.likelihood.variance(self.mean, self.deviation)
+        both = self.model.variance(self.mean, self.deviation)
         if not math.isfinite(both[0, 0]):
             return self.ends[0 if side < 0 else 1]
         half = deviate(level) * math.sqrt(both[0, 0])
         away = side * half * np.linspace(0, _FARTHEST, _STEPS)
         ways = np.zeros((1, 1))
-        if self.likelihood.known is None:
+        if self.model.known is None:
             # Along the ridge, the log deviation is expected where the normal approximation has it.
             spread = math.sqrt(both[1, 1] - both[0, 1] ** 2 / both[0, 0])
             ways = (away * both[0, 1] / both[0, 0])[:, None] + spread * _ACROSS
-        heights = self.likelihood.log(self.mean + away[:, None], self.deviation * np.exp(ways)).max(axis=1)
+        heights = self.model.log(self.mean + away[:, None], self.deviation * np.exp(ways)).max(axis=1)
         fallen = heights.max() - heights
         beyond = np.flatnonzero(fallen > deviate(level) ** 2 / 2)
         if not len(beyond):
@@ -182,11 +169,12 @@ class Fitted(_OfPopulation):
         part = (deviate(level) / math.sqrt(2) - before) / (after - before)
         return float(np.clip(self.mean + away[first - 1] + part * (away[first] - away[first - 1]), *self.ends))
 
-    def labels(self, domain: Domain) -> Sequence[object]:
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
         return (self.about,)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        both = self.likelihood.variance(self.mean, self.deviation)
+        both = self.model.variance(self.mean, self.deviation)
         return np.array([not math.sqrt(both[0, 0]) < self.deviation])
 
     def warning(self) -> str | None:
@@ -195,32 +183,28 @@ class Fitted(_OfPopulation):
         return "The normal interval is poor: reports are too few to tell the mean to within one deviation."
 
 
-def from_side(mechanism: Mechanism, tally: Any, deviation: float, domain: Interval) -> GaussianEstimate:
+def from_side(mechanism: Mechanism, tally: Tally, deviation: float, domain: Interval) -> Estimate:
     """The mean from reports about one threshold, with a known deviation."""
     view, rates = mechanism.domain, rates_of(mechanism.channel, 1)
     if not isinstance(view, Above) or not isinstance(rates, Rates):
         raise ParameterError("The mean is read from the side of a threshold on which answers lie.")
-    share = Supports(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
-    found = Side(share, float(view.threshold), deviation, (float(domain.low), float(domain.high)))
-    return _estimate(mechanism, found, tally.cells)
+    share = SupportsEvidence(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
+    found = GaussianSideEvidence(share, float(view.threshold), deviation, (float(domain.low), float(domain.high)))
+    return Estimate.of(Mean(domain), found, sources_of([tally]))
 
 
 def fitted(
-    mechanism: Mechanism,
     likelihood: Likelihood,
     top: tuple[float, float],
     domain: Interval,
     deviations: tuple[float, float] | None = None,
-) -> dict[str, GaussianEstimate]:
+) -> dict[str, Estimate]:
     """Estimates at the top of a likelihood: the mean, and the deviation where it was between two limits."""
-    cells = np.concatenate([part.cells for part in likelihood.parts])
     mean, deviation = min(max(top[0], float(domain.low)), float(domain.high)), top[1]
-    found = {"mean": Fitted(likelihood, mean, deviation, (float(domain.low), float(domain.high)))}
+    sources = [EstimateSource(part.mechanism, int(part.cells.sum())) for part in likelihood.parts]
+    ends = float(domain.low), float(domain.high)
+    found = {"mean": Estimate.of(Mean(domain), GaussianFitEvidence(likelihood, mean, deviation, ends), sources)}
     if deviations is not None:
-        found["deviation"] = Fitted(likelihood, mean, deviation, deviations, "deviation")
-    return {name: _estimate(mechanism, one, cells) for name, one in found.items()}
-
-
-def _estimate(mechanism: Mechanism, found: Side | Fitted, cells: Any) -> GaussianEstimate:
-    errors = np.sqrt(found.variances("population"))
-    return GaussianEstimate(mechanism, found.n, found.values(), errors, found, np.asarray(cells, np.int64))
+        spread = GaussianFitEvidence(likelihood, mean, deviation, deviations, "deviation")
+        found["deviation"] = Estimate.of(Variance(domain), spread, sources)
+    return found

@@ -42,7 +42,7 @@ _AROUND = 6.0  # deviations, in which a law that does not change is left out
 _SAME = 1e-9
 
 
-class Part(NamedTuple):
+class ArmCells(NamedTuple):
     """The tally of one arm."""
 
     mechanism: Mechanism
@@ -123,13 +123,13 @@ def _points(rounding: Rounding, mean: Floats, deviation: Floats) -> Floats:
 class Likelihood:
     """The likelihood of mean and deviation, given tallies of several arms; a known deviation has `known`."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ArmCells, ...]
     known: float | None = None
 
     @classmethod
     def of(cls, parts: Iterable[tuple[Mechanism, Any]], known: float | None = None) -> Likelihood:
         """Of mechanisms and their tallies; arms without reports say nothing."""
-        listed = (Part(mechanism, np.asarray(tally.cells, np.int64)) for mechanism, tally in parts if tally.n)
+        listed = (ArmCells(mechanism, np.asarray(tally.cells, np.int64)) for mechanism, tally in parts if tally.n)
         return cls(tuple(listed), known)
 
     @property
@@ -217,7 +217,7 @@ class Likelihood:
 
 def informed(mechanisms: Sequence[tuple[Mechanism, float]], mean: float, deviation: float) -> Floats:
     """The information of one participant who is put into each arm with this share."""
-    parts = tuple(Part(mechanism, _one(mechanism.cells, share)) for mechanism, share in mechanisms)
+    parts = tuple(ArmCells(mechanism, _one(mechanism.cells, share)) for mechanism, share in mechanisms)
     return Likelihood(parts).information(mean, deviation) / UNIT
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 
 from sottovoce.core.errors import NoIntervalError, ParameterError
-from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.estimate import check_level, check_target
@@ -23,8 +22,6 @@ from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sottovoce.estimate.group.views import Means
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 CORRECTIONS = ("holm", "bonferroni")
@@ -34,20 +31,17 @@ ROUNDING = 1e-9  # of the variances of two means, that of their difference must 
 
 
 class Compared(Protocol):
-    """What is needed of an estimate by group."""
+    """What is needed of evidence about the means of groups."""
 
     @property
-    def mechanism(self) -> Mechanism: ...
-    @property
-    def groups(self) -> Sequence[object]: ...
+    def labels(self) -> Sequence[object]: ...
     @property
     def totals(self) -> Totals: ...
-    @property
-    def means(self) -> Means: ...
     @property
     def estimable(self) -> NDArray[np.bool_]: ...
     @property
     def seen(self) -> Ints: ...
+    def values(self) -> Floats: ...
     def blocks(self, target: str) -> Blocks: ...
     def ratios(self, target: str) -> Ratios: ...
 
@@ -124,13 +118,14 @@ def difference(estimate: Compared, group: int, other: int, target: str) -> Diffe
     for place in (group, other):
         if not estimate.estimable[place]:
             raise NoIntervalError(
-                f"The mean of group {estimate.groups[place]!r} {NOT_ESTIMABLE}: its size is too uncertain."
+                f"The mean of group {estimate.labels[place]!r} {NOT_ESTIMABLE}: its size is too uncertain."
             )
     pair = np.array([group]), np.array([other])
     error = float(_errors(estimate, target, *pair)[0])
-    one, two = (float(estimate.means.values[place]) for place in (group, other))
+    values = estimate.values()
+    one, two = (float(values[place]) for place in (group, other))
     tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), *pair)
-    return Difference(estimate.groups[group], estimate.groups[other], one - two, error, target, (one, two), tests)
+    return Difference(estimate.labels[group], estimate.labels[other], one - two, error, target, (one, two), tests)
 
 
 def _errors(estimate: Compared, target: str, rows: Ints, columns: Ints) -> Floats:
@@ -196,11 +191,12 @@ def all_pairs(estimate: Compared, level: float, correction: str, target: str) ->
         raise ParameterError(f"{len(shown)} groups have more than {MAX_PAIRS} pairs; compare fewer groups.")
     above, below = np.triu_indices(len(shown), 1)
     rows, columns = shown[above], shown[below]
-    values = estimate.means.values[rows] - estimate.means.values[columns]
+    means = estimate.values()
+    values = means[rows] - means[columns]
     tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), rows, columns)
     errors = _errors(estimate, target, rows, columns)
     p_values = tests.p_values(values)
-    labels = list(estimate.groups)
+    labels = list(estimate.labels)
     return Pairs(
         tuple(labels[g] for g in rows),
         tuple(labels[h] for h in columns),
@@ -267,7 +263,7 @@ def equality(estimate: Compared, target: str) -> Equality:
     joint = np.block([[sizes, right], [left, sums]])
     statistic = equality_statistic(ratios.part(tested), joint, ratios.reach)
     degrees = len(tested) - 1
-    labels = tuple(estimate.groups[int(g)] for g in tested)
+    labels = tuple(estimate.labels[int(g)] for g in tested)
     return Equality(statistic, degrees, float(chdtrc(degrees, statistic)), labels)
 
 

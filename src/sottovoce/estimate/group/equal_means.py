@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import chdtrc
 
 from sottovoce.estimate.evidence import Bounds
@@ -125,7 +125,7 @@ class PairTests:
     def _p_values(self, values: Floats) -> Floats:
         tried, chances, best = self._tried(values)
         centre = np.take_along_axis(tried, best[None], axis=0)[0]
-        beyond = np.where(centre > 0, tried <= 0, tried >= 0) | ((centre == 0) & (tried == 0))
+        beyond = np.where(centre > 0, tried <= 0, tried >= 0)
         return np.asarray(np.where(beyond, chances, 0.0).max(axis=0))
 
     def intervals(self, values: Floats, level: float) -> Bounds:
@@ -173,5 +173,7 @@ def equality_statistic(ratios: Ratios, spread: Floats, reach: tuple[float, float
     rough = ((ratios.top - means[:, None] * ratios.bottom) ** 2 / ratios.residual(means[:, None])).sum(axis=1)
     best = float(means[rough.argmin()])
     ends = max(reach[0], best - 4 * step), min(reach[1], best + 4 * step)
-    found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-7 * (reach[1] - reach[0])})
+    found = scipy.optimize.minimize_scalar(
+        at, bounds=ends, method="bounded", options={"xatol": 1e-7 * (reach[1] - reach[0])}
+    )
     return float(found.fun)

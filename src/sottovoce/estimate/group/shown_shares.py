@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from sottovoce.estimate.evidence import Supports
 from sottovoce.estimate.shares.binomials import lower_tail
+from sottovoce.estimate.shares.supports import SupportsEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _STEPS = 50  # of a bisection
 
 
-def lowest_share(supports: Supports, least: Ints, alpha: float, target: str, usual: Floats) -> Floats:
+def lowest_share(supports: SupportsEvidence, least: Ints, alpha: float, target: str, usual: Floats) -> Floats:
     """The share from which on so many supports or more have a chance of alpha among at least `least` supports.
 
     It is not above the usual lower limit, and zero where even a share of zero gives that chance: an estimate just above
@@ -35,7 +35,7 @@ def lowest_share(supports: Supports, least: Ints, alpha: float, target: str, usu
     return np.where(usual > 0, low, usual)
 
 
-def _lowest_held(supports: Supports, least: Ints, alpha: float, usual: Floats) -> Floats:
+def _lowest_held(supports: SupportsEvidence, least: Ints, alpha: float, usual: Floats) -> Floats:
     """The same for the participants themselves, over integers."""
     n, own, other = supports.n, float(supports.own), float(supports.other)
     found = usual.copy()

@@ -1,134 +1,79 @@
-"""Sizes, shares, sums and means of groups: each with its standard errors, intervals, table and words."""
+"""Sizes, shares and sums of groups: each with its standard errors, intervals, covariance and words."""
 
 from __future__ import annotations
 
-import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import reject
-from sottovoce.core.simulation import COLUMN, in_words
-from sottovoce.estimate.estimate import PoorIntervalWarning, check_level, check_target
-from sottovoce.estimate.evidence import Bounds, Supports, deviate
+from sottovoce.core.question import Question
+from sottovoce.estimate.evidence import Bounds, Evidence, Offer
 from sottovoce.estimate.group.shown_shares import lowest_share
-from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.estimate.ratio import NOT_ESTIMABLE
+from sottovoce.estimate.shares.supports import SupportsEvidence
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sottovoce.estimate.decoder import Decoded, Decoder
+    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.group.evidence import GroupMeansEvidence
+
 Floats = NDArray[np.float64]
-V = TypeVar("V", bound="View")
+MAX_GROUPS = 1 << 11  # of a covariance matrix that is written down
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class View(ABC):
+class GroupEvidence(Evidence):
     """One number for each group. NaN stands for a number that is not estimable from these reports."""
 
-    methods: ClassVar[tuple[str, ...]]
-    what: ClassVar[str]
-    groups: Sequence[object]
-    values: Floats
-    limits: tuple[float, float]
-    projection: str | None
-    simulated: bool = field(default=False, kw_only=True)
-
-    @abstractmethod
-    def variances(self, target: str) -> Floats:
-        """The estimated variance of each value."""
-
-    @abstractmethod
-    def _interval(self, level: float, method: str, target: str) -> Bounds:
-        """Intervals by one of the methods."""
-
-    @abstractmethod
-    def project(self: V, name: str) -> V:
-        """A new view whose values and intervals are where the truth can be."""
+    column: ClassVar[str] = "group"
+    __slots__ = ()
 
     @property
-    def estimable(self) -> NDArray[np.bool_]:
-        """Which values are shown."""
-        return ~np.isnan(self.values)
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.COVARIANCE})
 
-    @property
-    def std_errors(self) -> Floats:
-        """Standard errors for the population."""
-        return np.sqrt(self.variances("population"))
+    def covariance(self, target: str) -> Floats:
+        groups = len(self.labels)
+        if groups > MAX_GROUPS:
+            raise ParameterError(f"A covariance matrix is written down for up to {MAX_GROUPS} groups. Got {groups}.")
+        return self._covariance(target)
 
-    def ci(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
-    ) -> Bounds:
-        """Intervals, one for each group; all at once where `simultaneous` (Bonferroni).
+    @abstractmethod
+    def _covariance(self, target: str) -> Floats:
+        """The covariance of so few groups that it can be written down."""
 
-        What is not estimable lies anywhere in its range.
-        """
-        check_level(level)
-        check_target(target)
-        chosen = self.methods[0] if method is None else method
-        if chosen not in self.methods:
-            raise reject("method", "ci", f"one of {', '.join(self.methods)}", method)
-        each = 1 - (1 - level) / len(self.values) if simultaneous else level
-        bounds = self._interval(each, chosen, target)
-        if self.projection is not None:
-            return Bounds(*(np.clip(end, *self.limits) for end in bounds))
-        anywhere = ~np.isfinite(bounds.low)
-        return Bounds(np.where(anywhere, self.limits[0], bounds.low), np.where(anywhere, self.limits[1], bounds.high))
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.zeros(len(self.labels), bool)
 
-    def to_frame(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
-    ) -> pd.DataFrame:
-        """A table; its note says which groups are not estimable."""
-        import pandas as pd
+    def warning(self) -> str | None:
+        return None
 
-        low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
-        return pd.DataFrame(
-            {
-                "group": list(self.groups),
-                "estimate": self.values,
-                "std_error": np.sqrt(self.variances(target)),
-                "low": low,
-                "high": high,
-                "note": np.where(self.estimable, "", NOT_ESTIMABLE),
-                **({COLUMN: True} if self.simulated else {}),
-            }
-        )
-
-    def explain(self, level: float = 0.95) -> str:
-        """One sentence for each group."""
-        return in_words(self.sentences(level), self.simulated)
-
-    def sentences(self, level: float) -> str:
-        """The same, as part of what says already whether it is a simulation."""
-        low, high = self.ci(level)
-        lines = []
-        for place, group in enumerate(self.groups):
-            if self.estimable[place]:
+    def sentence(self, found: Estimate, level: float) -> str:
+        low, high = found.ci(level)
+        shown = ~np.isnan(found.values)
+        lines = [f"The {self.noun} is estimable for {int(shown.sum())} of {len(shown)} groups."]
+        for place, group in enumerate(self.labels):
+            if shown[place]:
                 lines.append(
-                    f"The {self.what} of group {group!r} is {self.values[place]:.6g} ({level:.0%} interval from"
+                    f"The {self.noun} of group {group!r} is {found.values[place]:.6g} ({level:.0%} interval from"
                     f" {low[place]:.6g} to {high[place]:.6g} for the population)."
                 )
             else:
-                lines.append(f"The {self.what} of group {group!r} {NOT_ESTIMABLE}: too few reports speak for it.")
+                lines.append(f"The {self.noun} of group {group!r} {NOT_ESTIMABLE}: too few reports speak for it.")
         return "\n".join(lines)
+
+    def framed(self, table: pd.DataFrame) -> pd.DataFrame:
+        return table.assign(note=np.where(np.isnan(self.values()), NOT_ESTIMABLE, ""))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shares(View):
+class GroupSharesEvidence(GroupEvidence):
     """Shares of the groups, or their sizes: support counts mapped through the rates of the key.
 
     Groups whose means are shown were chosen for their large estimates. The "shown" intervals of these hold given that
@@ -136,91 +81,127 @@ class Shares(View):
     and all methods other than "shown", have the usual intervals.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("shown", *Supports.methods)
-    what: ClassVar[str] = "share"
-    supports: Supports
+    methods: ClassVar[tuple[str, ...]] = ("shown", *SupportsEvidence.methods)
+    default: ClassVar[str] = "shown"
+    noun: ClassVar[str] = "share"
+    labels: Sequence[object]
+    supports: SupportsEvidence
     least: NDArray[np.int64]  # supports from which on the mean of a group may be shown
     shown: NDArray[np.bool_]
-    scale: float = 1.0  # 1 for shares, n for sizes
+    whole: GroupMeansEvidence | None = None
+    question: Question | None = None
+
+    @property
+    def scale(self) -> float:
+        """What all values sum to: 1 for shares, n for sizes."""
+        return 1.0
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.supports.n
+
+    @property
+    def by_group(self) -> GroupMeansEvidence | None:
+        return self.whole
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.ALL_SHARES, Offer.NULL_ERRORS, Offer.COVARIANCE})
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return 0.0, self.scale
+
+    def values(self) -> Floats:
+        return self.supports.values() * self.scale
 
     def variances(self, target: str) -> Floats:
         return self.supports.variances(target) * self.scale**2
 
-    def _interval(self, level: float, method: str, target: str) -> Bounds:
-        usual = "exact" if method == "shown" else method
-        if (text := self.supports.doubt(usual, level)) is not None:
-            warnings.warn(text, PoorIntervalWarning, stacklevel=4)
-        projected = self.projection is not None
-        low, high = (self.supports.inside if projected else self.supports.interval)(level, usual, target)
+    def _covariance(self, target: str) -> Floats:
+        if self.whole is None:
+            return GroupEvidence.covariance(self, target)
+        sizes, *_ = self.whole.joint(target)
+        return sizes if self.scale == self.n else np.asarray(sizes / self.n**2)
+
+    def decoded(self, decoder: Decoder) -> Decoded:
+        found = self.supports.decoded(decoder)
+        return found._replace(values=found.values * self.scale)
+
+    def doubt(self, method: str, level: float) -> str | None:
+        return self.supports.doubt(_usual(method), level)
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        return self._given_shown(self.supports.interval(level, _usual(method), target), level, method, target)
+
+    def inside(self, level: float, method: str, target: str) -> Bounds:
+        found = self._given_shown(self.supports.inside(level, _usual(method), target), level, method, target)
+        return Bounds(*(np.clip(end, *self.limits) for end in found))
+
+    def _given_shown(self, bounds: Bounds, level: float, method: str, target: str) -> Bounds:
+        """The lower ends of groups that are shown, where that says anything more."""
+        low, high = bounds
         # Ten standard errors above the threshold, that a group is shown says nothing more.
         counts = self.supports.counts
         places = np.flatnonzero(self.shown & (counts - self.least < 10 * np.sqrt(counts)))
         if method == "shown" and len(places):
             supports = replace(self.supports, counts=counts[places])
             low[places] = lowest_share(supports, self.least[places], (1 - level) / 2, target, low[places])
-        if projected:
-            values = np.clip(self.values / self.scale, 0, 1)
-            low, high = np.clip(np.minimum(low, values), 0, 1), np.maximum(high, values)
         return Bounds(low * self.scale, high * self.scale)
 
-    def project(self, name: str) -> Shares:
-        return replace(self, values=self.supports.project(name) * self.scale, projection=name)
+
+def _usual(method: str) -> str:
+    return "exact" if method == "shown" else method
 
 
-class Sizes(Shares):
+class GroupSizesEvidence(GroupSharesEvidence):
     """Numbers of participants in each group."""
 
-    what: ClassVar[str] = "size"
+    noun: ClassVar[str] = "size"
     __slots__ = ()
 
+    @property
+    def scale(self) -> float:
+        return float(self.supports.n)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums(View):
-    """Sums of the values of each group."""
+class GroupSumsEvidence(GroupEvidence):
+    """Sums of the values of each group, in the numbers of the answers."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal",)
-    what: ClassVar[str] = "sum of values"
-    each: dict[str, Floats]  # variances by target
+    default: ClassVar[str] = "normal"
+    noun: ClassVar[str] = "sum of values"
+    whole: GroupMeansEvidence
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.whole.n
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return self.whole.labels
+
+    @property
+    def by_group(self) -> GroupMeansEvidence | None:
+        return self.whole
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        low, high = self.whole.limits
+        return self.n * min(low, 0.0), self.n * max(high, 0.0)
+
+    def values(self) -> Floats:
+        totals = self.whole.totals
+        return totals.sums + self.whole.centre * totals.sizes
 
     def variances(self, target: str) -> Floats:
-        return self.each[target]
+        centre = self.whole.centre
+        size, mixed, total = self.whole.blocks(target).diagonals()
+        return np.maximum(total + 2 * centre * mixed + centre**2 * size, 0.0)
 
-    def _interval(self, level: float, method: str, target: str) -> Bounds:
-        half = deviate(level) * np.sqrt(self.each[target])
-        return Bounds(self.values - half, self.values + half)
+    def _covariance(self, target: str) -> Floats:
+        return self.whole.combined(np.full(len(self.labels), self.whole.centre), target)
 
-    def project(self, name: str) -> Sums:
-        raise ParameterError("A sum has no projection; ask for the means.")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Means(View):
-    """Means of the values of each group: a ratio, which is not estimable where the size may be zero."""
-
-    methods: ClassVar[tuple[str, ...]] = ("fieller", "delta")
-    what: ClassVar[str] = "mean"
-    ratios: dict[str, Ratios]  # by target, less the centre
-    centre: float
-    steady: NDArray[np.bool_]  # where the reports are enough to know their own variance
-
-    def variances(self, target: str) -> Floats:
-        return self.ratios[target].variances()
-
-    def _interval(self, level: float, method: str, target: str) -> Bounds:
-        ratios, poor = self.ratios[target], self.estimable & ~self.steady
-        if poor.any():
-            warnings.warn(
-                f"The intervals of {int(poor.sum())} of {len(poor)} groups are poor: the rare reports that make most of"
-                " the noise are too few to be seen.",
-                PoorIntervalWarning,
-                stacklevel=4,
-            )
-        low, high = ratios.fieller(level) if method == "fieller" else ratios.delta(level)
-        return Bounds(
-            np.where(self.estimable, low + self.centre, -np.inf), np.where(self.estimable, high + self.centre, np.inf)
-        )
-
-    def project(self, name: str) -> Means:
-        if name != "range":
-            raise ParameterError("There is no such projection of group means. Known: range.")
-        return replace(self, values=np.clip(self.values, *self.limits), projection=name)
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        return self.normal(level, target)

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from sottovoce.estimate.mean.readings import Readings
@@ -129,4 +129,4 @@ def _crossing(excess: Callable[[float], float], low: float, high: float) -> floa
     if excess(high) >= 0:
         return high
     tolerance = 1e-12 * (high - low)
-    return max(low, float(brentq(excess, low, high, xtol=tolerance, rtol=1e-14)) - 2 * tolerance)
+    return max(low, float(scipy.optimize.brentq(excess, low, high, xtol=tolerance, rtol=1e-14)) - 2 * tolerance)

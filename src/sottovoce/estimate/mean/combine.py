@@ -11,21 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence
-from sottovoce.estimate.mean.mean import MeanEvidence
+from sottovoce.estimate.mean.evidence import MeanEvidence
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Combined(Evidence):
+class CombinedMeanEvidence(Evidence):
     """Independent means and their weights, which sum to one and do not depend on what was reported."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     default: ClassVar[str] = "normal"
+    noun: ClassVar[str] = "mean"
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
     parts: tuple[MeanEvidence, ...]
     weights: Floats
 
@@ -49,9 +50,6 @@ class Combined(Evidence):
     def variances(self, target: str) -> Floats:
         return np.array([float(np.dot(self.weights**2, self._variances(target)))])
 
-    def labels(self, domain: Domain) -> Sequence[object]:
-        return ("mean",)
-
     def interval(self, level: float, method: str, target: str) -> Bounds:
         if method == "normal":
             return self.normal(level, target)
@@ -66,11 +64,6 @@ class Combined(Evidence):
     def warning(self) -> str | None:
         return next(filter(None, (part.warning() for part in self.parts)), None)
 
-    def project(self, name: str) -> Floats:
-        if name != "range":
-            raise ParameterError("There is no such projection of a mean. Known: range.")
-        return np.clip(self.values(), *self.limits)
-
     @property
     def heterogeneity(self) -> float:
         """How likely means at least this far apart were, if all parts had the same mean (Cochran's Q, chi-square)."""
@@ -83,14 +76,17 @@ class Combined(Evidence):
 
 
 def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
-    """The weighted sum; weights are scaled to sum to one. It answers for the largest budget among the parts."""
+    """The weighted sum; weights are scaled to sum to one."""
     parts = [estimate.evidence for estimate in estimates]
     means = tuple(part for part in parts if isinstance(part, MeanEvidence))
     scaled = np.asarray(weights, float)
     if not means or len(means) != len(parts) or scaled.shape != (len(parts),) or not (scaled > 0).all():
         raise ParameterError("Means are combined with one positive weight each, and there is at least one.")
-    found = Combined(means, scaled / scaled.sum())
-    spender = max((estimate.mechanism for estimate in estimates), key=lambda mechanism: mechanism.epsilon)
-    cells = np.concatenate([estimate.cells for estimate in estimates])
-    errors, simulated = np.sqrt(found.variances("population")), any(estimate.simulated for estimate in estimates)
-    return Estimate(spender, found.n, found.values(), errors, found, cells, simulated=simulated)
+    return together(CombinedMeanEvidence(means, scaled / scaled.sum()), estimates)
+
+
+def together(found: CombinedMeanEvidence, estimates: Sequence[Estimate]) -> Estimate:
+    """The estimate from means that were estimated one by one."""
+    simulated = any(estimate.simulated for estimate in estimates)
+    sources = [source for estimate in estimates for source in estimate.sources]
+    return Estimate.of(estimates[0].question, found, sources, simulated=simulated)

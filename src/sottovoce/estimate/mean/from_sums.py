@@ -9,13 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain.base import Domain
-from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Question
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
-from sottovoce.estimate.mean.mean import bernstein, hoeffding
+from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile, numbers_of, profile
-from sottovoce.estimate.mean.readings import Sums, scale_of, sums_of_powers
+from sottovoce.estimate.mean.readings import ReadSums, scale_of, sums_of_powers
 
 Floats = NDArray[np.float64]
 
@@ -26,11 +25,14 @@ class SummedMeanEvidence(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding", "bernstein")
     default: ClassVar[str] = "normal"
-    sums: Sums
+    noun: ClassVar[str] = "mean"
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    sums: ReadSums
     ends: tuple[float, float]  # of the domain
     reached: tuple[float, float]  # the least and the largest possible reading
     origin: float
     grid: Profile
+    question: Question | None = None
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -72,9 +74,6 @@ class SummedMeanEvidence(Evidence):
             half = bernstein(self.reach, self.spread, self.n, level)
         return Bounds(self.values() - half, self.values() + half)
 
-    def labels(self, domain: Domain) -> Sequence[object]:
-        return ("mean",)
-
     def normal_is_poor(self) -> NDArray[np.bool_]:
         """As of counts, with the largest kurtosis that the variance and the range of readings allow."""
         mean = float(self.sums.mean)
@@ -90,11 +89,6 @@ class SummedMeanEvidence(Evidence):
             " The hoeffding interval holds."
         )
 
-    def project(self, name: str) -> Floats:
-        if name != "range":
-            raise ParameterError("There is no such projection of a mean. Known: range.")
-        return np.clip(self.values(), *self.ends)
-
 
 def from_sums(mechanism: Mechanism, stretches: Sequence[Sequence[int]]) -> SummedMeanEvidence:
     """What n, the sum and the sum of squares of the outputs of each stretch say, counted from its first output on."""
@@ -107,4 +101,5 @@ def from_sums(mechanism: Mechanism, stretches: Sequence[Sequence[int]]) -> Summe
         (float(min(borders)), float(max(borders))),
         float(origin),
         profile(mechanism.channel),
+        mechanism.question,
     )

@@ -17,8 +17,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from sottovoce.core.channel import Mix, Rounding, Subset, Then, Window
 from sottovoce.core.channel.base import Channel
@@ -73,7 +73,7 @@ class Profile:
         def line(slope: float) -> float:
             return slope * float(np.clip(square, squares.min(), squares.max())) + self.height(slope, centre)
 
-        found = minimize_scalar(line, bounds=SLOPES, method="bounded", options={"xatol": 1e-7})
+        found = scipy.optimize.minimize_scalar(line, bounds=SLOPES, method="bounded", options={"xatol": 1e-7})
         return float(found.fun)
 
     def height(self, slope: float, centre: float) -> float:
@@ -93,7 +93,8 @@ def variance_at(mechanism: Mechanism, answer: Any) -> Fraction:
         raise reject("truth", "variance", "a number", answer)
     plain = answer.item() if isinstance(answer, np.generic) else answer
     low, high, origin = numbers_of(mechanism)
-    code = Fraction(plain) - origin if math.isfinite(plain) else high + 1
+    # A float is the shortest text that prints it, as a domain reads it: 124.2 is no more than the end 124.2.
+    code = Fraction(repr(plain) if isinstance(plain, float) else plain) - origin if math.isfinite(plain) else high + 1
     if not low <= code <= high:
         raise _outside(low + origin, high + origin, plain)
     first, second = need(mechanism.channel, Numeric).moments(code)

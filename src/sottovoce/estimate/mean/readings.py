@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 _SAFE = 1 << 62
 
 
-class Sums(NamedTuple):
+class ReadSums(NamedTuple):
     """Number, mean and sample variance of what is read, exactly; no variance of a single report."""
 
     n: int
@@ -35,7 +35,7 @@ class Readings:
     counts: Ints
     low: float
     high: float
-    sums: Sums
+    sums: ReadSums
 
 
 def scale_of(channel: Channel, origin: Fraction) -> tuple[list[Scale], list[int]]:
@@ -68,14 +68,14 @@ def read(channel: Channel, cells: Ints, origin: Fraction) -> Readings:
     return Readings(numbers, cells[used], float(min(borders)), float(max(borders)), sums)
 
 
-def exact_sums(scales: list[Scale], ends: list[int], outputs: Ints, counts: Ints) -> Sums:
+def exact_sums(scales: list[Scale], ends: list[int], outputs: Ints, counts: Ints) -> ReadSums:
     """Sums over whole numbers, put together as fractions: a float is made of the result only."""
     stretches = [(outputs >= scale.first) & (outputs < end) for scale, end in zip(scales, ends, strict=True)]
     powers = [_power_sums(outputs[h] - s.first, counts[h]) for s, h in zip(scales, stretches, strict=True)]
     return sums_of_powers(scales, powers)
 
 
-def sums_of_powers(scales: Sequence[Scale], powers: Iterable[Sequence[int]]) -> Sums:
+def sums_of_powers(scales: Sequence[Scale], powers: Iterable[Sequence[int]]) -> ReadSums:
     """From n, the sum and the sum of squares of the outputs of each stretch, counted from its first output on."""
     total, first, second = 0, Fraction(0), Fraction(0)
     for (start, origin, slope), (n, linear, square) in zip(scales, powers, strict=True):
@@ -85,7 +85,7 @@ def sums_of_powers(scales: Sequence[Scale], powers: Iterable[Sequence[int]]) -> 
         second += (square + 2 * shift * linear + n * shift**2) / slope**2
     mean = first / total
     variance = (second - total * mean**2) / (total - 1) if total > 1 else None
-    return Sums(total, mean, variance)
+    return ReadSums(total, mean, variance)
 
 
 def _power_sums(places: Ints, counts: Ints) -> tuple[int, int, int]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.estimate.mean.combine import Combined
-from sottovoce.estimate.mean.mean import MeanEvidence, hoeffding
+from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.mean.combine import CombinedMeanEvidence, together
+from sottovoce.estimate.mean.evidence import MeanEvidence
 
 Floats = NDArray[np.float64]
 MUCH = 0.25  # of the variance of a mean: one round's part, which must then be well known
 
 
-class Sequential(Combined):
+class SequentialMeanEvidence(CombinedMeanEvidence):
     """Two means and their weights, which are known once the first round is over.
 
     Given the first round the second mean is unbiased and its weight a constant, so all bias there is comes from the
@@ -35,7 +33,7 @@ class Sequential(Combined):
 
     def variances(self, target: str) -> Floats:
         """For the sample also by chance who was asked first, since the rounds do not weigh what their people do."""
-        noise = Combined.variances(self, target)
+        noise = CombinedMeanEvidence.variances(self, target)
         if target == "population":
             return noise
         spread = min(part.spread - float(part.grid.variances.min()) for part in self.parts)
@@ -77,34 +75,6 @@ class Sequential(Combined):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AdaptiveEstimate(Estimate):
-    """The mean of a protocol that may adapt: whether it did, and why, is part of what it says."""
-
-    adapted: bool = False
-    decision: str = ""
-
-    def _explained(self, level: float) -> str:
-        return f"{Estimate._explained(self, level)} {self.decision}"
-
-
-def adaptive(found: Estimate, *, adapted: bool, decision: str) -> AdaptiveEstimate:
-    """A mean with what was decided on the way to it."""
-    return AdaptiveEstimate(
-        found.mechanism,
-        found.n,
-        found.values,
-        found.std_errors,
-        found.evidence,
-        found.cells,
-        None,
-        None,
-        adapted,
-        decision,
-        simulated=found.simulated,
-    )
-
-
 def weights_of(participants: tuple[int, int], variances: tuple[float, float]) -> tuple[float, float]:
     """Inverse variances of two means, as shares."""
     first, second = (n / variance for n, variance in zip(participants, variances, strict=True))
@@ -114,8 +84,5 @@ def weights_of(participants: tuple[int, int], variances: tuple[float, float]) ->
 def two_rounds(first: Estimate, second: Estimate, variances: tuple[float, float]) -> Estimate:
     """Both rounds, weighted by participants over the variance of one report that was predicted for each."""
     parts = tuple(one.evidence for one in (first, second) if isinstance(one.evidence, MeanEvidence))
-    found = Sequential(parts, np.array(weights_of((first.n, second.n), variances)))
-    errors = np.array([math.sqrt(float(found.variances("population")[0]))])
-    cells = np.concatenate([first.cells, second.cells])
-    simulated = first.simulated or second.simulated
-    return Estimate(second.mechanism, found.n, found.values(), errors, found, cells, simulated=simulated)
+    found = SequentialMeanEvidence(parts, np.array(weights_of((first.n, second.n), variances)))
+    return together(found, (first, second))

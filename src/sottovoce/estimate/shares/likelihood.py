@@ -8,7 +8,6 @@ another where it does not.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -16,24 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, PoolMap, Public, Rates, Subset
-from sottovoce.core.channel.facets import outputs_of
+from sottovoce.core.channel.facets import Numbered, need
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.hashing import WORD
-from sottovoce.core.mechanism import Mechanism, check_same
-from sottovoce.core.params import reject
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.shares.maximise import maximise
+from sottovoce.estimate.evidence import Counted
+from sottovoce.estimate.shares.matrix import output_law
 from sottovoce.estimate.shares.mixture import Bytes, Dense, Diagonal, Floats, Hadamard, Masks, Mixture, Pool
-from sottovoce.estimate.shares.shares import estimate, output_law
-from sottovoce.fast.batch import Reports, from_messages
+from sottovoce.fast.batch import Reports
 from sottovoce.fast.kernels.compose.public import mapped_words, mapper
 from sottovoce.fast.threads import run
-from sottovoce.tally.tally import Tally
 
-METHODS = ("em",)
 MAX_DENSE = 1 << 24  # entries of a law without structure
 MAX_SUPPORTS = 1 << 34  # packed supports: bits
 ROWS = 1 << 16
@@ -46,37 +41,19 @@ class Levels(NamedTuple):
     high: Floats
 
 
-def decode(
-    mechanism: Mechanism, data: Any, *, method: str = "em", tolerance: float = 1e-9, max_iterations: int = 20_000
-) -> Estimate:
-    """The estimate of largest likelihood, with the standard errors and intervals of the unbiased one.
-
-    `data` is a tally of outputs, or of public maps and payloads; or reports: a batch of `privatize`, or messages as
-    devices send them. The log-likelihood per report is within `fit.gap` of the largest there is, which is below the
-    tolerance.
-    """
-    if method not in METHODS:
-        raise reject("method", "decode", f"one of {', '.join(METHODS)}", method)
-    given = data if isinstance(data, (Tally, Reports)) else from_messages(mechanism, list(data))
-    check_same(mechanism, given.mechanism, "decode")
-    unbiased = estimate(mechanism, given if isinstance(given, Tally) else mechanism.tally(given))
-    shares, fit = maximise(mixture(mechanism, given), tolerance=tolerance, max_iterations=max_iterations)
-    return replace(unbiased, values=shares, projection=method, fit=fit)
-
-
-def mixture(mechanism: Mechanism, data: Tally | Reports) -> Mixture:
-    """The likelihood of shares given these reports, in the shape of the channel's law."""
+def mixture(counted: Counted) -> Mixture:
+    """The likelihood of shares given a tally, or reports where the tally does not determine it."""
+    mechanism = counted.mechanism
     if isinstance(mechanism.statistic, CountSupports):
-        if isinstance(data, Tally):
+        if counted.reports is None:
             raise ParameterError(
                 f"Counts of supports do not determine the likelihood of {mechanism.name}: decode the reports themselves"
                 " instead of their tally."
             )
-        return _of_reports(mechanism.channel, data, None)
-    cells = (data if isinstance(data, Tally) else mechanism.tally(data)).cells
+        return _of_reports(mechanism.channel, counted.reports, None)
     if isinstance(mechanism.statistic, CountSeeds):
-        return _of_seeds(mechanism, cells)
-    return _of_outputs(mechanism.channel, cells)
+        return _of_seeds(mechanism, counted.cells)
+    return _of_outputs(mechanism.channel, counted.cells)
 
 
 # --- counted outputs ---------------------------------------------------------------------------------
@@ -111,7 +88,7 @@ def _of_seeds(mechanism: Mechanism, cells: NDArray[np.int64]) -> Mixture:
         chosen = channel.map
         if channel.inner.w == 1 and chosen.digits * chosen.g * len(cells) < len(seen) * chosen.k // 8:
             return Pool(cells.astype(np.float64), chosen, 1.0, float(channel.inner.ratio()))
-    seeds, payload = np.divmod(seen, outputs_of(mechanism.channel))
+    seeds, payload = np.divmod(seen, need(channel, Numbered).outputs)
     public = np.zeros((len(seen), 2), np.uint64)
     public[:, 0] = seeds.astype(np.uint64) << np.uint64(WORD - FINE)  # an id that chooses this map
     return _of_reports(mechanism.channel, Reports(mechanism, payload, public), cells[seen].astype(np.float64))
@@ -217,4 +194,4 @@ def _collapsed(packed: Bytes, counts: Floats | None) -> tuple[Bytes, Floats]:
     wide = np.zeros((n, 8), np.uint8)
     wide[:, :width] = packed
     kinds, places = np.unique(wide.view(np.uint64).ravel(), return_inverse=True)
-    return kinds.view(np.uint8).reshape(-1, 8)[:, :width], np.bincount(places.ravel(), weights)
+    return kinds.view(np.uint8).reshape(-1, 8)[:, :width], np.bincount(places.ravel(), weights).astype(np.float64)

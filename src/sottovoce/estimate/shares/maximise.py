@@ -13,16 +13,16 @@ Journal on Optimization 2000.
 
 from __future__ import annotations
 
+import sys
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import check_integer, reject
+from sottovoce.estimate.decoder import Fit
+from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.shares.mixture import Mixture, Slope
-from sottovoce.estimate.shares.project import simplex
 
 Floats = NDArray[np.float64]
 
@@ -35,14 +35,6 @@ _SHORTENINGS = 8
 
 class NotConvergedWarning(UserWarning):
     """A decoder ended before its bound was as small as asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """How an iterative decoder ended: the largest log-likelihood per report is at most `gap` above the one found."""
-
-    iterations: int
-    gap: float
 
 
 def certificate(slope: Slope) -> float:
@@ -64,9 +56,6 @@ def maximise(
     mixture: Mixture, *, tolerance: float = TOLERANCE, max_iterations: int = MAX_ITERATIONS
 ) -> tuple[Floats, Fit]:
     """Shares whose certificate is below the tolerance."""
-    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 1e-12 <= tolerance < 1:
-        raise reject("tolerance", "a likelihood decoder", "a number in [1e-12, 1)", tolerance)
-    check_integer("max_iterations", "a likelihood decoder", max_iterations, 0, 1 << 40)
     shares = np.full(mixture.codes, 1 / mixture.codes)
     slope = mixture.slope(shares)
     if not np.isfinite(slope.value):
@@ -87,9 +76,17 @@ def maximise(
             f"The likelihood decoder ended after {iterations} iterations; its log-likelihood per report may be"
             f" {fit.gap:.2g} below the largest. Allow more iterations, or a larger tolerance.",
             NotConvergedWarning,
-            stacklevel=4,
+            stacklevel=_outside(),
         )
     return shares, fit
+
+
+def _outside() -> int:
+    """The stack level of whoever called this package: a decoder may be called from several places in it."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__name__.partition('.')[0]}."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _gradient_step(mixture: Mixture, shares: Floats, slope: Slope, length: float) -> tuple[Floats, Slope]:

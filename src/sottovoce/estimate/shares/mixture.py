@@ -41,16 +41,16 @@ class Mixture(ABC):
     n: float
 
     @abstractmethod
-    def forward(self, shares: Floats) -> Floats:
+    def apply(self, shares: Floats) -> Floats:
         """L f, one density per row."""
 
     @abstractmethod
-    def backward(self, rows: Floats) -> Floats:
+    def adjoint(self, rows: Floats) -> Floats:
         """L' r, one number per code."""
 
     def value(self, shares: Floats) -> float:
         """The log-likelihood per report, up to a constant."""
-        return self._value(self.forward(shares))
+        return self._value(self.apply(shares))
 
     def _value(self, densities: Floats) -> float:
         if densities.min() <= 0:
@@ -59,11 +59,11 @@ class Mixture(ABC):
 
     def slope(self, shares: Floats) -> Slope:
         """Value and gradient. Where the shares sum to one, so does gradient times shares."""
-        densities = self.forward(shares)
+        densities = self.apply(shares)
         value = self._value(densities)
         if value == -np.inf:
             return Slope(value, np.full(self.codes, -np.inf))
-        return Slope(value, self.backward(self.counts / densities) / self.n)
+        return Slope(value, self.adjoint(self.counts / densities) / self.n)
 
 
 class Dense(Mixture):
@@ -73,10 +73,10 @@ class Dense(Mixture):
         self.law, self.counts = law, counts
         self.codes, self.n = law.shape[1], float(counts.sum())
 
-    def forward(self, shares: Floats) -> Floats:
+    def apply(self, shares: Floats) -> Floats:
         return np.asarray(self.law @ shares)
 
-    def backward(self, rows: Floats) -> Floats:
+    def adjoint(self, rows: Floats) -> Floats:
         return np.asarray(self.law.T @ rows)
 
 
@@ -88,10 +88,10 @@ class Diagonal(Mixture):
         self.counts, self.codes, self.n = counts[self.seen], len(counts), float(counts.sum())
         self.low, self.high = low, high
 
-    def forward(self, shares: Floats) -> Floats:
+    def apply(self, shares: Floats) -> Floats:
         return np.asarray(self.low * shares.sum() + (self.high - self.low) * shares[self.seen])
 
-    def backward(self, rows: Floats) -> Floats:
+    def adjoint(self, rows: Floats) -> Floats:
         result = np.full(self.codes, self.low * rows.sum())
         result[self.seen] += (self.high - self.low) * rows
         return result
@@ -110,14 +110,14 @@ class Hadamard(Mixture):
     def _blank(self) -> Floats:
         return np.zeros((self.sets.groups, self.sets.order))
 
-    def forward(self, shares: Floats) -> Floats:
+    def apply(self, shares: Floats) -> Floats:
         table = self._blank()
         table[self.groups, self.rows] = shares
         table[:, 0] = np.bincount(self.groups, shares, self.sets.groups)  # row 0 is constant: half of all, plus
         members = walsh(table).ravel()[self.seen] / 2
         return np.asarray(self.low * shares.sum() + (self.high - self.low) * members)
 
-    def backward(self, rows: Floats) -> Floats:
+    def adjoint(self, rows: Floats) -> Floats:
         table = self._blank()
         table.ravel()[self.seen] = rows
         sums = walsh(table)
@@ -160,13 +160,13 @@ class Pool(Mixture):
             table, following = following, table
         return table
 
-    def forward(self, shares: Floats) -> Floats:
+    def apply(self, shares: Floats) -> Floats:
         table = np.zeros(self.chosen.seeds * self.chosen.g)
         table[: self.codes * self.chosen.g : self.chosen.g] = shares
         members = self._transform(table)[self.mirrored]
         return np.asarray(self.low * shares.sum() + (self.high - self.low) * members)
 
-    def backward(self, rows: Floats) -> Floats:
+    def adjoint(self, rows: Floats) -> Floats:
         table = np.zeros(self.chosen.seeds * self.chosen.g)
         table[self.seen] = rows
         supported = self._transform(table)[: self.codes * self.chosen.g : self.chosen.g]
@@ -195,14 +195,14 @@ class Masks(Mixture):
         padded[: self.codes] = values
         return padded.reshape(-1, 8)
 
-    def forward(self, shares: Floats) -> Floats:
+    def apply(self, shares: Floats) -> Floats:
         tables = np.einsum("bj,vj->bv", self._octets(self.rise * shares), self.select)
         out = np.empty(len(self.packed))
         base = float(self.low @ shares)
         run(lambda start, stop: _look_up(self.packed, tables, base, start, stop, out), len(out), CHUNK, self.threads)
         return out
 
-    def backward(self, rows: Floats) -> Floats:
+    def adjoint(self, rows: Floats) -> Floats:
         def work(start: int, stop: int) -> Floats:
             sums = np.zeros((self.packed.shape[1], 256))
             _add_up(self.packed, rows, start, stop, sums)

@@ -1,6 +1,6 @@
 """Tails of sums of scores +1, 0, -1, and the intervals that invert them when the rate of hits is unknown.
 
-A report scores +1 where it supports a code, -1 where it falls into the rest of the code's group, else 0 (`Contrasts`).
+A report scores +1 where it supports a code, -1 where it falls into the rest of its group, else 0 (`ContrastsEvidence`).
 The sum D of n scores is what the estimate is read from; how often a score is not 0, the *hit rate*, is a nuisance. The
 inverted tests reject a share where P(D >= d), or P(D <= d), is small for every hit rate in a one-sided confidence set
 for it, and the probability that this set misses is added (Berger, Boos, "P values maximized over a confidence set for

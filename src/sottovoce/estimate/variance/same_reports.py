@@ -17,9 +17,11 @@ from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.domain.plain import Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.mean.mean import MeanEvidence, evidence
-from sottovoce.estimate.variance.variance import Noise, Part, Spread
-from sottovoce.tally.tally import Tally
+from sottovoce.core.question import Variance
+from sottovoce.estimate.evidence import Counted
+from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
+from sottovoce.estimate.variance.spread import VarianceEvidence
 
 MOST = 64  # whole numbers of a domain
 Row = tuple[Fraction, ...]
@@ -69,7 +71,7 @@ def _solve(matrix: list[list[Fraction]], right: Sequence[Fraction]) -> list[Frac
     return [row[-1] for row in rows]
 
 
-class Readings(NamedTuple):
+class SquareReadings(NamedTuple):
     """What each output is read as: the number itself, its squared distance from the centre, and what their noise is."""
 
     centre: Fraction
@@ -81,7 +83,7 @@ class Readings(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def readings(mechanism: Mechanism) -> Readings:
+def readings(mechanism: Mechanism) -> SquareReadings:
     """The two readings of every report, about the middle of the domain; another centre gives the same estimate."""
     domain, channel = mechanism.domain, mechanism.channel
     if not isinstance(domain, Integers) or domain.size > MOST:
@@ -107,7 +109,7 @@ def readings(mechanism: Mechanism) -> Readings:
         given = [sum(map(_times, row, products), Fraction(0)) - expected(code) for code, row in enumerate(laws)]
         return unbiased(law, given)
 
-    return Readings(
+    return SquareReadings(
         centre,
         number,
         square,
@@ -117,34 +119,39 @@ def readings(mechanism: Mechanism) -> Readings:
     )
 
 
-def from_outputs(tally: Tally) -> tuple[MeanEvidence, Spread]:
-    """What one tally of outputs says of the mean, and of the variance."""
-    mechanism = tally.mechanism
-    read, mean = readings(mechanism), evidence(mechanism, tally.cells)
+def from_outputs(mean: MeanEvidence) -> VarianceEvidence:
+    """What a tally of outputs, from which a mean was read, says of the variance."""
+    counted = mean.counted
+    if counted is None:
+        raise ParameterError("A variance is read from the tally of a mean.")
+    read, n = readings(counted.mechanism), counted.n
     poor = bool(mean.normal_is_poor()[0])
-    number, square = _part(read.number, tally, mean.ends, poor), _part(read.square, tally, _ends(mean, read), poor)
-    product = _mean(tuple(map(_times, read.number, read.square)), tally)
-    covariance = (product - number.mean * square.mean) * tally.n / (tally.n - 1)
+    number, square = _part(read.number, counted, mean.ends, poor), _part(read.square, counted, _ends(mean, read), poor)
+    product = _mean(tuple(map(_times, read.number, read.square)), counted)
+    covariance = (product - number.mean * square.mean) * n / (n - 1)
 
-    def noise() -> Noise:
+    def noise() -> ReadingNoise:
         rows = (read.number_noise, read.square_noise, read.covariance_noise)
-        return Noise(*(float(_mean(row, tally)) for row in rows))
+        return ReadingNoise(*(float(_mean(row, counted)) for row in rows))
 
-    return mean, Spread(number, square, read.centre, mean.ends, covariance=covariance, noise=noise)
+    asked = Variance(counted.mechanism.question.domain)
+    return VarianceEvidence(
+        number, square, read.centre, mean.ends, joint=covariance, noise=noise, question=asked, also=(mean,)
+    )
 
 
-def _mean(row: Row, tally: Tally) -> Fraction:
+def _mean(row: Row, tally: Counted) -> Fraction:
     return sum(map(_times, row, map(Fraction, tally.cells.tolist())), Fraction(0)) / tally.n
 
 
-def _part(row: Row, tally: Tally, ends: tuple[float, float], poor: bool) -> Part:
+def _part(row: Row, tally: Counted, ends: tuple[float, float], poor: bool) -> MeanPart:
     if tally.n < 2:
         raise ParameterError("A variance takes at least two reports.")
     mean = _mean(row, tally)
     variance = (_mean(tuple(value**2 for value in row), tally) - mean**2) * tally.n / (tally.n - 1)
-    return Part(tally.n, mean, variance, float(max(row) - min(row)), ends, poor)
+    return MeanPart(tally.n, mean, variance, float(max(row) - min(row)), ends, poor)
 
 
-def _ends(mean: MeanEvidence, read: Readings) -> tuple[float, float]:
+def _ends(mean: MeanEvidence, read: SquareReadings) -> tuple[float, float]:
     """Of the squares: about the middle, so up to half the range, squared."""
     return 0.0, max((end - float(read.centre)) ** 2 for end in mean.ends)

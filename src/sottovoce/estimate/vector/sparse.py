@@ -12,22 +12,23 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Block, Hints, Place, Signs
 from sottovoce.core.channel.facets import slots_of
 from sottovoce.core.channel.vector.signs import score
-from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
+from sottovoce.core.question import Question
 from sottovoce.estimate.estimate import check_target
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
-from sottovoce.estimate.mean.mean import bernstein, hoeffding
-from sottovoce.estimate.shares.shares import hadamard_counts
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds
+from sottovoce.estimate.mean.bounds import bernstein, hoeffding
+from sottovoce.estimate.shares.evidence import hadamard_counts
+from sottovoce.estimate.vector.base import VectorEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places(Evidence):
+class SparseEvidence(VectorEvidence):
     """Of n reports, plus[j] speak for +j and minus[j] for -j; the others say nothing of place j.
 
     Each speaks for +-`scale`, so that the mean of all is unbiased. Its variance is known from the tally: the square of
@@ -42,6 +43,8 @@ class Places(Evidence):
     n: int
     scale: float
     bound: float
+    labels: Sequence[object] = ()
+    question: Question | None = None
 
     def values(self) -> Floats:
         return np.asarray(self.scale * ((self.plus - self.minus) / self.n))
@@ -71,17 +74,9 @@ class Places(Evidence):
             half = np.broadcast_to(bernstein(reach, np.maximum(self.spreads, 0), self.n, level), self.plus.shape)
         return Bounds(self.values() - half, self.values() + half)
 
-    def labels(self, domain: Domain) -> Sequence[object]:
-        return domain.labels()
-
     @property
     def limits(self) -> tuple[float, float]:
         return -self.bound, self.bound
-
-    def project(self, name: str) -> Floats:
-        if name != "range":
-            raise ParameterError("There is no such projection of a vector of means. Known: range.")
-        return np.clip(self.values(), *self.limits)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         """Few reports speak of a place, or nearly all say the same."""
@@ -97,7 +92,7 @@ class Places(Evidence):
         )
 
 
-def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Places:
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SparseEvidence:
     """What the cells say."""
     channel, domain = mechanism.channel, _vectors(mechanism)
     known = score(channel)
@@ -108,7 +103,7 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Places:
     else:
         plus, hits = hadamard_counts(_plain_rows(channel), cells)
         minus = hits - plus
-    return Places(plus, minus, n, float(known.scale), float(domain.bound))
+    return SparseEvidence(plus, minus, n, float(known.scale), float(domain.bound), domain.labels(), mechanism.question)
 
 
 def _plain_rows(channel: Any) -> Block:

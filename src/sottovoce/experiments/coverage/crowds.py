@@ -13,7 +13,7 @@ from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.group.group import GroupEstimate, from_cells
+from sottovoce.estimate.group.evidence import GroupMeansEvidence, from_cells
 from sottovoce.estimate.group.truth import keyed_channel
 from sottovoce.experiments.coverage.group import Cohort, draw_cells, law_at_value
 from sottovoce.experiments.coverage.studies import FILES
@@ -49,7 +49,7 @@ class PermutedCrowd:
         """Of all participants, and so the expected mean of each group."""
         return float(np.dot(self.values, self.held) / self.held.sum())
 
-    def estimates(self, runs: int, rng: np.random.Generator) -> Iterator[GroupEstimate]:
+    def estimates(self, runs: int, rng: np.random.Generator) -> Iterator[GroupMeansEvidence]:
         """From permuted labels."""
         channel = keyed_channel(self.mechanism)
         laws = [law_at_value(self.mechanism, value) for value in self.values]

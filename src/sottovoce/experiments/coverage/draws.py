@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sottovoce.core.round import Round
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -64,3 +66,8 @@ def _runs(rng, law, features, steps, out):
 def add_sums(law: Floats, features: Floats, steps: Ints, out: Floats, rng: np.random.Generator) -> None:
     """Add, for each run, the features of the reports so far after each of so many more: out[run, step, feature]."""
     _runs(rng, law, np.ascontiguousarray(features), np.asarray(steps, np.int64), out)
+
+
+def arm_shares(stage: Round) -> Floats:
+    """How likely a participant is put into each arm."""
+    return np.array([arm.weight for arm in stage.arms]) / stage.weight

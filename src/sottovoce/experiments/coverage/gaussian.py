@@ -22,12 +22,13 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Estimates, Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import informed, law
-from sottovoce.experiments.coverage.play import arm_shares, play
+from sottovoce.experiments.coverage.draws import arm_shares
 from sottovoce.experiments.coverage.studies_of_rounds import GAUSSIAN_DELTA, GAUSSIAN_EPSILON, LONG, SHORT
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
-from sottovoce.protocols.gaussian.delta import KnownVar, UnkVar
-from sottovoce.protocols.gaussian.known import KVGausstimate, OneRoundKVGausstimate
-from sottovoce.protocols.gaussian.unknown import OneRoundUVGausstimate, UVGausstimate
+from sottovoce.protocols.gaussian.delta import GaussianMeanKnownSigmaDelta, GaussianMeanUnknownSigmaDelta
+from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound
+from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound
+from sottovoce.protocols.play import play
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
@@ -39,7 +40,7 @@ def drawn(protocol: Protocol, mean: float, deviation: float, participants: int, 
     """The estimates of a protocol when this many answers are normal with this mean and deviation."""
     left = participants
 
-    def ask(stage: Round) -> tuple[Tally, ...]:
+    def ask(stage: Round, number: int) -> tuple[Tally, ...]:
         nonlocal left
         asked = left if stage.quota is None else stage.quota
         left -= asked
@@ -48,7 +49,7 @@ def drawn(protocol: Protocol, mean: float, deviation: float, participants: int, 
             _tally(arm.mechanism, mean, deviation, int(n), rng) for arm, n in zip(stage.arms, each, strict=True)
         )
 
-    return play(protocol, ask)
+    return play(protocol, ask).estimates
 
 
 def _tally(mechanism: Mechanism, mean: float, deviation: float, n: int, rng: np.random.Generator) -> Tally:
@@ -101,17 +102,17 @@ def measured(protocol: Protocol, mean: float, deviation: float, participants: in
 def protocol_of(name: str, participants: int) -> Protocol:
     """The protocol of a line: a known deviation is 1.5, an unknown one lies from 0.1 to 100."""
     epsilon, delta = GAUSSIAN_EPSILON, GAUSSIAN_DELTA
-    if name == "KVGausstimate":
-        return KVGausstimate(WIDE, "1.5", epsilon, participants)
-    if name == "OneRoundKVGausstimate":
-        return OneRoundKVGausstimate(WIDE, "1.5", epsilon, participants)
-    if name == "UVGausstimate":
-        return UVGausstimate(WIDE, "0.1", "100", epsilon, participants)
-    if name == "OneRoundUVGausstimate":
-        return OneRoundUVGausstimate(WIDE, "0.1", "100", epsilon, participants)
-    if name == "KnownVar":
-        return KnownVar(NARROW, "1.5", epsilon, delta, participants)
-    return UnkVar(WIDE, "0.1", "100", epsilon, delta, participants)
+    if name == "GaussianMeanKnownSigma":
+        return GaussianMeanKnownSigma(WIDE, "1.5", epsilon, participants)
+    if name == "GaussianMeanKnownSigmaOneRound":
+        return GaussianMeanKnownSigmaOneRound(WIDE, "1.5", epsilon, participants)
+    if name == "GaussianMeanUnknownSigma":
+        return GaussianMeanUnknownSigma(WIDE, "0.1", "100", epsilon, participants)
+    if name == "GaussianMeanUnknownSigmaOneRound":
+        return GaussianMeanUnknownSigmaOneRound(WIDE, "0.1", "100", epsilon, participants)
+    if name == "GaussianMeanKnownSigmaDelta":
+        return GaussianMeanKnownSigmaDelta(NARROW, "1.5", epsilon, delta, participants)
+    return GaussianMeanUnknownSigmaDelta(WIDE, "0.1", "100", epsilon, delta, participants)
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:

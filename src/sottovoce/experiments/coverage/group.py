@@ -21,7 +21,7 @@ from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.group.contrasts import difference
 from sottovoce.estimate.group.equal_means import PairTests
-from sottovoce.estimate.group.group import GroupEstimate, from_cells
+from sottovoce.estimate.group.evidence import GroupMeansEvidence, from_cells
 from sottovoce.estimate.group.truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
 from sottovoce.experiments.coverage.studies import GROUP_PARTICIPANTS, UNEVEN
@@ -171,12 +171,12 @@ def _realised(prior: Prior, count: int) -> float:
 
 
 def _judge(
-    estimate: GroupEstimate, truth: Floats, shown: Ints, pairs: Sequence[tuple[int, int]], target: str
+    estimate: GroupMeansEvidence, truth: Floats, shown: Ints, pairs: Sequence[tuple[int, int]], target: str
 ) -> dict[tuple[str, str], list[bool]]:
     """Which intervals hold the truth. A group that chance makes too small is covered by the whole range."""
     found: dict[tuple[str, str], list[bool]] = {}
     for method in ("fieller", "delta"):
-        low, high = estimate.ci(LEVEL, method=method, target=target)
+        low, high = estimate.interval(LEVEL, method, target)
         found["mean", method] = ((low <= truth) & (truth <= high))[shown].tolist()
     held = [pair for pair in pairs if estimate.estimable[list(pair)].all()]
     rows, columns = np.array(held, dtype=np.int64).reshape(-1, 2).T

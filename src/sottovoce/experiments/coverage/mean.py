@@ -25,7 +25,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Sides
-from sottovoce.estimate.mean.mean import MeanEvidence, bernstein, evidence, hoeffding
+from sottovoce.estimate.mean.bounds import bernstein, hoeffding
+from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.moments import numbers_of, profile
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
 from sottovoce.experiments.coverage.draws import add_sums
@@ -67,7 +68,7 @@ class Judge:
     @cached_property
     def known(self) -> MeanEvidence:
         """What intervals take from the mechanism and n alone; the tally in it does not matter."""
-        return evidence(self.mechanism, np.eye(1, self.mechanism.cells, dtype=np.int64)[0] * self.n)
+        return from_cells(self.mechanism, self.n, np.eye(1, self.mechanism.cells, dtype=np.int64)[0] * self.n)
 
     @cached_property
     def _sides(self) -> Sides:
@@ -222,7 +223,7 @@ def widths(name: str, n: int) -> dict[str, float]:
     law = laws(mechanism, np.linspace(-1, 1, 41).tolist()).mean(axis=0)
     # The tally nearest to the law: at any output its sum so far is off by half a report at most.
     cells = np.diff(np.round(n * np.append(0, np.cumsum(law)))).astype(np.int64)
-    found = evidence(mechanism, cells)
+    found = from_cells(mechanism, int(cells.sum()), cells)
     each = {method: found.interval(LEVEL, method, "population") for method in found.methods}
     return {method: float((high - low)[0]) for method, (low, high) in each.items()}
 

@@ -18,13 +18,14 @@ from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Above, Clamp, Integers, Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.round import Round
+from sottovoce.core.round import Round, Tallies
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.mean.moments import variances_at
-from sottovoce.experiments.coverage.play import Rounds, arm_shares, stages
+from sottovoce.experiments.coverage.draws import arm_shares
 from sottovoce.experiments.coverage.study import Coverage
+from sottovoce.protocols.play import play
 from sottovoce.protocols.ranges.found import found
-from sottovoce.protocols.ranges.search import RangeSearch
+from sottovoce.protocols.ranges.mean import RangeSearchMean
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
 
@@ -45,12 +46,17 @@ class RangeRun:
     squared_error: float
 
 
-def run_search(protocol: RangeSearch, population: Floats, rng: np.random.Generator) -> tuple[Rounds, Round]:
+def run_search(
+    protocol: RangeSearchMean, population: Floats, rng: np.random.Generator
+) -> tuple[tuple[Tallies, ...], Round]:
     """The rounds of a search, and the last round that follows. The population is sorted."""
-    for history, stage in stages(protocol, lambda stage: draw_round(stage, population, stage.quota or 0, rng)):
-        if isinstance(stage, Round) and isinstance(stage.arms[0].mechanism.domain, Clamp):
-            return history, stage
-    raise TypeError("A search ends with a round of clamped numbers.")
+
+    def ask(stage: Round, number: int) -> Tallies | None:
+        searches = not isinstance(stage.arms[0].mechanism.domain, Clamp)
+        return draw_round(stage, population, stage.quota or 0, rng) if searches else None
+
+    last = play(protocol, ask)
+    return last.history, last.round
 
 
 def draw_round(stage: Round, population: Floats, participants: int, rng: np.random.Generator) -> tuple[Tally, ...]:
@@ -93,7 +99,7 @@ def squared_error(population: Floats, low: float, high: float, n: float, *, meth
     return float(clamped.mean() - population.mean()) ** 2 + variance / n
 
 
-def searches(protocol: RangeSearch, population: Floats, runs: int, seed: int) -> Iterator[RangeRun]:
+def searches(protocol: RangeSearchMean, population: Floats, runs: int, seed: int) -> Iterator[RangeRun]:
     """Independent searches, each with the error that its last round is expected to have."""
     rng = np.random.default_rng(seed)
     ordered = np.sort(np.asarray(population, float))
@@ -121,7 +127,7 @@ def coverages(
     """Coverage over searches and, for each of them, over draws of its last round: of each mean that is found."""
     rng = np.random.default_rng(seed)
     ordered = np.sort(np.asarray(population, float))
-    protocol = RangeSearch(domain, epsilon, n)
+    protocol = RangeSearchMean(domain, epsilon, n)
     held = dict.fromkeys(("clamped", "corrected", "mean"), 0)
     for _ in range(runs):
         history, last = run_search(protocol, ordered, rng)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.group.equal_means import PairTests
-from sottovoce.estimate.group.group import GroupEstimate
+from sottovoce.estimate.group.evidence import GroupMeansEvidence
 from sottovoce.experiments.coverage.crowds import PermutedCrowd, crowd_of
 from sottovoce.experiments.coverage.studies import FEWEST, HOLM
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
@@ -61,9 +61,9 @@ def simulate(crowd: PermutedCrowd, runs: int, rng: np.random.Generator) -> Runs:
             continue
         scores = ratios.scores(np.array(crowd.mean - estimate.centre), ratios.margins)
         found.means[run] = np.abs(scores) <= deviate(LEVEL)  # as the interval, but faster
-        low, high = estimate.sizes.ci()
+        low, high = estimate.sizes.interval(LEVEL, "shown", "population")
         found.sizes[run] = (low <= crowd.counts) & (crowd.counts <= high)
-        found.equality[run] = estimate.test_equality().p_value
+        found.equality[run] = estimate.test_equality("population").p_value
         places = np.flatnonzero(estimate.estimable[above] & estimate.estimable[below])
         if len(places):
             p_values = _pairs(estimate, crowd.mean, above[places], below[places])
@@ -71,7 +71,7 @@ def simulate(crowd: PermutedCrowd, runs: int, rng: np.random.Generator) -> Runs:
     return found
 
 
-def _pairs(estimate: GroupEstimate, mean: float, rows: Ints, columns: Ints) -> Floats:
+def _pairs(estimate: GroupMeansEvidence, mean: float, rows: Ints, columns: Ints) -> Floats:
     """The p-values of `all_pairs` below the largest level; others are one.
 
     The statistic is the least over all means: where that at the true mean is small already, no more is asked.
@@ -82,7 +82,8 @@ def _pairs(estimate: GroupEstimate, mean: float, rows: Ints, columns: Ints) -> F
     large = np.flatnonzero(at_truth >= deviate(1 - max(LEVELS.values())) ** 2)
     found = np.ones(len(rows))
     if len(large):
-        values = estimate.means.values[rows[large]] - estimate.means.values[columns[large]]
+        means = estimate.values()
+        values = means[rows[large]] - means[columns[large]]
         found[large] = PairTests.of(ratios, blocks, rows[large], columns[large]).p_values(values)
     return found
 

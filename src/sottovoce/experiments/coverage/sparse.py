@@ -17,7 +17,7 @@ from sottovoce.core.domain import Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.vector.sparse import Places
+from sottovoce.estimate.vector.sparse import SparseEvidence
 from sottovoce.experiments.coverage.studies import TARGETS
 from sottovoce.experiments.coverage.studies_of_rounds import SPARSE_CROWDS, SPARSE_DIMENSIONS, SPARSE_METHODS
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
@@ -49,7 +49,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     rng, found = np.random.default_rng(seed), []
     for target in TARGETS:
         plus, minus = _counts(mechanism, n, share, number, target, runs, rng)
-        places = Places(plus, minus, n, float(score(mechanism.channel).scale), 1.0)
+        places = SparseEvidence(plus, minus, n, float(score(mechanism.channel).scale), 1.0)
         truth = round(share * n) * number / n if target == "sample" else share * number
         for method in SPARSE_METHODS:
             low, high = places.interval(LEVEL, method, target)

@@ -12,7 +12,7 @@ from sottovoce.core import late
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.vector.sphere import evidence
+from sottovoce.estimate.vector.ball import from_cells
 from sottovoce.experiments.coverage.studies_of_rounds import AT_ONCE, BALLS_HELD
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.fast.batch import draw
@@ -50,7 +50,7 @@ def coverages(mechanism: Mechanism, n: int, target: str, runs: int, seed: int) -
         who = rng.integers(0, BALLS_HELD, n) if target == "population" else np.arange(n) % BALLS_HELD
         batch = draw(mechanism, vectors[who], stream)
         stream = stream.after(n)
-        found = evidence(mechanism, n, mechanism.tally(batch).cells)
+        found = from_cells(mechanism, n, mechanism.tally(batch).cells)
         held = truth if target == "population" else vectors[who].mean(axis=0)
         for each in (LEVEL, 1 - (1 - LEVEL) / dimensions):
             low, high = found.normal(each, target)

@@ -197,6 +197,40 @@ VARIANCES = study(
     ),
 )
 
+
+def _sums_text(rows: Sequence[Row]) -> str:
+    runs = max(row["runs"] for row in rows)
+    return (
+        "`split-eps` on [-1, 1] where a table of both reports of a participant would be too large, so that sums,"
+        f" squares and products are counted; epsilon {SUMS_EPSILON:g}, answers at five points; {runs:,} simulated"
+        f" protocols each, so that the standard error of a coverage near 95 is {standard_error(runs):.2f}. Percentages"
+        " and promises as above."
+    )
+
+
+SUMS_EPSILON = 2
+VARIANCE_SUMS = study(
+    "variance-sums",
+    "Intervals for a variance from sums of both reports of a participant",
+    cell="variance:sums_cell",
+    grid=(("mechanism", ("piecewise",)), ("n", (10_000,)), ("crowd", tuple(VARIANCE_CROWDS))),
+    quick=(("mechanism", ("piecewise",)), ("n", (10_000,)), ("crowd", ("evenly spread",))),
+    runs=2_000,
+    quick_runs=50,
+    section=Section(
+        page=PAGE,
+        heading="## Variances from sums",
+        text=_sums_text,
+        by=("mechanism", "n", "crowd"),
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("n", "n"),
+            PageColumn("answers", "crowd"),
+            *kinds(ROUNDS_KINDS),
+        ),
+    ),
+)
+
 SECOND_ROUNDS = 200  # after each first round
 
 
@@ -252,7 +286,7 @@ RANGES = study(
     section=Section(
         page=PAGE,
         heading="## Unknown ranges",
-        text="`RangeSearch`: whole searches, and for each of them many draws of its last round. The interval of the"
+        text="`RangeSearchMean`: whole searches, and for each of them many draws of its last round. The interval of the"
         " clamped mean is about the mean of clamped answers, those of the corrected and of the cautious mean are about"
         " the true mean. Percentages; the cautious one is promised to cover at least 95 %.",
         by=("answers", "n", "epsilon"),
@@ -274,19 +308,24 @@ LONG, SHORT = (-500_000, 500_000), (-1_000, 1_000)  # ranges; the short one is f
 _NEAR_AND_FAR = ((0.0, 1.5), (12345.678 * 1.5, 1.5))
 _SMALL_AND_LARGE = ((0.0, 0.13), (12345.678, 1.5), (-77.7, 80.0))  # at both ends of the deviations allowed
 _GAUSSIANS = (
-    *((name, *law) for law in _NEAR_AND_FAR for name in ("KVGausstimate", "OneRoundKVGausstimate")),
-    *((name, *law) for law in _SMALL_AND_LARGE for name in ("UVGausstimate", "OneRoundUVGausstimate")),
-    ("KnownVar", 345.678, 1.5),
-    *(("UnkVar", *law) for law in _SMALL_AND_LARGE),
+    *((name, *law) for law in _NEAR_AND_FAR for name in ("GaussianMeanKnownSigma", "GaussianMeanKnownSigmaOneRound")),
+    *(
+        (name, *law)
+        for law in _SMALL_AND_LARGE
+        for name in ("GaussianMeanUnknownSigma", "GaussianMeanUnknownSigmaOneRound")
+    ),
+    ("GaussianMeanKnownSigmaDelta", 345.678, 1.5),
+    *(("GaussianMeanUnknownSigmaDelta", *law) for law in _SMALL_AND_LARGE),
 )
 
 
 def _gaussian_text(rows: Sequence[Row]) -> str:
     runs = max(row["runs"] for row in rows)
     return (
-        f"Normal answers on a range of {float(LONG[1] - LONG[0]):g} (KnownVar: {SHORT[1] - SHORT[0]:g}), epsilon"
-        f" {GAUSSIAN_EPSILON}, delta {GAUSSIAN_DELTA} where there is one; an unknown deviation is known to lie from 0.1"
-        " to 100. Whole protocols with tallies drawn from their law. Promised are 93 to 97 %; the standard error of a"
+        f"Normal answers on a range of {float(LONG[1] - LONG[0]):g} (GaussianMeanKnownSigmaDelta:"
+        f" {SHORT[1] - SHORT[0]:g}), epsilon {GAUSSIAN_EPSILON}, delta {GAUSSIAN_DELTA} where there is one; an unknown"
+        " deviation is known to lie from 0.1 to 100. Whole protocols with tallies drawn from their law. Promised are 93"
+        " to 97 %; the standard error of a"
         f" coverage near 95 % is {standard_error(runs):.2f} % at {runs:,} runs, by which single rows miss it. Errors"
         " and half widths are in deviations; efficiency is the square of the error that one bit of everybody would"
         " have, asked at the mean itself, over that of the estimate."
@@ -320,4 +359,4 @@ GAUSSIAN = study(
     ),
 )
 
-STUDIES = (VECTORS, BALLS, SPARSE, VARIANCES, ADAPTIVE, RANGES, GAUSSIAN)
+STUDIES = (VECTORS, BALLS, SPARSE, VARIANCES, VARIANCE_SUMS, ADAPTIVE, RANGES, GAUSSIAN)

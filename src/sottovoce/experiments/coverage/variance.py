@@ -21,16 +21,20 @@ from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.round import Estimates, Round
+from sottovoce.core.statistic.moments import Moments
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.experiments.coverage.play import arm_shares, play
+from sottovoce.experiments.coverage.draws import arm_shares
+from sottovoce.experiments.coverage.moments import moment_cells
 from sottovoce.experiments.coverage.studies_of_rounds import (
     ROUNDS_KINDS,
     SEQUENTIAL,
+    SUMS_EPSILON,
     VARIANCE_CROWDS,
     VARIANCE_EPSILON,
     VARIANCE_MECHANISM,
 )
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
+from sottovoce.protocols.play import play
 from sottovoce.protocols.variance.rounds import VarianceRounds
 from sottovoce.tally.laws import law_at
 from sottovoce.tally.tally import Tally
@@ -51,17 +55,19 @@ def draw(asked: VarianceRounds, answers: Sequence[Any], held: Ints, rng: np.rand
     """A whole protocol with so many participants of each answer."""
     waiting = held.copy()
 
-    def ask(stage: Round) -> tuple[Tally, ...]:
+    def ask(stage: Round, number: int) -> tuple[Tally, ...]:
         nonlocal waiting
         asking = waiting if stage.quota is None else rng.multivariate_hypergeometric(waiting, stage.quota)
         waiting = waiting - asking
         split = rng.multinomial(asking, arm_shares(stage))
         return tuple(_tally(arm.mechanism, answers, split[:, place], rng) for place, arm in enumerate(stage.arms))
 
-    return play(asked, ask)
+    return play(asked, ask).estimates
 
 
 def _tally(mechanism: Mechanism, answers: Sequence[Any], held: Ints, rng: np.random.Generator) -> Tally:
+    if isinstance(mechanism.statistic, Moments):
+        return Tally(mechanism, int(held.sum()), moment_cells(mechanism, answers, held, rng))
     cells = np.zeros(mechanism.cells, np.int64)
     for answer, count in zip(answers, held.tolist(), strict=True):
         if count:
@@ -123,6 +129,17 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     method, n, weights = point["protocol"], point["n"], VARIANCE_CROWDS[point["crowd"]]
     answers = list(range(5)) if method == "same-reports" else [Fraction(place, 2) for place in range(-2, 3)]
     found = coverages(protocol(method, n), answers, weights, n, runs=runs, rng=np.random.default_rng(seed))
+    return _rows(found, runs)
+
+
+def sums_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """Both reports of everyone through one mechanism, counted by their sums, for one crowd."""
+    asked = VarianceRounds(Interval(-1, 1), SUMS_EPSILON, method="split-eps", mechanism=point["mechanism"])
+    answers, weights = [Fraction(place, 2) for place in range(-2, 3)], VARIANCE_CROWDS[point["crowd"]]
+    return _rows(coverages(asked, answers, weights, point["n"], runs=runs, rng=np.random.default_rng(seed)), runs)
+
+
+def _rows(found: Mapping[tuple[str, str], float | None], runs: int) -> list[Coverage]:
     return [
         Coverage(of="variance", method=kind, target=target, coverage=covered, runs=runs)
         for (kind, target), covered in found.items()

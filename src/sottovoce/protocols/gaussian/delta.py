@@ -18,10 +18,11 @@ from sottovoce.core.domain import Above, Digit, Domain, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import Frequency
+from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
+from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.gaussian.gaussian import fitted
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.mechanisms.mean.gaussian import build as gaussian
@@ -29,6 +30,7 @@ from sottovoce.mechanisms.mean.gaussian import check_delta
 from sottovoce.protocols.gaussian.known import FAILURE, check_gaussian, check_positive
 from sottovoce.protocols.gaussian.scales import clipped, short_decimal
 from sottovoce.protocols.gaussian.unknown import check_deviations, clamped
+from sottovoce.protocols.ranges.thresholds import above_thresholds
 
 Floats = NDArray[np.float64]
 
@@ -36,11 +38,12 @@ MOST_BINS = 1 << 14
 OUTSIDE = float(ndtr(-1))  # the share of normal answers that are more than one deviation above the mean
 _PLACES = np.arange(-0.5, 0.5, 0.125)  # within a bin, at which a mean is tried
 _KERNEL = np.arange(-4, 5)
+NOISE_EFFORT = 1 << 19  # to find the least noise whose exact delta is kept, at any budget
 _APART = 0.15  # by how much the share above differs where the deviation is taken for half or twice of what it is
 
 
 @dataclass(frozen=True, slots=True)
-class KnownVar(Protocol):
+class GaussianMeanKnownSigmaDelta(Protocol):
     """The mean of Gaussian answers with a known deviation, by a histogram and Gaussian noise: (epsilon, delta).
 
     First round: in which bin of width `sigma` of the whole domain an answer lies, through a frequency oracle. Second
@@ -52,7 +55,8 @@ class KnownVar(Protocol):
     round alone asks for more. Here bins are compared with the shape of a normal distribution, and what was clamped is
     accounted for by the likelihood. The interval takes the second round only.
 
-    Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence intervals", AISTATS 2019.
+    `KnownVar` of Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence
+    intervals", AISTATS 2019.
     """
 
     domain: Interval
@@ -65,7 +69,7 @@ class KnownVar(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "KnownVar"
+        owner = "GaussianMeanKnownSigmaDelta"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         if self.oracle not in names(Frequency):
             raise reject("oracle", owner, f"one of {', '.join(names(Frequency))}", self.oracle)
@@ -79,9 +83,16 @@ class KnownVar(Protocol):
         bins = math.ceil((self.domain.high - self.domain.low) / self.sigma) + 1
         if bins > MOST_BINS:
             raise ParameterError(
-                f"The histogram of KnownVar would have {bins} bins of one deviation, more than {MOST_BINS}:"
-                " KVGausstimate asks for digits instead."
+                f"The histogram of {owner} would have {bins} bins of one deviation, more than {MOST_BINS}:"
+                " GaussianMeanKnownSigma asks for digits instead."
             )
+
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + NOISE_EFFORT
 
     def histogram(self) -> Mechanism:
         """The question of the first round."""
@@ -104,13 +115,16 @@ class KnownVar(Protocol):
         where, bin_number = np.unravel_index(int(np.argmax(fits)), fits.shape)
         return float(self.domain.low) + float(self.sigma) * (float(bin_number) + 0.5 + float(_PLACES[where]))
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        if closing and len(history) == 1:
+            bins = {"bins": self.histogram().estimate(history[0][0])}
+            return partial(bins, "Closed early: nobody was asked for a number about the fullest bins.")
         place, deviation = self.place(history), float(self.sigma)
         number = _noisy(clamped(self.domain, place, deviation, self.reach), self.epsilon, self.delta)
         if len(history) == 1:
             return Round((Arm("number", number),))
         likelihood = Likelihood.of(zip((number,), history[1], strict=True), known=deviation)
-        return fitted(number, likelihood, likelihood.climb(place, deviation, (deviation, deviation)), self.domain)
+        return fitted(likelihood, likelihood.climb(place, deviation, (deviation, deviation)), self.domain)
 
 
 def _shape(places: Floats) -> Floats:
@@ -138,7 +152,7 @@ def _noisy(domain: Domain, epsilon: Decimal, delta: Decimal) -> Mechanism:
 
 
 @dataclass(frozen=True, slots=True)
-class UnkVar(Protocol):
+class GaussianMeanUnknownSigmaDelta(Protocol):
     """The mean of Gaussian answers with an unknown deviation, by binary searches and Gaussian noise: (epsilon, delta).
 
     Many rounds of one bit each: is the answer above a threshold? First the median is searched for by halves of the
@@ -150,7 +164,8 @@ class UnkVar(Protocol):
     nearly none, since a threshold near the median does no harm on either side; and the likelihood reads the reports of
     all rounds in the end, so none are lost.
 
-    Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence intervals", AISTATS 2019.
+    `UnkVar` of Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence
+    intervals", AISTATS 2019.
     """
 
     domain: Interval
@@ -163,7 +178,7 @@ class UnkVar(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "UnkVar"
+        owner = "GaussianMeanUnknownSigmaDelta"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         low, high = check_deviations(owner, self.sigma_min, self.sigma_max)
         plain: dict[str, Any] = {"epsilon": epsilon, "participants": participants, "sigma_min": low, "sigma_max": high}
@@ -175,9 +190,16 @@ class UnkVar(Protocol):
         searched = sum(count * reports for count, reports in self.rounds())
         if 2 * searched > participants:
             raise ParameterError(
-                f"The searches of UnkVar take {searched} participants in {sum(count for count, _ in self.rounds())}"
+                f"The searches of {owner} take {searched} participants in {sum(count for count, _ in self.rounds())}"
                 f" rounds, more than half of {participants}."
             )
+
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + NOISE_EFFORT + ARM_EFFORT * sum(count for count, _ in self.rounds())
 
     def rounds(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """How many rounds each search has, and of how many reports."""
@@ -225,7 +247,13 @@ class UnkVar(Protocol):
         first = len(asked) < halvings
         return Round((Arm("median" if first else "deviation", question),), quota=median if first else spread)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        searches = sum(count for count, _ in self.rounds())
+        if closing and len(history) <= searches:
+            sides = {"thresholds": above_thresholds(self.domain, (tally for (tally,) in history))}
+            return partial(
+                sides, f"Closed early: {len(history)} of {searches} searches were begun, and no number asked."
+            )
         asked, question, found = self._searches(history)
         if question is not None:
             return self._question(history)
@@ -237,4 +265,4 @@ class UnkVar(Protocol):
             return Round((Arm("number", number),))
         (last,) = history[-1]
         likelihood = Likelihood.of([*searched, (number, last)])
-        return fitted(number, likelihood, likelihood.climb(*rough, limits), self.domain, limits)
+        return fitted(likelihood, likelihood.climb(*rough, limits), self.domain, limits)

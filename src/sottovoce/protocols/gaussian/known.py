@@ -14,16 +14,26 @@ from sottovoce.core.domain import Above, Digit, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, reject
+from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, Tallies, partial, reports_of
+from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.gaussian.gaussian import fitted, from_side
 from sottovoce.estimate.gaussian.law import Likelihood, informed
-from sottovoce.protocols.gaussian.scales import clipped, locate, reports_per_scale, scale_arms, short_decimal
+from sottovoce.protocols.gaussian.scales import (
+    MOST_SCALES,
+    clipped,
+    locate,
+    reports_per_scale,
+    scale_arms,
+    short_decimal,
+)
 
 FAILURE = Decimal("0.001")
 PERIOD = "6.5"  # of the thresholds of one round, in deviations: measured best for every budget
 PHASES = 4
 BASES = (2, 3, 4, 6)
+NO_SECOND = "Closed early: the second round has no reports, and digits alone tell the mean less precisely."
 _CONTEXT = Context(prec=60)
 
 
@@ -68,6 +78,16 @@ def check_enough(owner: str, scales: tuple[Mechanism, ...], participants: int, f
         )
 
 
+def check_found(scales: tuple[Mechanism, ...], tallies: Tallies, failure: Decimal) -> None:
+    """Where a protocol closes early: with fewer reports the place may be wrong, and no interval about it would hold."""
+    needed = len(scales) * reports_per_scale(scales[0], len(scales), float(failure))
+    if reports_of(tallies) < needed or not all(tally.n for tally in tallies):
+        raise ParameterError(
+            f"Nothing can be estimated yet: the place of the answers takes at least {needed} reports of digits, some at"
+            f" each of {len(scales)} scales. Got {reports_of(tallies)}."
+        )
+
+
 def _information(mechanism: Mechanism, deviation: float) -> float:
     """The information of one report about the mean, averaged over where it may lie in a cell."""
     view = mechanism.domain
@@ -76,7 +96,7 @@ def _information(mechanism: Mechanism, deviation: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class KVGausstimate(Protocol):
+class GaussianMeanKnownSigma(Protocol):
     """The mean of Gaussian answers with a known deviation, in two rounds.
 
     First round: each participant is put at one scale and sends floor(x / width) mod 4 through randomized response; the
@@ -88,7 +108,7 @@ class KVGausstimate(Protocol):
     participants at each scale; here the digits of all scales are read by their likelihood, for which some hundred are
     enough. The interval takes the second round only, so it holds wherever the first one has put the threshold.
 
-    Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
+    `KVGausstimate` of Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
     """
 
     domain: Interval
@@ -98,12 +118,19 @@ class KVGausstimate(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "KVGausstimate"
+        owner = "GaussianMeanKnownSigma"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "participants", participants)
         object.__setattr__(self, "sigma", check_positive("sigma", owner, self.sigma))
         object.__setattr__(self, "failure", check_positive("failure", owner, self.failure, Decimal("0.5")))
+
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + ARM_EFFORT * MOST_SCALES
 
     def _scales(self) -> tuple[Mechanism, ...]:
         return scale_arms(self.domain, self.sigma, self.epsilon)
@@ -121,7 +148,13 @@ class KVGausstimate(Protocol):
         threshold = clipped(short_decimal(place, deviation / 10), self.domain)
         return build("rr", Above(self.domain, threshold), epsilon=self.epsilon)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        if closing and len(history) == 1:
+            scales, deviation = self._scales(), float(self.sigma)
+            check_found(scales, history[0], self.failure)
+            digits = Likelihood.of(zip(scales, history[0], strict=True), known=deviation)
+            top = locate(digits, scales, self.domain, [deviation])
+            return partial(fitted(digits, top, self.domain), NO_SECOND)
         side = self.second(history)
         if len(history) == 1:
             return Round((Arm("side", side),))
@@ -130,18 +163,18 @@ class KVGausstimate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OneRoundKVGausstimate(Protocol):
+class GaussianMeanKnownSigmaOneRound(Protocol):
     """The mean of Gaussian answers with a known deviation, in one round.
 
-    Some participants are asked for digits as in `KVGausstimate`. No threshold is known for the others, so each is asked
-    on which side of the nearest threshold of a whole grid it lies, or, with a large budget, in which third or quarter
-    of the way from one to the next; grids of several arms are shifted against each other.
+    Some participants are asked for digits as in `GaussianMeanKnownSigma`. No threshold is known for the others, so each
+    is asked on which side of the nearest threshold of a whole grid it lies, or, with a large budget, in which third or
+    quarter of the way from one to the next; grids of several arms are shifted against each other.
 
     The published form has a grid every fifth of a deviation, five times the square root of ln(4 n) or more in all, and
     reads the one arm whose grid fits best. Here all arms are read together, by their likelihood: a few shifts do, and
     the variance is about twice that of two rounds rather than some forty times.
 
-    Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
+    `1RoundKVGausstimate` of Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
     """
 
     domain: Interval
@@ -151,9 +184,16 @@ class OneRoundKVGausstimate(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        KVGausstimate.__post_init__(self)  # type: ignore[arg-type]
+        GaussianMeanKnownSigma.__post_init__(self)  # type: ignore[arg-type]
         scales = scale_arms(self.domain, self.sigma, self.epsilon)
-        check_enough("OneRoundKVGausstimate", scales, self.participants, self.failure)
+        check_enough("GaussianMeanKnownSigmaOneRound", scales, self.participants, self.failure)
+
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + ARM_EFFORT * MOST_SCALES
 
     def arms(self) -> tuple[tuple[Mechanism, ...], tuple[Mechanism, ...]]:
         """Scales, and shifted grids."""
@@ -166,11 +206,13 @@ class OneRoundKVGausstimate(Protocol):
         quota = min(self.participants // 2, each * len(scales))
         return one_round(scales, shifted, quota, self.participants)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         scales, shifted = self.arms()
+        if closing:
+            check_found(scales, history[0][: len(scales)], self.failure)
         likelihood = Likelihood.of(zip((*scales, *shifted), history[0], strict=True), known=float(self.sigma))
         top = locate(likelihood, scales, self.domain, [float(self.sigma)])
-        return fitted(shifted[0], likelihood, top, self.domain)
+        return fitted(likelihood, top, self.domain)
 
 
 def grids(domain: Interval, deviation: Decimal, epsilon: Decimal) -> tuple[Mechanism, ...]:

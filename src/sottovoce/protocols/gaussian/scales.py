@@ -14,7 +14,7 @@ from sottovoce.core.domain import Digit, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.gaussian.law import Likelihood, Part
+from sottovoce.estimate.gaussian.law import ArmCells, Likelihood
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ def _located(
     domain: Interval,
     deviations: tuple[float, ...],
 ) -> tuple[float, float]:
-    likelihood = Likelihood(tuple(Part(m, np.frombuffer(cells, np.int64)) for m, cells in parts), known)
+    likelihood = Likelihood(tuple(ArmCells(m, np.frombuffer(cells, np.int64)) for m, cells in parts), known)
     digits = [part for part in likelihood.parts if part.mechanism.fingerprint in names]
     digits.sort(key=lambda part: -_view(part).width)
     if not digits:
@@ -98,14 +98,14 @@ def _located(
     return max(tops, key=lambda top: float(likelihood.log(*top)))
 
 
-def _view(part: Part) -> Digit:
+def _view(part: ArmCells) -> Digit:
     view = part.mechanism.domain
     if not isinstance(view, Digit):
         raise TypeError("A scale asks for a digit.")
     return view
 
 
-def _followed(digits: Sequence[Part], domain: Interval, deviation: float) -> Floats:
+def _followed(digits: Sequence[ArmCells], domain: Interval, deviation: float) -> Floats:
     """The best places for one deviation; cells finer than it tell no more."""
     low, high = float(domain.low), float(domain.high)
     step = float(_view(digits[0]).width) / 2

@@ -13,19 +13,31 @@ from sottovoce.core.params import reject
 from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
+from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.gaussian.gaussian import fitted
 from sottovoce.estimate.gaussian.law import Likelihood
+from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.gaussian.known import (
     FAILURE,
+    NO_SECOND,
+    PHASES,
     check_enough,
+    check_found,
     check_gaussian,
     check_positive,
     first_quota,
     grids,
     one_round,
 )
-from sottovoce.protocols.gaussian.scales import clipped, locate, reports_per_scale, scale_arms, short_decimal
+from sottovoce.protocols.gaussian.scales import (
+    MOST_SCALES,
+    clipped,
+    locate,
+    reports_per_scale,
+    scale_arms,
+    short_decimal,
+)
 
 WASTE = 4.0  # how much more a second round gains by knowing centre and deviation than by the centre alone
 
@@ -55,18 +67,18 @@ def clamped(domain: Interval, centre: float, deviation: float, reach: Decimal) -
 
 
 @dataclass(frozen=True, slots=True)
-class UVGausstimate(Protocol):
+class GaussianMeanUnknownSigma(Protocol):
     """The mean of Gaussian answers whose deviation is unknown, between two limits, in two rounds.
 
-    First round: digits at every scale from `sigma_min` to the whole range, as in `KVGausstimate`; they tell centre and
-    deviation roughly. Second round: all others send their answer, clamped to `reach` deviations about the centre,
-    through a mechanism for means.
+    First round: digits at every scale from `sigma_min` to the whole range, as in `GaussianMeanKnownSigma`; they tell
+    centre and deviation roughly. Second round: all others send their answer, clamped to `reach` deviations about the
+    centre, through a mechanism for means.
 
     The published form clamps to more than five deviations, adds Laplace noise and takes the plain mean. Here the law of
     the reports is known for every mean and deviation, and the tallies of both rounds are read by their likelihood: so
     the range may be narrow, and the noise small, without a bias from what was clamped.
 
-    Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
+    `UVGausstimate` of Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
     """
 
     domain: Interval
@@ -79,7 +91,7 @@ class UVGausstimate(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "UVGausstimate"
+        owner = "GaussianMeanUnknownSigma"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         low, high = check_deviations(owner, self.sigma_min, self.sigma_max)
         if self.method not in names(Mean):
@@ -91,6 +103,13 @@ class UVGausstimate(Protocol):
             object.__setattr__(self, name, value)
         check_enough(owner, self._scales(), participants, self.failure)
 
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + ARM_EFFORT * MOST_SCALES + effort_of(self.method, self.epsilon)
+
     def _scales(self) -> tuple[Mechanism, ...]:
         return scale_arms(self.domain, self.sigma_min, self.epsilon)
 
@@ -99,19 +118,23 @@ class UVGausstimate(Protocol):
         quota = first_quota(scales, float(self.sigma_min), self.participants, float(self.failure), WASTE)
         return Round(tuple(Arm(f"scale {j}", scale) for j, scale in enumerate(scales)), quota=quota)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         scales, limits = self._scales(), (float(self.sigma_min), float(self.sigma_max))
+        if closing and len(history) == 1:
+            check_found(scales, history[0], self.failure)
         first = Likelihood.of(zip(scales, history[0], strict=True))
         rough = locate(first, scales, self.domain, guesses(self.sigma_min, self.sigma_max))
+        if closing and len(history) == 1:
+            return partial(fitted(first, rough, self.domain, limits), NO_SECOND)
         number = build(self.method, clamped(self.domain, *rough, self.reach), epsilon=self.epsilon)
         if len(history) == 1:
             return Round((Arm("number", number),))
         likelihood = Likelihood.of(zip((*scales, number), (*history[0], *history[1]), strict=True))
-        return fitted(number, likelihood, likelihood.climb(*rough, limits), self.domain, limits)
+        return fitted(likelihood, likelihood.climb(*rough, limits), self.domain, limits)
 
 
 @dataclass(frozen=True, slots=True)
-class OneRoundUVGausstimate(Protocol):
+class GaussianMeanUnknownSigmaOneRound(Protocol):
     """The mean of Gaussian answers whose deviation is unknown, between two limits, in one round.
 
     Some participants are asked for digits at every scale; the others, for each guess of the deviation from `sigma_min`
@@ -123,7 +146,7 @@ class OneRoundUVGausstimate(Protocol):
     deviations or more, and reads one arm only. Here the place in the cell is sent as one of a few digits, and all arms
     are read by their likelihood.
 
-    Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
+    `1RoundUVGausstimate` of Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
     """
 
     domain: Interval
@@ -134,7 +157,7 @@ class OneRoundUVGausstimate(Protocol):
     failure: Any = FAILURE
 
     def __post_init__(self) -> None:
-        owner = "OneRoundUVGausstimate"
+        owner = "GaussianMeanUnknownSigmaOneRound"
         epsilon, participants = check_gaussian(owner, self.domain, self.epsilon, self.participants)
         low, high = check_deviations(owner, self.sigma_min, self.sigma_max)
         plain = {"epsilon": epsilon, "participants": participants, "sigma_min": low, "sigma_max": high}
@@ -142,6 +165,14 @@ class OneRoundUVGausstimate(Protocol):
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         check_enough(owner, scale_arms(self.domain, low, epsilon), participants, self.failure)
+
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        guessed = math.ceil(math.log2(float(self.sigma_max) / float(self.sigma_min)))
+        return ROUNDS_EFFORT + ARM_EFFORT * (MOST_SCALES + PHASES * max(1, guessed))
 
     def arms(self) -> tuple[tuple[Mechanism, ...], tuple[Mechanism, ...]]:
         """Scales, and shifted grids for each guess of the deviation."""
@@ -157,8 +188,10 @@ class OneRoundUVGausstimate(Protocol):
         each = reports_per_scale(scales[0], len(scales), float(self.failure))
         return one_round(scales, shifted, min(self.participants // 2, each * len(scales)), self.participants)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         scales, shifted = self.arms()
+        if closing:
+            check_found(scales, history[0][: len(scales)], self.failure)
         likelihood = Likelihood.of(zip((*scales, *shifted), history[0], strict=True))
         top = locate(likelihood, scales, self.domain, guesses(self.sigma_min, self.sigma_max))
-        return fitted(shifted[0], likelihood, top, self.domain, (float(self.sigma_min), float(self.sigma_max)))
+        return fitted(likelihood, top, self.domain, (float(self.sigma_min), float(self.sigma_max)))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_integer, reject
+from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
 from sottovoce.design.designed import MAX_INPUTS, check_budget, count_inputs
-from sottovoce.estimate.mean.sequential import AdaptiveEstimate, adaptive, two_rounds
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.mean.sequential import two_rounds
+from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.mean.belief import Decision, believed, decide
 from sottovoce.tally.tally import Tally
 
@@ -68,6 +71,13 @@ class AdaptiveMeanRounds(Protocol):
         if self.inputs is not None:
             object.__setattr__(self, "inputs", check_integer("inputs", OWNER, self.inputs, 2, MAX_INPUTS))
 
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return 2 * effort_of("designed", self.epsilon, self.inputs)
+
     # --- round one ---------------------------------------------------------------------------------
     @property
     def one_round_because(self) -> str | None:
@@ -121,12 +131,15 @@ class AdaptiveMeanRounds(Protocol):
         )
         return decide(first, belief, self.one_round(), design)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         (first_tally,), *later = history
         first = self._first().estimate(first_tally)
         if self.one_round_because is not None:
             () = later
-            return {"mean": adaptive(first, adapted=False, decision=self.one_round_because)}
+            return {"mean": replace(first, notes=(self.one_round_because,))}
+        if closing and not later:
+            only = replace(first, notes=(f"Only round one was played, of {first.n} reports.",))
+            return partial({"mean": only}, "Closed early: nobody was asked through the channel of round two.")
         found = self.decision(first_tally)
         if not later:
             return Round((Arm("second", found.mechanism),))
@@ -134,10 +147,11 @@ class AdaptiveMeanRounds(Protocol):
         second = found.mechanism.estimate(second_tally)
         return {"mean": self.together(first_tally, second_tally, found), "first": first, "second": second}
 
-    def together(self, first: Tally, second: Tally, found: Decision) -> AdaptiveEstimate:
+    def together(self, first: Tally, second: Tally, found: Decision) -> Estimate:
         """The mean of both rounds: of one tally where the question was the same, else weighted by inverse variance."""
         if found.mechanism == first.mechanism:
             mean = first.mechanism.estimate(first + second)
         else:
             mean = two_rounds(first.mechanism.estimate(first), found.mechanism.estimate(second), found.variances)
-        return adaptive(mean, adapted=found.adapted, decision=found.reason)
+        noted: Estimate = replace(mean, notes=(found.reason,))
+        return noted

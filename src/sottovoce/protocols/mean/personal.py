@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from sottovoce.core.domain import Domain
@@ -15,10 +16,11 @@ from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.estimate.mean.combine import combine
 from sottovoce.estimate.prior import Prior, expected_answers
+from sottovoce.protocols.effort import effort_of
 
 
 @dataclass(frozen=True, slots=True)
-class PersonalMean(Protocol):
+class PersonalBudgetMean(Protocol):
     """The mean of a number; each participant chooses one of several budgets.
 
     Two estimates come out. "mean" weights the budgets by participants over the variance of one report, noise and spread
@@ -47,6 +49,19 @@ class PersonalMean(Protocol):
         for name, value in (("domain", domain), ("epsilons", budgets), ("method", method), ("prior", prior)):
             object.__setattr__(self, name, value)
 
+    @property
+    def question(self) -> Mean:
+        return Mean(self.domain)
+
+    @property
+    def epsilon(self) -> Decimal:
+        """The largest budget on offer."""
+        largest: Decimal = self.epsilons[-1]
+        return largest
+
+    def effort(self) -> int:
+        return sum(effort_of(self.method, epsilon) for epsilon in self.epsilons)
+
     def _mechanisms(self) -> list[Mechanism]:
         return [build(self.method, self.domain, epsilon=epsilon) for epsilon in self.epsilons]
 
@@ -54,7 +69,7 @@ class PersonalMean(Protocol):
         arms = (Arm(f"epsilon {decimal_text(m.claimed)}", m) for m in self._mechanisms())
         return Round(tuple(arms), chosen=True)
 
-    def advance(self, history: History) -> Round | Estimates:
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         (tallies,) = history
         arms = self.start().arms
         each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}

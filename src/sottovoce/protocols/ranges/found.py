@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rates_of
-from sottovoce.core.domain import Above, Clamp, Domain, Integers, Interval
+from sottovoce.core.domain import Above, Clamp, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
+from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates
-from sottovoce.estimate.estimate import Estimate, check_target
-from sottovoce.estimate.evidence import Bounds, Evidence, Supports, clopper_pearson
-from sottovoce.estimate.mean.mean import MeanEvidence
+from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.shares.supports import clopper_pearson
+from sottovoce.protocols.ranges.thresholds import SeparateSharesEvidence
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -27,11 +30,12 @@ _MEAN = "The mean, taken to be that of the clamped numbers; its interval also ho
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum(Evidence):
+class SignedSumEvidence(Evidence):
     """A constant plus independent means, each with a sign."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal",)
     default: ClassVar[str] = "normal"
+    noun: ClassVar[str] = "mean"
     parts: tuple[MeanEvidence, ...]
     signs: tuple[int, ...]
     constant: float
@@ -57,13 +61,13 @@ class Sum(Evidence):
     def interval(self, level: float, method: str, target: str) -> Bounds:
         return self.normal(level, target)
 
-    def labels(self, domain: Domain) -> Sequence[object]:
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
         return (self.label,)
 
-    def project(self, name: str) -> Floats:
-        if name != "range":
-            raise ParameterError("There is no such projection of a mean. Known: range.")
-        return np.clip(self.values(), *self.ends)
+    def sentence(self, found: Estimate, level: float) -> str:
+        (low,), (high,) = found.ci(level)
+        return f"{self.about}: {found.value:.6g} ({level:.0%} interval from {low:.6g} to {high:.6g})."
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.array([any(part.normal_is_poor()[0] for part in self.parts)])
@@ -79,7 +83,7 @@ class Sum(Evidence):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cautious(Sum):
+class CautiousMeanEvidence(SignedSumEvidence):
     """The mean of clamped numbers as an estimate of the mean itself.
 
     Its interval adds to the one of the clamped mean what may lie beyond either end of the range. Half of the error
@@ -122,44 +126,22 @@ def _of_bits(mean: MeanEvidence, level: float) -> Bounds:
     return Bounds(read.low + mean.reach * low, read.low + mean.reach * high)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Unclamped(Estimate):
-    """What clamped numbers and answers about the rest say of the mean itself."""
-
-    def _explained(self, level: float) -> str:
-        (low,), (high,) = self.ci(level)
-        about = self.evidence.about if isinstance(self.evidence, Sum) else ""
-        return f"{about}: {self.value:.6g} ({level:.0%} interval from {low:.6g} to {high:.6g}, {self.n} participants)."
-
-
 @dataclass(frozen=True, slots=True)
-class Beyond(Supports):
-    """The shares beyond the ends of a range, each from answers of its own; `n` holds how many answered about each."""
+class RangeEvidence(SeparateSharesEvidence):
+    """The range that was searched, and the shares beyond its ends; a share that cannot be is left out.
 
-    names: tuple[str, ...] = ()
-
-    def labels(self, domain: Domain) -> Sequence[object]:
-        return self.names
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FoundRange(Estimate):
-    """The range that was searched. Its values are the shares below and above it; a share that cannot be is 0."""
+    Each share comes from answers of its own; `n` holds how many answered about each.
+    """
 
     low: Decimal = Decimal(0)
     high: Decimal = Decimal(0)
     searchers: int = 0
 
-    def covariance(self, *, target: str = "population") -> Floats:
-        """Other participants answered about each end, so that the shares are independent."""
-        check_target(target)
-        return np.diag(self.evidence.variances(target))
-
-    def _explained(self, level: float) -> str:
-        low, high = self.ci(level)
+    def sentence(self, found: Estimate, level: float) -> str:
+        low, high = found.ci(level)
         ends = ", ".join(
             f"{share:.4f} are {name} ({level:.0%} interval from {max(0.0, left):.4f} to {right:.4f})"
-            for name, share, left, right in zip(self.labels, self.values, low, high, strict=True)
+            for name, share, left, right in zip(self.labels, found.values, low, high, strict=True)
         )
         return (
             f"{self.searchers} participants were asked about thresholds, with one bit each. The range found is"
@@ -186,26 +168,23 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
     least, most = float(domain.low), float(domain.high)
     parts, apart = tuple(means.values()), most - least
     constant = sum(shift[name] for name in means)
-    clipping = Sum(parts, (-1,) * len(parts), constant, (-apart, apart), "clamped minus mean", _CLIPPING)
+    clipping = SignedSumEvidence(parts, (-1,) * len(parts), constant, (-apart, apart), "clamped minus mean", _CLIPPING)
     whole = (clamped.evidence, *parts)
-    corrected = Sum(whole, (1,) * len(whole), -constant, (least, most), "mean", _CORRECTED)
+    corrected = SignedSumEvidence(whole, (1,) * len(whole), -constant, (least, most), "mean", _CORRECTED)
     ends = {"below": means.get("below"), "above": means.get("above")}
-    cautious = Cautious((clamped.evidence,), (1,), 0.0, (least, most), "mean", _MEAN, **ends)
+    cautious = CautiousMeanEvidence((clamped.evidence,), (1,), 0.0, (least, most), "mean", _MEAN, **ends)
+    about = Mean(domain)
+    used = [tally for tally in tallies if isinstance(tally.mechanism.domain, Clamp)]
     return {
-        "mean": _estimate(clamped, cautious),
+        "mean": Estimate.of(about, cautious, sources_of(used)),
         "clamped": clamped,
-        "clipping": _estimate(clamped, clipping),
-        "corrected": _estimate(clamped, corrected),
-        "range": _range(range_, clamped, others, searchers),
+        "clipping": Estimate.of(about, clipping, sources_of(used[1:]) or clamped.sources),
+        "corrected": Estimate.of(about, corrected, sources_of(used)),
+        "range": _range(about, range_, clamped, others, searchers),
     }
 
 
-def _estimate(clamped: Estimate, evidence: Sum) -> Estimate:
-    errors = np.sqrt(evidence.variances("population"))
-    return Unclamped(clamped.mechanism, evidence.n, evidence.values(), errors, evidence, clamped.cells)
-
-
-def _range(range_: Clamp, clamped: Estimate, tallies: Sequence[Tally], searchers: int) -> FoundRange:
+def _range(about: Mean, range_: Clamp, clamped: Estimate, tallies: Sequence[Tally], searchers: int) -> Estimate:
     names, counts, asked = [], [], []
     rates: Any = None
     for tally in tallies:
@@ -214,13 +193,19 @@ def _range(range_: Clamp, clamped: Estimate, tallies: Sequence[Tally], searchers
             below = own.threshold == range_.low
             names.append(f"below {decimal_text(range_.low)}" if below else f"from {decimal_text(range_.high)} on")
             counts.append(int(tally.cells[0 if below else 1]))
-            asked.append(tally.n)
+            asked.append(tally)
             rates = rates_of(tally.mechanism.channel)
-    n = np.array(asked, np.int64)
+    n = np.array([tally.n for tally in asked], np.int64)
     yes, no = (float(rates.own), float(rates.other)) if rates else (1.0, 0.0)
-    evidence = Beyond(np.array(counts, np.int64), n, yes, no, tuple(names))  # type: ignore[arg-type]
-    errors = np.sqrt(evidence.variances("population"))
-    ends = (range_.low, range_.high, searchers)
-    return FoundRange(
-        clamped.mechanism, int(n.sum()), evidence.values(), errors, evidence, clamped.cells, None, None, *ends
+    evidence = RangeEvidence(
+        np.array(counts, np.int64),
+        n,  # type: ignore[arg-type]
+        yes,
+        no,
+        None,
+        tuple(names),
+        range_.low,
+        range_.high,
+        searchers,
     )
+    return Estimate.of(about, evidence, sources_of(asked) or clamped.sources)

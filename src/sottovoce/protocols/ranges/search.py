@@ -1,4 +1,4 @@
-"""The mean of numbers whose range nobody knows: search a good range first, then ask within it."""
+"""The search of a range for numbers that may lie anywhere: where most of them are, and how far the rest reaches."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.core.domain import Above, Clamp, Domain, Integers, Interval
+from sottovoce.core.domain import Above, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, decimal_text, reject
 from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
+from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.prior import expected_answers
+from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.ranges.bits import Bits, inside, short, spread
-from sottovoce.protocols.ranges.found import found
 from sottovoce.protocols.ranges.tails import Tail, best_distances
+from sottovoce.protocols.ranges.thresholds import above_thresholds
 from sottovoce.tally.tally import Tally
 
 FIRST, LATER = 32, 24  # thresholds of the first round, and of a later one
@@ -34,33 +36,26 @@ LEVELS = (0.3, 0.2, 0.13, 0.08, 0.05, 0.03)  # shares beyond, where tails are as
 FAR = 2  # thresholds beyond all of those, on either side
 NEAR_WEIGHT = 3  # of a threshold inside them, where one beyond weighs 1: it only has to show what nobody expects
 LEAST_WORTH = 200  # participants times (p - q)**2, below which nothing is found
-WEIGHTS = 1000  # of the arms of the last round, together
-OF_SHARES = 0.3  # of those asked about what lies beyond: whether they do; all others by how much
-FEW = 40  # participants who are expected in each arm about what lies beyond
-MOST = 0.05  # of all who are left, in such an arm if there are few
 CLOSE = 0.01  # of the width: a range that ends so near the end of the domain ends there
 NARROW = 1e-9  # of the magnitude of the numbers: no need to look closer
-_OWNER = "a range search"
+OWNER = "a range search"
+UNFINISHED = "Closed early: the range was not found, and nobody was asked for a number."
 
 
 @dataclass(frozen=True, slots=True)
-class RangeSearch(Protocol):
-    """The mean of a number that may lie anywhere in a wide domain.
+class RangeSearchRounds(Protocol):
+    """A range for the mean of a number that may lie anywhere in a wide domain, found by one bit of each participant.
 
-    First a few rounds of one bit each: are you at or above this threshold? Each round has a couple of dozen thresholds
-    as arms, chosen by what was answered before; all answers are used together. They first find the middle half of the
-    distribution, at any magnitude, then ask how its tails fall. The range [low, high] is the one with the least
-    expected error of the mean: the bias of clamping, extrapolated from the tails, and the noise, which grows with the
-    width. In the last round everyone who is left answers with their number, clamped to that range, through
-    `method`; a small share `tails` of them is asked instead about what lies beyond it, so that the bias of clamping is
-    an estimate of its own. Everyone answers once.
+    Are you at or above this threshold? Each round has a couple of dozen thresholds as arms, chosen by what was answered
+    before; all answers are used together. They first find the middle half of the distribution, at any magnitude, then
+    ask how its tails fall. `chosen` is the range with the least expected error of the mean: the bias of clamping,
+    extrapolated from the tails, and the noise, which grows with the width.
 
-    Results: "range" (its ends, and the shares beyond them), "clamped" (the mean of clamped numbers), "clipping" (how
-    much higher that is than the mean), "corrected" (the difference: unbiased, and noisy where the domain is wide) and
-    "mean": the clamped mean, with an interval for the mean itself.
+    The result is "thresholds": the share of participants at or above each of them.
 
-    `participants` is how many are expected; a share `search` of them is asked about thresholds (None: 15 to 40 %, the
-    more the fewer they are), in at most `rounds` rounds.
+    `participants` is how many are expected here and in the round of numbers that follows, through `method`, of which a
+    share `tails` is asked about what lies beyond the range. A share `search` of all is asked about thresholds (None: 15
+    to 40 %, the more the fewer they are), in at most `rounds` rounds.
     """
 
     domain: Integers | Interval
@@ -73,18 +68,18 @@ class RangeSearch(Protocol):
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, (Integers, Interval)):
-            raise reject("domain", _OWNER, "an Interval or Integers, as wide as you like", self.domain)
-        budget = check_epsilon(_OWNER, self.epsilon)
+            raise reject("domain", OWNER, "an Interval or Integers, as wide as you like", self.domain)
+        budget = check_epsilon(OWNER, self.epsilon)
         if self.method not in names(Mean):
-            raise reject("method", _OWNER, f"one of {', '.join(names(Mean))}", self.method)
-        participants = check_integer("participants", _OWNER, self.participants, 1, 1 << 53)
-        tails = check_decimal("tails", _OWNER, self.tails)
+            raise reject("method", OWNER, f"one of {', '.join(names(Mean))}", self.method)
+        participants = check_integer("participants", OWNER, self.participants, 1, 1 << 53)
+        tails = check_decimal("tails", OWNER, self.tails)
         if not 0 < tails <= Decimal("0.5"):
-            raise reject("tails", _OWNER, "a share in (0, 0.5]", self.tails)
-        search = self.search if self.search is None else check_decimal("search", _OWNER, self.search)
+            raise reject("tails", OWNER, "a share in (0, 0.5]", self.tails)
+        search = self.search if self.search is None else check_decimal("search", OWNER, self.search)
         if search is not None and not 0 < search <= Decimal("0.9"):
-            raise reject("search", _OWNER, "a share in (0, 0.9]", self.search)
-        rounds = check_integer("rounds", _OWNER, self.rounds, 2, 12)
+            raise reject("search", OWNER, "a share in (0, 0.9]", self.search)
+        rounds = check_integer("rounds", OWNER, self.rounds, 2, 12)
         numbers = {"epsilon": budget, "participants": participants, "search": search, "tails": tails, "rounds": rounds}
         for name, value in numbers.items():
             object.__setattr__(self, name, value)
@@ -95,37 +90,47 @@ class RangeSearch(Protocol):
                 f" {self.participants}: give a range yourself."
             )
         if not self._first_thresholds():
-            raise reject("domain", _OWNER, "a domain with numbers between its ends", self.domain)
+            raise reject("domain", OWNER, "a domain with numbers between its ends", self.domain)
+
+    @property
+    def question(self) -> Mean:
+        """What the range is for."""
+        return Mean(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + ARM_EFFORT * self.rounds * (FIRST + LATER) + effort_of(self.method, self.epsilon)
 
     # --- rounds ------------------------------------------------------------------------------------------------
     def start(self) -> Round:
         return self._ask(self._first_thresholds(), self._look)
 
-    def advance(self, history: History) -> Round | Estimates:
-        looks = [tallies for tallies in history if not isinstance(tallies[0].mechanism.domain, Clamp)]
-        if len(looks) < len(history):
-            return found(self.domain, history[-1], sum(tally.n for tallies in looks for tally in tallies))
-        if not self._is_over(looks):
-            bits = _bits(looks)
-            closer = self._closer(bits) if len(looks) < self.rounds - 1 else []
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        if closing:
+            return partial({"thresholds": above_thresholds(self.domain, _flat(history))}, UNFINISHED)
+        if not self._is_over(history):
+            bits = bits_of(history)
+            closer = self._closer(bits) if len(history) < self.rounds - 1 else []
             if closer:
                 return self._ask(closer, self._look)
             near, far = self._tail_thresholds(bits)
             if near or far:
-                return self._ask(near, self._searchers - self._look * len(looks), far)
-        return self._last(*self.chosen(_bits(looks)))
+                return self._ask(near, self.searchers - self._look * len(history), far)
+        return {"thresholds": above_thresholds(self.domain, _flat(history))}
 
-    def _is_over(self, looks: Sequence[Sequence[Tally]]) -> bool:
+    def _is_over(self, looks: History) -> bool:
         """Whether the last of these rounds was the one about the tails: no closer look was needed before it."""
-        return len(looks) == self.rounds or (len(looks) > 1 and not self._closer(_bits(looks[:-1])))
+        return len(looks) == self.rounds or (len(looks) > 1 and not self._closer(bits_of(looks[:-1])))
 
     def _ask(self, near: Sequence[Decimal], quota: int, far: Sequence[Decimal] = ()) -> Round:
         weights = dict.fromkeys(far, 1) | dict.fromkeys(near, NEAR_WEIGHT)
         arms = (
-            Arm(f"from {decimal_text(threshold)}", self._build("rr", Above(self.domain, threshold)), weight)
+            Arm(f"from {decimal_text(threshold)}", self._build(Above(self.domain, threshold)), weight)
             for threshold, weight in sorted(weights.items())
         )
         return Round(tuple(arms), quota=quota)
+
+    def _build(self, domain: Domain) -> Mechanism:
+        return build("rr", domain, epsilon=self.epsilon)
 
     # --- how many ----------------------------------------------------------------------------------------------
     @property
@@ -134,7 +139,7 @@ class RangeSearch(Protocol):
         return float(np.tanh(float(self.epsilon) / 2)) ** 2
 
     @property
-    def _searchers(self) -> int:
+    def searchers(self) -> int:
         """How many are asked about thresholds."""
         share = self.search
         if share is None:  # with many bits' worth a seventh, with fewer ever more
@@ -144,7 +149,7 @@ class RangeSearch(Protocol):
     @property
     def _look(self) -> int:
         """How many answer in a round that looks for the middle half."""
-        return self._searchers // PARTS
+        return self.searchers // PARTS
 
     # --- where -------------------------------------------------------------------------------------------------
     def _first_thresholds(self) -> list[Decimal]:
@@ -211,40 +216,21 @@ class RangeSearch(Protocol):
         """The standard error that noise brings to the mean of the last round, in units of the width."""
         unit = Interval(0, 1)
         one = build(self.method, unit, epsilon=self.epsilon).average_variance(expected_answers(unit))
-        left = max(1.0, (self.participants - self._searchers) * (1 - float(self.tails)))
+        left = max(1.0, (self.participants - self.searchers) * (1 - float(self.tails)))
         return sqrt(one / left)
 
-    # --- the last round ----------------------------------------------------------------------------------------
-    def _last(self, low: Decimal, high: Decimal) -> Round:
-        """Clamped numbers, and for each end that cuts the share beyond it and the mean of what lies there."""
-        domain = self.domain
-        beyond = {"low": (Decimal(domain.low), low), "high": (high, Decimal(domain.high))}
-        cut = {name: ends for name, ends in beyond.items() if ends[0] < ends[1]}
-        length = sum(float(end - start) for start, end in cut.values())
-        arms = []
-        for name, (start, end) in cut.items():
-            asked = Above(domain, low if name == "low" else high)
-            arms.append(Arm(f"share at {name}", self._build("rr", asked), self._weight(OF_SHARES / len(cut))))
-            part = (1 - OF_SHARES) * float(end - start) / length
-            arms.append(Arm(f"beyond {name}", self._build("bernoulli", Clamp(domain, start, end)), self._weight(part)))
-        number = self._build(self.method, Clamp(domain, low, high))
-        return Round((Arm("number", number, WEIGHTS - sum(arm.weight for arm in arms)), *arms))
 
-    def _build(self, name: str, domain: Domain) -> Mechanism:
-        return build(name, domain, epsilon=self.epsilon)
-
-    def _weight(self, part: float) -> int:
-        """That of an arm about what lies beyond, for its part of `tails`: enough for at least a few participants."""
-        few = min(MOST, FEW / max(1, self.participants - self._searchers))
-        return ceil(WEIGHTS * max(float(self.tails) * part, few))
+def bits_of(looks: History) -> Bits:
+    """All answers about thresholds."""
+    return Bits.of(_flat(looks))
 
 
-def _bits(looks: Sequence[Sequence[Tally]]) -> Bits:
-    return Bits.of(tally for tallies in looks for tally in tallies)
+def _flat(looks: History) -> list[Tally]:
+    return [tally for tallies in looks for tally in tallies]
 
 
 @lru_cache(maxsize=64)
-def _best(search: RangeSearch, bits: Bits) -> tuple[float, float]:
+def _best(search: RangeSearchRounds, bits: Bits) -> tuple[float, float]:
     """Kept, since a protocol goes through its whole history again with every round."""
     centre, below, above = search.sides(bits)
     left, right = best_distances(below, above, search.noise)

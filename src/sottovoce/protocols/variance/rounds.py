@@ -17,13 +17,15 @@ from sottovoce.core.params import check_decimal, check_epsilon, check_integer, r
 from sottovoce.core.question import Mean, Variance
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
 from sottovoce.core.statistic.joint import MAX_JOINT, CountJoint
 from sottovoce.core.statistic.moments import Moments
-from sottovoce.estimate.mean.mean import evidence
+from sottovoce.core.work import ROUNDS_EFFORT
+from sottovoce.estimate.mean.evidence import evidence
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.variance.evidence import from_arms, from_both, moments, parts
 from sottovoce.estimate.variance.same_reports import MOST, from_outputs
-from sottovoce.estimate.variance.variance import from_arms, from_both, moments, parts
+from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.variance.shares import (
     Expected,
     belief,
@@ -101,6 +103,13 @@ class VarianceRounds(Protocol):
         set_(self, "centre", _centre(method, domain, centre))
         set_(self, "prior", prior)
 
+    @property
+    def question(self) -> Variance:
+        return Variance(self.domain)
+
+    def effort(self) -> int:
+        return ROUNDS_EFFORT + 2 * effort_of(self.mechanism, self.epsilon)
+
     # --- rounds ------------------------------------------------------------------------------------
     def start(self) -> Round:
         return _first_of(self)
@@ -117,29 +126,29 @@ class VarianceRounds(Protocol):
         weight = min(SHARES - 1, max(1, round(SHARES * (self.share or people_share(number, square, self.believed)))))
         return Round((Arm("number", number, weight), Arm("square", square, SHARES - weight)))
 
-    def advance(self, history: History) -> Round | Estimates:
-        if self.method == "same-reports":
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        if self.method in ("same-reports", "split-eps"):
             ((tally,),) = history
-            mean, spread = from_outputs(_enough(tally))
-            return moments(tally.mechanism, spread, mean, tally.cells)
-        if self.method == "split-eps":
-            ((tally,),) = history
-            mean, spread = from_both(_enough(tally))
-            return moments(tally.mechanism, spread, mean, tally.cells)
+            if self.method == "same-reports":
+                spread = from_outputs(evidence(tally.mechanism, _enough(tally)))
+            else:
+                spread = from_both(_enough(tally))
+            return moments(self.domain, spread, [tally])
         if self.method == "split-n":
             ((number, square),) = history
-            return self._estimates(number, square)
-        (number,), *later = history
-        if not later:
-            return Round((Arm("square", self._of_square(self.learned(number), self.epsilon)),))
-        ((square,),) = later
+        else:
+            (number,), *later = history
+            if not later and not closing:
+                return Round((Arm("square", self._of_square(self.learned(number), self.epsilon)),))
+            ((square,),) = later or ((None,),)
+        if closing and number.n and (square is None or square.n < 2):
+            only = {"mean": number.mechanism.estimate(number)}
+            return partial(only, "Closed early: a variance takes at least two reports of the square; there are fewer.")
         return self._estimates(number, square)
 
     def _estimates(self, number: Tally, square: Tally) -> Estimates:
         spread = from_arms(_enough(number), _enough(square), learned=self.method == "sequential")
-        mean = evidence(number.mechanism, number.cells)
-        spender = max((number.mechanism, square.mechanism), key=lambda mechanism: mechanism.ratio)
-        return moments(spender, spread, mean, square.cells)
+        return moments(self.domain, spread, [number, square])
 
     # --- the centre --------------------------------------------------------------------------------
     @property
@@ -156,7 +165,7 @@ class VarianceRounds(Protocol):
         is removed. It may lie outside the range, where noise carried it: clamping it to the range would bias the
         variance. Beyond one more length of the range the first round says next to nothing, and there it is clamped.
         """
-        found = evidence(_enough(tally).mechanism, tally.cells)
+        found = evidence(_enough(tally).mechanism, tally)
         (mean,), (low, high) = found.values(), found.ends
         reach = high - low
         return short(min(max(mean, low - reach), high + reach), math.sqrt(found.spread / found.n) / 100, reach)

@@ -16,8 +16,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.mean.moments import variances_at
 from sottovoce.estimate.prior import CELLS, Prior, expected_answers
+from sottovoce.estimate.variance.errors import error_variance
 from sottovoce.estimate.variance.same_reports import readings
-from sottovoce.estimate.variance.variance import error_variance
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +19,19 @@ from sottovoce.core.channel.compose.keyed import neutral_law, odds_left
 from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.params import reject
 from sottovoce.core.rational import odds
 from sottovoce.design import group as designed
 from sottovoce.estimate.group.law import GroupLaw, Totals, key_law, reading_law
 from sottovoce.estimate.group.truth import Crowd, value_numbers
-from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.estimate.ratio import Ratios
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import KEYS, NOTHING_LEFT, group_key
 from sottovoce.mechanisms.mean import bernoulli as coin
 from sottovoce.mechanisms.mean import laplace as noise
 from sottovoce.mechanisms.mean import nprr as levels
 from sottovoce.mechanisms.mean import piecewise as window
-from sottovoce.study.plan import Option, Plan
-
-if TYPE_CHECKING:
-    import pandas as pd
+from sottovoce.study.planners.base import OWNER, Expectation, Option, Planner, Request, RootWays, no_method
 
 Floats = NDArray[np.float64]
 BUILDERS: dict[str, Callable[..., Mechanism]] = {
@@ -75,7 +72,7 @@ class Inner:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class GroupCandidate:
     """An inner channel behind a key, with the exact variances of sizes and means of one report."""
 
     inner: Inner
@@ -93,10 +90,10 @@ class Candidate:
         return float(self.variances.mean())
 
     @property
-    def variant(self) -> str:
-        """What tells it from others of its method."""
+    def method(self) -> str:
+        """Its name, with what tells it from others of the same mechanism."""
         given = "".join(f", {name}={value}" for name, value in self.inner.options if name != "prior")
-        return f"{self.key} key, {self.inner.part.normalize():f} for the value{given}"
+        return f"{self.inner.method} ({self.key} key, {self.inner.part.normalize():f} for the value{given})"
 
     def build(self, domain: Pair, epsilon: Decimal) -> Mechanism:
         """The mechanism itself."""
@@ -107,77 +104,106 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPlan(Plan):
-    """A plan that also says, for its first choice, what is expected of each group."""
+class GroupPlanner(Planner):
+    """Methods, keys and splits of the budget, ranked by the exact variance of a group's mean, averaged over the groups.
 
-    groups: tuple[object, ...] = ()
-    std_errors: tuple[float, ...] = ()  # of the mean of each group
-    needed: tuple[int, ...] = ()  # participants from which on the group is estimable
+    Shares of the groups are equal unless the prior says otherwise, and values are taken to be spread evenly.
+    """
+
+    domain: Pair
+    crowd: Crowd
+    informed: bool  # of the values
+    methods: tuple[str, ...]
+    target: str
 
     @property
-    def estimable(self) -> tuple[bool, ...]:
-        """Which groups are expected to be estimable, and to know how well."""
-        return tuple(self.participants >= needed for needed in self.needed)
+    def subject(self) -> str:
+        return f"Means of {len(self.crowd.shares)} groups"
 
-    def groups_frame(self) -> pd.DataFrame:
-        """What the first choice tells of each group, as a table."""
-        import pandas as pd
+    @property
+    def measure(self) -> str:
+        return "a group's mean, root mean square over the groups"
 
-        notes = ["" if shown else NOT_ESTIMABLE for shown in self.estimable]
-        return pd.DataFrame(
-            {"group": list(self.groups), "std_error": self.std_errors, "participants": self.needed, "note": notes}
+    def ways(self, epsilon: Decimal) -> RootWays:
+        found = search(self.domain, epsilon, self.crowd, self.methods, informed=self.informed, target=self.target)
+        ranked = rank(found)
+        if not ranked:
+            raise no_method(epsilon, self.methods)
+        least = min(one.average for one in ranked)
+        options: list[Option] = []
+        for one in ranked:
+            mechanism = one.build(self.domain, epsilon)
+            size = codec.payload_bytes(mechanism.channel)
+            ratio = math.sqrt(one.average / least)
+            reason = "no method has a smaller error." if ratio == 1 else f"{ratio:.4g} times the smallest error."
+            expected = () if options else self._expected(one, mechanism)
+            options.append(Option(one.method, mechanism, math.sqrt(one.average), size, reason, expected=expected))
+        return RootWays(tuple(options), math.sqrt(least))
+
+    def _expected(self, first: GroupCandidate, mechanism: Mechanism) -> tuple[Expectation, ...]:
+        """Of each group, with one participant, and from how many on it is estimable."""
+        each = zip(self.domain.group.labels(), first.variances, self.crowd.needed(mechanism), strict=True)
+        return tuple(Expectation(label, math.sqrt(variance), math.ceil(count)) for label, variance, count in each)
+
+    def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
+        errors = [one.std_error for one in best.expected]
+        yield f"Standard errors of the groups are from {min(errors):.4g} to {max(errors):.4g}."
+        small = [one.label for one in best.expected if one.needed > participants]
+        if not small:
+            yield "All groups are estimable."
+            return
+        named = ", ".join(map(repr, small[:8])) + (" and more" if len(small) > 8 else "")
+        most = max(one.needed for one in best.expected)
+        yield (
+            f"{len(small)} of {len(errors)} groups are not estimable ({named}): that takes {most:,} participants or a"
+            " larger epsilon."
         )
 
 
-def plan_group_mean(
-    domain: Domain,
-    *,
-    epsilon: Any,
-    participants: int,
-    shares: Any = None,
-    prior: Any = None,
-    methods: Sequence[str] | None = None,
-) -> GroupPlan:
-    """Rank methods, keys and splits of the budget by the exact variance of a group's mean, averaged over the groups.
+def planner(request: Request) -> GroupPlanner:
+    """Checks the request; the prior is a pair of the shares of the groups and the priors of their values.
 
-    `shares` of the groups are equal unless given; `prior` says what is believed of the values (one `Prior` or earlier
-    answers for all groups, or a mapping with one for each), by default that they are spread evenly over the range.
+    Either may be None. Priors: one for all groups (a `Prior`, or answers of earlier days), or a mapping or list with
+    one for each.
     """
-    n = check_integer("participants", "plan_group_mean", participants, 1, 1 << 53)
-    budget = check_epsilon("plan_group_mean", epsilon)
+    request.refuse_mechanism()
+    domain = request.question.domain
     if not isinstance(domain, Pair):
-        raise reject("domain", "plan_group_mean", "a Pair of groups and numbers", domain)
-    chosen = list(BUILDERS) if methods is None else list(methods)
-    for name in chosen:
-        if name not in BUILDERS:
-            raise reject("methods", "plan_group_mean", f"names among {', '.join(BUILDERS)}", name)
-    crowd = Crowd.of(domain, shares, prior, "plan_group_mean")
-    ranked = rank(search(domain, budget, crowd, chosen, informed=prior is not None))
-    if not ranked:
-        raise ParameterError(f"No method can ask for groups with epsilon {epsilon}. Tried: {', '.join(chosen)}.")
-    return _plan(domain, budget, n, crowd, ranked)
+        raise reject("question", OWNER, "about a Pair of groups and numbers", domain)
+    given = (None, None) if request.prior is None else request.prior
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise reject("prior", OWNER, "a pair of the shares of the groups and the priors of their values", given)
+    shares, priors = given
+    crowd = Crowd.of(domain, shares, priors, OWNER)
+    return GroupPlanner(domain, crowd, priors is not None, tuple(request.listed(list(BUILDERS))), request.target)
 
 
 def search(
-    domain: Pair, budget: Decimal, crowd: Crowd, methods: Sequence[str], *, informed: bool = False
-) -> list[Candidate]:
+    domain: Pair,
+    budget: Decimal,
+    crowd: Crowd,
+    methods: Sequence[str],
+    *,
+    informed: bool = False,
+    target: str = "population",
+) -> list[GroupCandidate]:
     """The best split of each method with each key."""
-    found: list[Candidate] = []
+    found: list[GroupCandidate] = []
     for method in methods:
         for options in _variants(method, crowd, informed):
-            best = _best_splits(domain, budget, crowd, method, options)
+            best = _best_splits(domain, budget, crowd, method, options, target)
             found += best.values()
-    least: dict[tuple[str, str], Candidate] = {}
+    least: dict[tuple[str, str], GroupCandidate] = {}
     for one in sorted(found, key=lambda one: one.average):
         least.setdefault((one.inner.method, one.key), one)
     return list(least.values())
 
 
-def rank(candidates: Sequence[Candidate]) -> list[Candidate]:
+def rank(candidates: Sequence[GroupCandidate]) -> list[GroupCandidate]:
     """Least variance first; of those that are as good as the first, the smallest reports."""
     least = min((one.average for one in candidates), default=0.0)
 
-    def place(one: Candidate) -> tuple[bool, float, float]:
+    def place(one: GroupCandidate) -> tuple[bool, float, float]:
         bits = (len(one.variances) - 1).bit_length() if one.key == "grr" else len(one.variances)
         close = one.average <= CLOSE * least
         return not close, bits + one.inner.channel.payload_bits if close else 0, one.average
@@ -199,8 +225,8 @@ def _variants(method: str, crowd: Crowd, informed: bool) -> Iterator[tuple[tuple
 
 
 def _best_splits(
-    domain: Pair, budget: Decimal, crowd: Crowd, method: str, options: tuple[tuple[str, Any], ...]
-) -> dict[str, Candidate]:
+    domain: Pair, budget: Decimal, crowd: Crowd, method: str, options: tuple[tuple[str, Any], ...], target: str
+) -> dict[str, GroupCandidate]:
     """For each key the split of least variance: a coarse grid, then nearer and nearer to its best."""
     tried: dict[Decimal, Inner | None] = {}
 
@@ -209,11 +235,15 @@ def _best_splits(
             tried[part] = inner_at(domain, budget, part, crowd, method, options) if 0 < part <= budget else None
         return tried[part]
 
-    def of(key: str, parts: Sequence[Decimal]) -> list[Candidate]:
+    def of(key: str, parts: Sequence[Decimal]) -> list[GroupCandidate]:
         built = [inner for inner in map(at, parts) if inner is not None]
-        return [Candidate(inner, key, ratios) for inner in built if (ratios := _ratios(inner, crowd, key)) is not None]
+        return [
+            GroupCandidate(inner, key, ratios)
+            for inner in built
+            if (ratios := _ratios(inner, crowd, key, target)) is not None
+        ]
 
-    best: dict[str, Candidate] = {}
+    best: dict[str, GroupCandidate] = {}
     splits, finer = (FEW_SPLITS, FEW_FINER) if method == "group-designed" else (SPLITS, FINER)
     for key in KEYS:
         listed = of(key, [_round(budget * share, budget) for share in splits])
@@ -267,7 +297,7 @@ def _channel(value: Domain, part: Decimal, method: str, options: dict[str, Any])
     return plain[method](value, epsilon=part, **options).channel
 
 
-def _ratios(inner: Inner, crowd: Crowd, key: str) -> Ratios | None:
+def _ratios(inner: Inner, crowd: Crowd, key: str, target: str = "population") -> Ratios | None:
     """Sizes and sums of one report, with exact covariances; None where the key is too weak to tell groups at all.
 
     A subset of one group is randomized response, which is tried anyway.
@@ -279,42 +309,5 @@ def _ratios(inner: Inner, crowd: Crowd, key: str) -> Ratios | None:
         totals = inner.totals(crowd, key, 1.0)
     except ParameterError:
         return None
-    size, mixed, total = totals.covariance("population").diagonals()
+    size, mixed, total = totals.covariance(target).diagonals()
     return Ratios(totals.sums, totals.sizes, total, mixed, size)
-
-
-def _plan(domain: Pair, budget: Decimal, n: int, crowd: Crowd, ranked: Sequence[Candidate]) -> GroupPlan:
-    options, first = [], ranked[0]
-    least = min(one.average for one in ranked)
-    for one in ranked:
-        mechanism = one.build(domain, budget)
-        size = codec.payload_bytes(mechanism.channel)
-        ratio = math.sqrt(one.average / least)
-        reason = "no method has a smaller error." if ratio == 1 else f"{ratio:.4g} times the smallest error."
-        options.append(Option(mechanism, math.sqrt(one.average / n), size, reason, one.variant))
-    labels = tuple(domain.group.labels())
-    plan = GroupPlan(
-        f"Means of {len(labels)} groups at epsilon {budget}",
-        n,
-        tuple(options),
-        "",
-        labels,
-        tuple(np.sqrt(first.variances / n).tolist()),
-        tuple(math.ceil(count) for count in crowd.needed(options[0].mechanism)),
-    )
-    return replace(plan, advice=_advice(plan))
-
-
-def _advice(plan: GroupPlan) -> str:
-    text = (
-        f"Take {plan.best.method}: with {plan.participants:,} participants expect standard errors of a mean from"
-        f" {min(plan.std_errors):.4g} to {max(plan.std_errors):.4g}."
-    )
-    small = [label for label, shown in zip(plan.groups, plan.estimable, strict=True) if not shown]
-    if not small:
-        return text + " All groups are estimable."
-    named = ", ".join(map(repr, small[:8])) + (" and more" if len(small) > 8 else "")
-    return (
-        f"{text} {len(small)} of {len(plan.groups)} groups are not estimable ({named}): that takes"
-        f" {max(plan.needed):,} participants or a larger epsilon."
-    )

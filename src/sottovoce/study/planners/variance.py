@@ -2,105 +2,105 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import ClassVar
 
 from sottovoce.core import codec
-from sottovoce.core.domain import Domain, Integers, Interval
+from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.params import reject
 from sottovoce.estimate.prior import Prior
 from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
 from sottovoce.protocols.variance.shares import OFF, first_round
-from sottovoce.study.plan import Option, Plan
-
-OWNER = "plan_variance"
-FEWEST = 100  # participants of a plan
+from sottovoce.study.planners.base import OWNER, Option, Planner, Request, Ways, no_method
+from sottovoce.study.planners.mean import belief_of
 
 
 @dataclass(frozen=True, slots=True)
-class VarianceOption(Option):
-    """One way to learn a variance, ready to run."""
+class VariancePlanner(Planner):
+    """The error is exact under what is believed of the answers. A belief knows the mean, though, which is what methods
+    of one round profit from: so all are ranked by the error where the mean is half a standard deviation off. Each
+    option holds its protocol, with the share of participants or budget, or the size of the first round, chosen.
+    """
 
-    protocol: VarianceRounds | None = None
-    std_error_off: float = math.nan  # where the mean is half a standard deviation off
+    fewest: ClassVar[int] = 100
+    domain: Integers | Interval
+    prior: Prior | None
+    methods: tuple[str, ...]
+    mechanism: str | None
 
     @property
-    def method(self) -> str:
-        """That of the protocol."""
-        return self.variant
+    def subject(self) -> str:
+        return "Variance of a number"
+
+    @property
+    def measure(self) -> str:
+        return "the variance"
+
+    def ways(self, epsilon: Decimal) -> VarianceWays:
+        return VarianceWays(self, epsilon)
+
+    def protocol(self, method: str, epsilon: Decimal, participants: int) -> VarianceRounds:
+        """One method, with the first round of least expected error where there are two."""
+        named = None if method == "same-reports" else self.mechanism
+        first = self._first_round(epsilon, participants) if method == "sequential" else None
+        return VarianceRounds(self.domain, epsilon, method=method, mechanism=named, prior=self.prior, first=first)
+
+    def _first_round(self, epsilon: Decimal, participants: int) -> int:
+        """Weighed with the squares about the mean that is expected."""
+        about = self.protocol("split-n", epsilon, participants)
+        number, square = (arm.mechanism for arm in about.start().arms)
+        return first_round(number, square, about.believed, participants)
 
 
-def plan_variance(
-    domain: Domain,
-    *,
-    epsilon: Any,
-    participants: int,
-    prior: Any = None,
-    methods: Sequence[str] | None = None,
-    mechanism: str | None = None,
-) -> Plan:
-    """Rank the ways to learn a variance by the standard error to expect.
+@dataclass(frozen=True, slots=True)
+class VarianceWays(Ways):
+    """Protocols, made anew for each number of participants; their order depends on it."""
 
-    A `prior` (a `Prior`, or answers of earlier days) says what is believed of the answers; without one they are taken
-    to be spread evenly. The error is exact under that belief. A belief knows the mean, though, which is what methods of
-    one round profit from: so all are ranked by the error where the mean is half a standard deviation off. Each option
-    holds its `protocol`, with the share of participants or budget, or the size of the first round, chosen.
-    """
-    n = check_integer("participants", OWNER, participants, FEWEST, 1 << 53)
-    check_epsilon(OWNER, epsilon)
+    planner: VariancePlanner
+    epsilon: Decimal
+    made: dict[int, tuple[Option, ...]] = field(default_factory=dict)
+
+    def options(self, participants: int) -> tuple[Option, ...]:
+        if participants not in self.made:
+            found = sorted(self._ranked(participants), key=lambda pair: pair[0])
+            if not found:
+                raise no_method(self.epsilon, self.planner.methods)
+            self.made[participants] = tuple(option for _, option in found)
+        return self.made[participants]
+
+    def least(self, participants: int) -> float:
+        return self.options(participants)[0].std_error
+
+    def _ranked(self, n: int) -> Iterator[tuple[float, Option]]:
+        """Options with the error where the mean is half a standard deviation off."""
+        for method in self.planner.methods:
+            try:
+                protocol = self.planner.protocol(method, self.epsilon, n)
+                arms = protocol.start().arms
+            except (ParameterError, SpecError):  # not for this domain, or no room for the budget
+                if len(self.planner.methods) == 1:
+                    raise
+                continue
+            size = max(codec.payload_bytes(arm.mechanism.channel) for arm in arms)
+            error, off = (protocol.predicted_error(n, off=doubt) for doubt in (0.0, OFF))
+            yield off, Option(method, protocol, error, size, _reason(protocol, error, off))
+
+
+def planner(request: Request) -> VariancePlanner:
+    """Checks the request; the prior is a `Prior`, or answers of earlier days."""
+    domain = request.question.domain
     if not isinstance(domain, (Integers, Interval)):
-        raise reject("domain", OWNER, "a range of numbers (Integers or Interval)", domain)
-    belief = prior if isinstance(prior, Prior) or prior is None else Prior.of(prior)
-    chosen = METHODS if methods is None else tuple(methods)
-    for name in chosen:
-        if name not in METHODS:
-            raise reject("methods", OWNER, f"names among {', '.join(METHODS)}", name)
-    found = sorted(_options(domain, epsilon, n, belief, chosen, mechanism), key=lambda option: option.std_error_off)
-    if not found:
-        raise ParameterError(f"No method can ask for this variance with epsilon {epsilon}. Tried: {', '.join(chosen)}.")
-    return Plan(f"Variance of a number at epsilon {epsilon}", n, tuple(found), _advice(found[0], epsilon, n))
+        raise reject("question", OWNER, "about a range of numbers (Integers or Interval)", domain)
+    if not request.includes_sampling:
+        raise reject("target", OWNER, "'population' for a variance", request.target)
+    belief = None if request.prior is None else belief_of(domain, request.prior)
+    return VariancePlanner(domain, belief, tuple(request.listed(METHODS)), request.mechanism)
 
 
-def _options(
-    domain: Integers | Interval,
-    epsilon: Any,
-    n: int,
-    prior: Prior | None,
-    methods: Sequence[str],
-    mechanism: str | None,
-) -> Iterator[VarianceOption]:
-    for method in methods:
-        named = None if method == "same-reports" else mechanism
-        try:
-            protocol = VarianceRounds(
-                domain,
-                epsilon,
-                method=method,
-                mechanism=named,
-                prior=prior,
-                first=_first(domain, epsilon, n, prior, named) if method == "sequential" else None,
-            )
-            arms = protocol.start().arms
-        except (ParameterError, SpecError):  # not for this domain, no room for the budget, or too many joint cells
-            if len(methods) == 1:
-                raise
-            continue
-        size = max(codec.payload_bytes(arm.mechanism.channel) for arm in arms)
-        error, off = (protocol.predicted_error(n, off=doubt) for doubt in (0.0, OFF))
-        yield VarianceOption(arms[-1].mechanism, error, size, _reason(protocol, error, off, n), method, protocol, off)
-
-
-def _first(domain: Integers | Interval, epsilon: Any, n: int, prior: Prior | None, mechanism: str | None) -> int:
-    """The first round of least expected error, weighed with the squares about the mean that is expected."""
-    about = VarianceRounds(domain, epsilon, method="split-n", mechanism=mechanism, prior=prior)
-    number, square = (arm.mechanism for arm in about.start().arms)
-    return first_round(number, square, about.believed, n)
-
-
-def _reason(protocol: VarianceRounds, error: float, off: float, n: int) -> str:
+def _reason(protocol: VarianceRounds, error: float, off: float) -> str:
     arms = protocol.start().arms
     if protocol.method == "split-n":
         share = arms[0].weight / sum(arm.weight for arm in arms)
@@ -113,10 +113,3 @@ def _reason(protocol: VarianceRounds, error: float, off: float, n: int) -> str:
         how = "everyone tells the number by randomized response, and each report is read twice"
     said = "the same" if off <= error * (1 + 1e-9) else f"{off:.4g}"
     return f"{how}; {said} if the mean is half a standard deviation off."
-
-
-def _advice(best: VarianceOption, epsilon: Any, n: int) -> str:
-    return (
-        f"Take {best.method}: with {n:,} participants at epsilon {epsilon} expect a standard error of the variance of"
-        f" {best.std_error:.4g}."
-    )

@@ -115,8 +115,8 @@ class PoolMap:
     bits: int = WORD
 
     def __post_init__(self) -> None:
-        if self.bits not in (4, 6, 8, WORD):
-            raise reject("bits", self.kind, "64 (4, 6 or 8 in proofs)", self.bits)
+        if self.bits not in (2, 4, 6, 8, WORD):
+            raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
         object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, MAX_ORDER))
         if not is_order(self.g):
             raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
@@ -158,7 +158,11 @@ class PoolMap:
         return self._drawn(words)[0] % self.seeds
 
     def apply(self, words: Words, code: int) -> int:
-        return dot(self.seed(words), code, self.g, self.digits)
+        return self.value(self.seed(words), code)
+
+    def value(self, seed: int, code: int) -> int:
+        """What the map with this number makes of a code."""
+        return dot(seed, code, self.g, self.digits)
 
     def rates(self, inner: Rates) -> Rates:
         """Two codes collide under one map in g, exactly."""

@@ -364,9 +364,14 @@ class Chain(_Composed, Memoised, Supporting):
         return any(isinstance(stage, Bits) and stage.rates_vary for stage in self.parts)
 
     def miniatures(self) -> tuple[Channel, ...]:
+        """The shorter ones have so few outcomes that two reports are enumerated together."""
+        return tuple(dict.fromkeys((*self.shortened(3), *self.shortened(2))))
+
+    def shortened(self, k: int) -> tuple[Channel, ...]:
+        """Instances of at most k positions, where both stages are independent bits; otherwise the chain itself."""
         if isinstance(self.first, Bits) and isinstance(self.second, Bits):
             pairs = zip(self.first.miniatures(), self.second.miniatures(), strict=False)
-            return tuple(type(self)(_cut(first, 3), _cut(second, 3)) for first, second in pairs)
+            return tuple(type(self)(_cut(first, k), _cut(second, k)) for first, second in pairs)
         return (self,)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.estimate.estimate import Estimate, check_tally, check_target
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
+from sottovoce.core.question import Question
+from sottovoce.estimate.estimate import check_target
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence
 from sottovoce.estimate.mean.betting import Sides, sides
+from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import (
     Profile,
     average_variance,
@@ -28,8 +28,10 @@ from sottovoce.estimate.mean.moments import (
     variance_at,
     variances_at,
 )
-from sottovoce.estimate.mean.readings import Readings, Sums, read
+from sottovoce.estimate.mean.of_shares import mean_of_shares
+from sottovoce.estimate.mean.readings import Readings, ReadSums, read
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -46,17 +48,24 @@ class MeanEvidence(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "betting", "hoeffding", "bernstein", "anytime")
     default: ClassVar[str] = "normal"
+    noun: ClassVar[str] = "mean"
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
     readings: Readings
     ends: tuple[float, float]  # of the domain
     origin: float
     grid: Profile
+    counted: Counted | None = None
+
+    @property
+    def question(self) -> Question | None:  # type: ignore[override]
+        return None if self.counted is None else self.counted.mechanism.question
 
     @property
     def n(self) -> int:  # type: ignore[override]
         return self.readings.sums.n
 
     @property
-    def sums(self) -> Sums:
+    def sums(self) -> ReadSums:
         """Number, mean and sample variance of the readings."""
         return self.readings.sums
 
@@ -81,9 +90,6 @@ class MeanEvidence(Evidence):
 
     def values(self) -> Floats:
         return np.array([float(self.readings.sums.mean)])
-
-    def labels(self, domain: Domain) -> Sequence[object]:
-        return ("mean",)
 
     # --- variances ---------------------------------------------------------------------------------
     @property
@@ -152,45 +158,27 @@ class MeanEvidence(Evidence):
             " The betting interval holds."
         )
 
-    def project(self, name: str) -> Floats:
-        if name != "range":
-            raise ParameterError("There is no such projection of a mean. Known: range.")
-        return np.clip(self.values(), *self.ends)
+
+def evidence(mechanism: Mechanism, tally: Tally) -> MeanEvidence:
+    """What a tally says of the mean answer, in the domain's own numbers."""
+    return from_cells(mechanism, tally.n, tally.cells)
 
 
-def hoeffding(reach: float, n: int, level: float) -> float:
-    """Half the width from the range of readings alone; two sides, so log(2 / alpha) (METHODS, erratum 7)."""
-    return reach * math.sqrt(math.log(2 / (1 - level)) / (2 * n))
-
-
-def bernstein(reach: float, spread: Any, n: int, level: float) -> Any:
-    """Half the width from range and sample variance, by Theorem 11 of Maurer and Pontil for each side.
-
-    It is for independent readings, whether or not they have the same law; so it holds for both targets.
-    Reference: Maurer, Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009.
-    """
-    if n < 2:
-        return reach
-    confidence = math.log(2 / ((1 - level) / 2))
-    return np.sqrt(2 * spread * confidence / n) + 7 * reach * confidence / (3 * (n - 1))
-
-
-def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
-    """The unbiased estimate of the mean answer, in the domain's own numbers."""
-    check_tally(mechanism, tally)
-    found = evidence(mechanism, tally.cells)
-    return Estimate(mechanism, tally.n, found.values(), np.sqrt(found.variances("population")), found, tally.cells)
-
-
-def evidence(mechanism: Mechanism, cells: Ints) -> MeanEvidence:
-    """What the cells say."""
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> MeanEvidence:
+    """What cells say."""
     check_numbers(mechanism, "estimate")
     low, high, origin = numbers_of(mechanism)
     readings = read(mechanism.channel, cells, origin)
     grid, known = rounding_of(mechanism.channel), profile(mechanism.channel)
     if grid is not None and holds_every_code(mechanism.domain, grid):
         known = replace(known, between=False)
-    return MeanEvidence(readings, (float(low + origin), float(high + origin)), float(origin), known)
+    ends = float(low + origin), float(high + origin)
+    return MeanEvidence(readings, ends, float(origin), known, Counted(mechanism, n, cells))
+
+
+def answer(found: Evidence, question: Question) -> Evidence | None:
+    """The mean of numbers whose shares are known."""
+    return mean_of_shares(found, question.domain) if isinstance(found, SharesEvidence) else None
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:

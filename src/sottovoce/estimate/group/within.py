@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,56 +11,84 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import Rounded, need
 from sottovoce.core.domain import Select
-from sottovoce.core.errors import NoIntervalError, ParameterError
-from sottovoce.core.params import reject
-from sottovoce.core.simulation import COLUMN
-from sottovoce.estimate.estimate import Estimate, check_level, check_target
-from sottovoce.estimate.evidence import Bounds, deviate
-from sottovoce.estimate.group.contrasts import Compared
+from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterError
+from sottovoce.estimate.estimate import TARGETS, Estimate
+from sottovoce.estimate.evidence import Bounds, Offer, deviate
 from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, power_sums
 from sottovoce.estimate.group.truth import keyed_channel, square_line, tells_squares
-from sottovoce.estimate.group.views import View
-from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.estimate.group.views import GroupEvidence
+from sottovoce.estimate.ratio import Ratios
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sottovoce.estimate.group.evidence import GroupMeansEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spreads(View):
+class GroupVariancesEvidence(GroupEvidence):
     """The variance of the values within each group, for the population.
 
     It may be negative by chance. Rounding to a grid makes it uncertain by up to `bias`, whatever the number of reports.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("delta",)
-    what: ClassVar[str] = "variance within"
+    default: ClassVar[str] = "delta"
+    noun: ClassVar[str] = "variance within"
+    whole: GroupMeansEvidence
+    found: Floats
     each: Floats
+    ends: tuple[float, float]
     bias: float
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.ends
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.whole.n
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return self.whole.labels
+
+    @property
+    def by_group(self) -> GroupMeansEvidence | None:
+        return self.whole
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset()
+
+    def values(self) -> Floats:
+        return self.found
 
     def variances(self, target: str) -> Floats:
         if target != "population":
             raise NoIntervalError("The variance within a group has an interval for the population only.")
         return self.each
 
-    def _interval(self, level: float, method: str, target: str) -> Bounds:
+    def _covariance(self, target: str) -> Floats:
+        raise NoCovarianceError("The covariance of variances within groups is not known.")
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
         half = deviate(level) * np.sqrt(self.variances(target)) + self.bias
-        low, high = self.values - half, self.values + half
-        return Bounds(np.where(self.estimable, low, -np.inf), np.where(self.estimable, high, np.inf))
+        shown = ~np.isnan(self.found)
+        return Bounds(
+            np.where(shown, self.found - half, self.limits[0]), np.where(shown, self.found + half, self.limits[1])
+        )
 
-    def project(self, name: str) -> Spreads:
-        raise ParameterError("A variance within a group has no projection.")
 
-
-def group_spreads(estimate: Compared, cells: Ints) -> Spreads:
+def group_variances(found: GroupMeansEvidence) -> GroupVariancesEvidence:
     """E[x**2] - (E x)**2 of each group, from the mean squares of what is read.
 
     The square of an estimated mean is too large by the variance of that mean, so this is added (METHODS, erratum 13).
     """
-    mechanism, totals = estimate.mechanism, estimate.totals
+    mechanism, totals = found.mechanism, found.totals
     channel = keyed_channel(mechanism)
     if not tells_squares(channel):
         raise NoIntervalError(
@@ -69,7 +97,7 @@ def group_spreads(estimate: Compared, cells: Ints) -> Spreads:
         )
     line = square_line(channel)
     n_g, t_g, m_g = totals.sizes, totals.sums, totals.read_squares
-    ratios = estimate.ratios("population")
+    ratios = found.ratios("population")
     shown = ratios.estimable
     safe = np.where(shown, n_g, 1.0)
     mean = t_g / safe
@@ -80,16 +108,15 @@ def group_spreads(estimate: Compared, cells: Ints) -> Spreads:
         (line.tilt - 2 * mean) / safe,
         line.slope / safe,
     )
-    spread = _third_block(totals.law, int(totals.n), cells, totals)
+    spread = _third_block(totals.law, int(totals.n), found.cells, totals)
     each = sum(slopes[i] * slopes[j] * spread[min(i, j), max(i, j)] for i in range(3) for j in range(3))
     grid = need(channel.inner, Rounded).rounding
     low, high = float(grid.low), float(grid.high)
-    return Spreads(
-        estimate.groups,
+    return GroupVariancesEvidence(
+        found,
         np.where(shown, variance, np.nan),
-        (0.0, (high - low) ** 2 / 4),
-        None,
         np.where(shown, np.maximum(np.asarray(each), 0.0), np.nan),
+        (0.0, (high - low) ** 2 / 4),
         line.width / 2,
     )
 
@@ -123,58 +150,59 @@ def _third_block(law: GroupLaw, n: int, cells: Ints, totals: Totals) -> dict[tup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Conditional:
-    """The shares of the categories within each group; rows are groups, NaN where a group is not estimable."""
+class ConditionalSharesEvidence(GroupEvidence):
+    """The shares of the categories within each group, the category varying fastest; NaN where a group is too small."""
 
+    methods: ClassVar[tuple[str, ...]] = ("delta", "fieller")
+    default: ClassVar[str] = "delta"
+    noun: ClassVar[str] = "share within"
     groups: Sequence[object]
     categories: Sequence[object]
-    values: Floats
-    ratios: dict[str, Ratios]
-    simulated: bool = field(default=False, kw_only=True)
-
-    def ci(self, level: float = 0.95, *, method: str = "delta", target: str = "population") -> Bounds:
-        """Intervals by "delta" or "fieller", rows as in `values`; from 0 to 1 where a group is not estimable."""
-        check_level(level)
-        check_target(target)
-        if method not in ("delta", "fieller"):
-            raise reject("method", "ci", "'delta' or 'fieller'", method)
-        ratios = self.ratios[target]
-        low, high = ratios.delta(level) if method == "delta" else ratios.fieller(level)
-        anywhere = ~np.isfinite(low) | np.isnan(self.values.ravel())
-        ends = np.where(anywhere, 0.0, low), np.where(anywhere, 1.0, high)
-        return Bounds(*(end.reshape(self.values.shape) for end in ends))
+    ratios: dict[str, Ratios]  # by target
+    n: int
 
     @property
-    def std_errors(self) -> Floats:
-        """Standard errors for the population."""
-        return np.sqrt(self.ratios["population"].variances()).reshape(self.values.shape)
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return [(group, category) for group in self.groups for category in self.categories]
 
-    def to_frame(self, level: float = 0.95, *, method: str = "delta", target: str = "population") -> pd.DataFrame:
-        """A table with one row for each group and category."""
-        import pandas as pd
+    @property
+    def limits(self) -> tuple[float, float]:
+        return 0.0, 1.0
 
-        low, high = self.ci(level, method=method, target=target)
-        rows = [(group, category) for group in self.groups for category in self.categories]
-        return pd.DataFrame(
-            {
-                "group": [group for group, _ in rows],
-                "value": [category for _, category in rows],
-                "estimate": self.values.ravel(),
-                "std_error": np.sqrt(self.ratios[target].variances()),
-                "low": low.ravel(),
-                "high": high.ravel(),
-                "note": np.where(np.isnan(self.values.ravel()), NOT_ESTIMABLE, ""),
-                **({COLUMN: True} if self.simulated else {}),
-            }
-        )
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.RANGE})
+
+    def values(self) -> Floats:
+        return self.ratios["population"].values()
+
+    def variances(self, target: str) -> Floats:
+        return self.ratios[target].variances()
+
+    def _covariance(self, target: str) -> Floats:
+        raise NoCovarianceError("The covariance of shares within groups is not known.")
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        """From 0 to 1 where a group is not estimable."""
+        ratios = self.ratios[target]
+        low, high = ratios.delta(level) if method == "delta" else ratios.fieller(level)
+        anywhere = ~np.isfinite(low) | np.isnan(self.values())
+        return Bounds(np.where(anywhere, 0.0, low), np.where(anywhere, 1.0, high))
+
+    def framed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """With a column for the group and one for the category."""
+        table = GroupEvidence.framed(self, table)
+        table.insert(1, "value", list(self.categories) * len(self.groups))
+        groups: Any = [group for group in self.groups for _ in self.categories]
+        return table.assign(group=groups)
 
 
-def group_frequencies(estimate: Any) -> Conditional:
+def group_frequencies(estimate: Any) -> Estimate:
     """Shares of the categories of the second field within each group, the first, from their estimated joint shares.
 
     Ask for both at once: a frequency oracle on `Select(Record({"group": ..., "value": ...}), ["group", "value"])`.
     """
-    domain = estimate.mechanism.domain if isinstance(estimate, Estimate) else None
+    domain = estimate.question.domain if isinstance(estimate, Estimate) else None
     if not isinstance(domain, Select) or len(domain.names) != 2:
         raise ParameterError("Shares within groups come from an estimate of the joint shares of two selected fields.")
     fields = dict(domain.of.fields)
@@ -182,12 +210,12 @@ def group_frequencies(estimate: Any) -> Conditional:
     d, k = len(groups), len(categories)
     joint = estimate.evidence.values()
     ratios = {}
-    for target in ("population", "sample"):
+    for target in TARGETS:
         spread = estimate.covariance(target=target).reshape(d, k, d, k)
         own = np.array([spread[g, :, g, :] for g in range(d)])
         top = np.array([np.diag(block) for block in own]).ravel()
         bottom = np.repeat(own.sum(axis=(1, 2)), k)
         sizes = np.repeat(joint.reshape(d, k).sum(axis=1), k)
         ratios[target] = Ratios(joint, sizes, top, own.sum(axis=2).ravel(), np.maximum(bottom, 0.0))
-    shares = ratios["population"].values().reshape(d, k)
-    return Conditional(groups, categories, shares, ratios, simulated=estimate.simulated)
+    found = ConditionalSharesEvidence(groups, categories, ratios, estimate.n)
+    return Estimate.of(estimate.question, found, estimate.sources, simulated=estimate.simulated)

@@ -13,19 +13,20 @@ from sottovoce.core.channel import Cap, Channel, Projected
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.channel.vector.sphere import Reading
 from sottovoce.core.domain import Ball
-from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.question import Question
 from sottovoce.core.rational import UNIT
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Offer
+from sottovoce.estimate.vector.base import VectorEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BallMean(Evidence):
+class BallEvidence(VectorEvidence):
     """Reports read as vectors, whose mean is that of the answers.
 
     Noise is of much the same size whatever the answers are, and their own spread is not told apart from it: for the
@@ -40,6 +41,12 @@ class BallMean(Evidence):
     spreads: Floats  # sample variances of what is read of each coordinate
     radius: float
     rare: float  # reports that are expected on the less likely side of the cap
+    labels: Sequence[object] = ()
+    question: Question | None = None
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.BALL})
 
     def values(self) -> Floats:
         return self.means
@@ -50,17 +57,9 @@ class BallMean(Evidence):
     def interval(self, level: float, method: str, target: str) -> Bounds:
         return self.normal(level, target)
 
-    def labels(self, domain: Domain) -> Sequence[object]:
-        return domain.labels()
-
     @property
     def limits(self) -> tuple[float, float]:
         return -self.radius, self.radius
-
-    def project(self, name: str) -> Floats:
-        if name != "ball":
-            raise ParameterError("There is no such projection of a mean of this ball. Known: ball.")
-        return self.means * min(1.0, self.radius / max(float(np.linalg.norm(self.means)), 1e-300))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         """Coordinates of random directions are nearly normal; only their variance must be known, and for that enough
@@ -73,7 +72,7 @@ class BallMean(Evidence):
         return f"The normal interval is poor for these {self.n} reports: they are too few to know their own variance."
 
 
-def evidence(mechanism: Mechanism, n: int, cells: Ints) -> BallMean:
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> BallEvidence:
     """What the cells say."""
     reading, radius = _reading(mechanism), _radius(mechanism)
     first, second = cells.reshape(2, -1)
@@ -87,7 +86,9 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> BallMean:
         spreads = np.array(inner, float) / (n * (n - 1)) * unit**2
     else:
         spreads = np.full(len(first), max(reading.along, reading.across) * radius**2)
-    return BallMean(n, means, spreads, radius, n * _rarer_side(mechanism.channel))
+    return BallEvidence(
+        n, means, spreads, radius, n * _rarer_side(mechanism.channel), mechanism.domain.labels(), mechanism.question
+    )
 
 
 def _rarer_side(channel: Channel) -> float:

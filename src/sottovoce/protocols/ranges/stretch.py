@@ -10,12 +10,18 @@ import numpy as np
 from sottovoce.core.domain import Bins, Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
+from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Estimates
+from sottovoce.protocols.ask import AskEveryone
+from sottovoce.protocols.nested.in_turn import InTurn
+from sottovoce.protocols.nested.walk import Rounds
+
+OWNER = "the fullest stretch"
 
 
 @dataclass(frozen=True, slots=True)
-class Refine(Protocol):
+class FullestStretch(InTurn):
     """`first` participants say in which of `stretches` equal stretches they are; the rest, where in the fullest one.
 
     The second question is about the stretch with the largest first estimate: below it, each of its integers, above
@@ -29,17 +35,18 @@ class Refine(Protocol):
     method: str = "grr"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_epsilon("refine", self.epsilon))
-        check_integer("first", "refine", self.first, 1, 1 << 53)
-        check_integer("size of the domain", "refine", self.domain.size, 4, 1 << 20)
-        check_integer("stretches", "refine", self.stretches, 2, self.domain.size // 2)
+        object.__setattr__(self, "epsilon", check_epsilon(OWNER, self.epsilon))
+        check_integer("first", OWNER, self.first, 1, 1 << 53)
+        check_integer("size of the domain", OWNER, self.domain.size, 4, 1 << 20)
+        check_integer("stretches", OWNER, self.stretches, 2, self.domain.size // 2)
+
+    @property
+    def question(self) -> Frequency:
+        return Frequency(self.domain)
 
     def _edges(self) -> list[int]:
         low, size = self.domain.low, self.domain.size
         return [low + size * i // self.stretches for i in range(1, self.stretches)]
-
-    def _coarse(self) -> Mechanism:
-        return build(self.method, Bins(self.domain, self._edges()), epsilon=self.epsilon)
 
     def fine(self, stretch: int) -> Mechanism:
         """The second question."""
@@ -48,14 +55,10 @@ class Refine(Protocol):
         edges = [edge for edge in inside if self.domain.low < edge <= self.domain.high]
         return build(self.method, Bins(self.domain, edges), epsilon=self.epsilon)
 
-    def start(self) -> Round:
-        return Round((Arm("stretch", self._coarse()),), quota=self.first)
+    @property
+    def opening(self) -> AskEveryone:
+        coarse = build(self.method, Bins(self.domain, self._edges()), epsilon=self.epsilon)
+        return AskEveryone(coarse, "stretch", self.first)
 
-    def advance(self, history: History) -> Round | Estimates:
-        (coarse_tally,), *later = history
-        coarse = self._coarse().estimate(coarse_tally)
-        fine = self.fine(int(np.argmax(coarse.values)))
-        if not later:
-            return Round((Arm("value", fine),))
-        ((fine_tally,),) = later
-        return {"stretch": coarse, "value": fine.estimate(fine_tally)}
+    def following(self, found: Estimates, rounds: Rounds) -> AskEveryone:
+        return AskEveryone(self.fine(int(np.argmax(found["stretch"].values))), "value")

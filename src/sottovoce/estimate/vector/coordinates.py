@@ -1,4 +1,4 @@
-"""The mean of each coordinate of a vector, with intervals one by one and for all of them at once."""
+"""The mean of each number of a box, from reports that are counted by coordinate."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from sottovoce.core import late
 from sottovoce.core.channel import Channel, Rounding, SampledCoordinates, Then, facets
 from sottovoce.core.domain.base import Domain
-from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer, reject
-from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.estimate import Estimate, check_tally, check_target
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
+from sottovoce.core.params import reject
+from sottovoce.core.question import Question
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.mean.readings import numbers_at
 from sottovoce.estimate.prior import Prior
-from sottovoce.tally.tally import Tally
+from sottovoce.estimate.vector.base import VectorEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,7 +31,7 @@ _TRIED = 257  # slopes of the lines under which noise is bounded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coordinates(Evidence):
+class CoordinatesEvidence(VectorEvidence):
     """Reports of each coordinate read as numbers, whose mean is that of the answers.
 
     A coordinate may have fewer reports than there are participants: chance chooses who speaks of it. For the
@@ -53,6 +50,8 @@ class Coordinates(Evidence):
     lows: Floats  # of the answers
     highs: Floats
     least: float  # noise of one report, in squares of the range of the answers
+    labels: Sequence[object] = ()
+    question: Question | None = None
 
     def values(self) -> Floats:
         return self.means
@@ -82,17 +81,9 @@ class Coordinates(Evidence):
             half = self.reaches * np.sqrt(math.log(2 / (1 - level)) / (2 * self.counts))
         return Bounds(self.means - half, self.means + half)
 
-    def labels(self, domain: Domain) -> Sequence[object]:
-        return domain.labels()
-
     @property
     def limits(self) -> tuple[Any, Any]:
         return self.lows, self.highs
-
-    def project(self, name: str) -> Floats:
-        if name != "range":
-            raise ParameterError("There is no such projection of a vector of means. Known: range.")
-        return np.clip(self.means, self.lows, self.highs)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -109,21 +100,8 @@ class Coordinates(Evidence):
         )
 
 
-def estimate(mechanism: Mechanism, tally: Tally) -> Estimate:
-    """The unbiased estimate of the mean vector, in the domain's own numbers."""
-    check_tally(mechanism, tally)
-    found = evidence(mechanism, tally.n, tally.cells)
-    with np.errstate(invalid="ignore"):
-        errors = np.sqrt(found.variances("population"))
-    return Estimate(mechanism, tally.n, found.values(), errors, found, tally.cells)
-
-
-def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
-    """What the cells say."""
-    home = _home(mechanism)
-    if home is not None:
-        found: Evidence = late.load(f"{home}:evidence")(mechanism, n, cells)
-        return found
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence:
+    """What cells say."""
     channel, parts = mechanism.channel, mechanism.domain.coordinates
     counted = facets.need(channel, facets.Coordinates)
     scales, outputs = counted.part_scales(), counted.part_outputs
@@ -145,7 +123,7 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
     between = not all(holds_every_code(part, grid) for part, grid in set(zip(parts, grids, strict=True)))
     noises = np.fmin(_noise(channel, second, between=between), spreads)
     lows, steps = _ranges(grids, parts)
-    return Coordinates(
+    return CoordinatesEvidence(
         n,
         counts,
         lows + steps * (middle + first),
@@ -156,14 +134,9 @@ def evidence(mechanism: Mechanism, n: int, cells: Ints) -> Evidence:
         lows,
         lows + steps * grids[0].steps,
         float(known.variances.min()) / grids[0].steps ** 2,
+        mechanism.domain.labels(),
+        mechanism.question,
     )
-
-
-def _home(mechanism: Mechanism) -> str | None:
-    """Where the reports of other vectors are read: of the ball, and of vectors with few entries."""
-    if isinstance(mechanism.domain, Sparse):
-        return "estimate.vector.sparse"
-    return "estimate.vector.sphere" if isinstance(mechanism.statistic, Sums) else None
 
 
 def _ranges(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats, Floats]:
@@ -215,11 +188,6 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
 
     A vector: all participants hold it. A prior, or one for each coordinate: answers are drawn from it.
     """
-    check_target(target)
-    check_integer("n", "variance", n, 1, 1 << 53)
-    home = _home(mechanism)
-    if home is not None:
-        return late.load(f"{home}:predicted_variance")(mechanism, truth, n, target=target)
     channel, parts = mechanism.channel, mechanism.domain.coordinates or ()
     counted = facets.need(channel, facets.Coordinates)
     reports = n * counted.chosen / len(parts)

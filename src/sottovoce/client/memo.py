@@ -1,0 +1,193 @@
+"""What a device keeps for mechanisms with a memo: its cohorts, and one permanent answer for each value.
+
+Both are drawn once, from a secret of this device, and written to disk before a report is made of them. A crash, a
+restart or a second process finds what was written; one that comes before that draws the same again from the secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import MemoError, PrivacyError
+from sottovoce.core.mechanism import Mechanism
+
+VERSION = 1
+SECRET_BYTES = 32
+PATIENCE = 30.0  # seconds that a device waits for another process
+_SETUP = (
+    "CREATE TABLE IF NOT EXISTS device (one INTEGER PRIMARY KEY CHECK (one = 1), secret BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS mechanism (fingerprint BLOB PRIMARY KEY, cohort INTEGER NOT NULL,"
+    " reports INTEGER NOT NULL) WITHOUT ROWID",
+    # Ordered by a keyed hash, without numbers: the file does not tell which value came first.
+    "CREATE TABLE IF NOT EXISTS answer (fingerprint BLOB, value BLOB, kept BLOB NOT NULL,"
+    " PRIMARY KEY (fingerprint, value)) WITHOUT ROWID",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+
+class Kept(NamedTuple):
+    """What reports of a value are made of."""
+
+    answer: int
+    cohort: int
+
+
+class Spent(NamedTuple):
+    """What a mechanism was asked on this device: each of the values spends `epsilon_forever`, however many reports."""
+
+    values: int
+    reports: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """A file of memos, for all mechanisms of a device, readable by its owner alone.
+
+    Values are not in it: an entry is found by a keyed hash of fingerprint and code. But whoever reads the file has the
+    key as well and can try values, so it is as private as the answers are. A device that loses it draws new memos, and
+    spends `epsilon_forever` again.
+    """
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path))
+
+    def keep(self, mechanism: Mechanism, value: object, most: int | None = None) -> Kept:
+        """The permanent answer to a value and the cohort: found, or drawn and written.
+
+        With more than `most` distinct values no value is answered from then on, not even the first: otherwise each
+        missing report would tell that the value is a new one. The same is read, computed and written for each value.
+        """
+        label = _label(mechanism, mechanism.domain.encode(value))  # refused before the file is opened
+        mine = bytes.fromhex(mechanism.fingerprint)
+        with self._changed() as database:
+            secret = _secret(database)
+            cohort = mechanism.draw_cohort(KeptCoins(secret, b"cohort", mine))
+            database.execute("INSERT OR IGNORE INTO mechanism VALUES (?, ?, 0)", (mine, cohort))
+            database.execute("UPDATE mechanism SET reports = reports + 1 WHERE fingerprint = ?", (mine,))
+            (cohort,) = database.execute("SELECT cohort FROM mechanism WHERE fingerprint = ?", (mine,)).fetchone()
+            drawn = mechanism.remember(value, KeptCoins(secret, b"answer", label), cohort=cohort)
+            key = (mine, _keyed(secret, b"value", label))
+            database.execute("INSERT OR IGNORE INTO answer VALUES (?, ?, ?)", (*key, _to_bytes(drawn)))
+            found = database.execute("SELECT kept FROM answer WHERE fingerprint = ? AND value = ?", key).fetchone()
+            values = _values(database, mine)
+        if most is not None and values > most:
+            raise PrivacyError(
+                f"This device was asked about more than {most} different values. Each spends epsilon_forever of this"
+                " mechanism again, which exceeds its limit, so it no longer answers."
+            )
+        return Kept(int.from_bytes(found[0], "little"), cohort)
+
+    def spent(self, mechanism: Mechanism) -> Spent:
+        """How many values a mechanism was asked about, and how often."""
+        mine = bytes.fromhex(mechanism.fingerprint)
+        with self._changed() as database:
+            found = database.execute("SELECT reports FROM mechanism WHERE fingerprint = ?", (mine,)).fetchone()
+            return Spent(_values(database, mine), found[0] if found else 0)
+
+    @contextmanager
+    def _changed(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, alone in the file: all of it is on disk afterwards, or nothing."""
+        try:
+            self._create()
+            # Opened anew each time: a connection must not be shared by threads or cross a fork.
+            database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
+            try:
+                database.execute("PRAGMA synchronous = EXTRA")
+                database.execute("BEGIN IMMEDIATE")
+                _set_up(database)
+                yield database
+                database.execute("COMMIT")
+            finally:
+                database.close()  # which rolls back what was not committed
+        except (OSError, sqlite3.Error) as error:
+            raise MemoError(
+                f"The memo of this device cannot be read or written ({type(error).__name__}), so it does not answer."
+            ) from None
+
+    def _create(self) -> None:
+        """An empty file is an empty database; it belongs to its owner alone before anything is in it."""
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        if os.name == "posix" and stat.S_IMODE(self.path.stat().st_mode) & 0o077:
+            raise PrivacyError("Others can read or write the memo of this device: set the mode of the file to 600.")
+
+
+class KeptCoins(Coins):
+    """Words of SHAKE-256 under a key of the secret and a label: the same draw again, and unknown without the secret."""
+
+    __slots__ = ("_extras", "_key", "_spans")
+
+    def __init__(self, secret: bytes, purpose: bytes, label: bytes) -> None:
+        super().__init__()
+        self._key = _keyed(secret, purpose, label)
+        self._spans = 0
+        self._extras = 0
+
+    def _stream(self, purpose: bytes, number: int, length: int) -> bytes:
+        return hashlib.shake_256(b"sottovoce memo 1|%s|%d|" % (purpose, number) + self._key).digest(length)
+
+    def _load(self, words: int) -> bytes:
+        self._spans += 1
+        return self._stream(b"span", self._spans, 8 * words)
+
+    def extra(self) -> int:
+        self._extras += 1
+        return int.from_bytes(self._stream(b"overflow", self._extras, 8), "little")
+
+
+def _set_up(database: sqlite3.Connection) -> None:
+    """The tables and the secret, where the file is new."""
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version not in (0, VERSION):
+        raise MemoError("The memo of this device was written by another version, so it does not answer.")
+    if not version:
+        for statement in _SETUP:
+            database.execute(statement)
+        database.execute("INSERT OR IGNORE INTO device VALUES (1, ?)", (os.urandom(SECRET_BYTES),))
+
+
+def _secret(database: sqlite3.Connection) -> bytes:
+    (secret,) = database.execute("SELECT secret FROM device").fetchone()
+    if not isinstance(secret, bytes) or len(secret) != SECRET_BYTES:
+        raise MemoError("The memo of this device is damaged, so it does not answer.")
+    return secret
+
+
+def _values(database: sqlite3.Connection, fingerprint: bytes) -> int:
+    (values,) = database.execute("SELECT COUNT(*) FROM answer WHERE fingerprint = ?", (fingerprint,)).fetchone()
+    return int(values)
+
+
+def _keyed(secret: bytes, purpose: bytes, label: bytes) -> bytes:
+    return hmac.digest(secret, b"sottovoce memo 1|%s|" % purpose + label, "sha256")
+
+
+def _label(mechanism: Mechanism, code: object) -> bytes:
+    """A mechanism and a code in one text for each: equal codes have equal texts, however they are written."""
+    return bytes.fromhex(mechanism.fingerprint) + _text(code).encode()
+
+
+def _text(code: object) -> str:
+    if isinstance(code, tuple):
+        return f"({','.join(map(_text, code))})"
+    if isinstance(code, (int, Fraction, Decimal)):
+        return str(Fraction(code))
+    raise TypeError(f"A memo is kept of numbered answers and of numbers, not of a {type(code).__name__}.")
+
+
+def _to_bytes(answer: int) -> bytes:
+    return answer.to_bytes(max(1, -(-answer.bit_length() // 8)), "little")

@@ -1,0 +1,60 @@
+"""`Cohorts`: a public map that a device draws once and keeps, above the memo of a chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sottovoce.core.channel.base import Channel, Words
+from sottovoce.core.channel.compose.public import PoolMap, Public
+from sottovoce.core.channel.compose.stages import Chain
+from sottovoce.core.channel.facets import Memoised, need
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import count_text
+
+MAX_COHORTS = 1 << 10  # as many ids are drawn for one report, in the mean: some milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Cohorts(Public, Memoised):
+    """Public words that stay the same for a device: the number of its map, which is its cohort.
+
+    A device draws its cohort once, each as likely as any other, and then for each report ids until one is of this
+    cohort. So an id is uniform among those of its cohort, and the collector reads the map from it as from any id. In a
+    single report the cohort is as likely as in fresh public words, and the law is that of `Public`.
+
+    All reports of one value are functions of one cohort, of the memo in this cohort, and of fresh coins: together they
+    lose what the memo loses. With a new cohort in each report there would be a memo for each, and losses would add up.
+    """
+
+    kind: ClassVar[str] = "cohorts"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.map, PoolMap) or not isinstance(self.inner, Chain):
+            raise ParameterError("Cohorts number the maps of a pool, and what they map goes into a chain.")
+        if self.map.seeds > MAX_COHORTS:
+            raise ParameterError(f"There are at most {MAX_COHORTS} cohorts. Got {count_text(self.map.seeds)}.")
+        Public.__post_init__(self)
+
+    @property
+    def stages(self) -> tuple[Channel, Channel]:
+        return need(self.inner, Memoised).stages
+
+    @property
+    def cohorts(self) -> int:
+        return self._pool.seeds
+
+    def cohort(self, public: Words) -> int:
+        return self._pool.seed(self._words(public))
+
+    def mapped_in(self, cohort: int, code: Any) -> Any:
+        return self._pool.value(cohort, code)
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        """With few cohorts and words of two bits: every id is enumerated, and a chain has many outcomes for each."""
+        inners = self.inner.shortened(2) if isinstance(self.inner, Chain) else ()
+        return tuple(
+            type(self)(PoolMap(min(self.inputs, inner.inputs**digits), inner.inputs, digits, 2), inner)
+            for inner in inners
+            if (digits := {2: 2, 3: 1, 4: 1}.get(inner.inputs))
+        )

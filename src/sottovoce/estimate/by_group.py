@@ -1,0 +1,105 @@
+"""What only estimates about groups have: four views, and comparisons. Other estimates refuse them in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.simulation import marked
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.evidence import Evidence
+    from sottovoce.estimate.group.contrasts import Difference, Equality, Pairs
+    from sottovoce.estimate.group.evidence import GroupMeansEvidence
+
+T = TypeVar("T")
+
+
+class ByGroup:
+    """Asks `evidence.by_group`; what comes out is a simulation where the estimate is."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def evidence(self) -> Evidence: ...
+        @property
+        def simulated(self) -> bool: ...
+        def _of(self, evidence: Evidence) -> Estimate: ...
+
+    @property
+    def _groups(self) -> GroupMeansEvidence:
+        found = self.evidence.by_group
+        if found is None:
+            raise ParameterError(
+                f"Groups are compared in an estimate of means by group; this is one of a {self.evidence.noun}."
+            )
+        return found
+
+    def _marked(self, part: T) -> T:
+        return cast(T, marked(part, self.simulated))
+
+    @property
+    def groups(self) -> Sequence[object]:
+        """The names of the groups."""
+        return self._groups.labels
+
+    @property
+    def estimable(self) -> NDArray[np.bool_]:
+        """Which groups are large enough for their mean to be shown."""
+        return self._groups.estimable
+
+    @property
+    def means(self) -> Estimate:
+        """The mean value of each group."""
+        return self._of(self._groups)
+
+    @property
+    def sizes(self) -> Estimate:
+        """How many participants each group has."""
+        return self._of(self._groups.sizes)
+
+    @property
+    def shares(self) -> Estimate:
+        """The share of each group."""
+        return self._of(self._groups.shares)
+
+    @property
+    def sums(self) -> Estimate:
+        """The sum of the values of each group, in the numbers of the answers."""
+        return self._of(self._groups.sums)
+
+    @property
+    def variances(self) -> Estimate:
+        """The variance of the values within each group whose mean is shown, where the reports say enough."""
+        return self._of(self._groups.within)
+
+    def difference(self, group: object, other: object, *, target: str = "population") -> Difference:
+        """The mean of one group less that of another."""
+        return self._marked(self._groups.difference(group, other, target))
+
+    def all_pairs(self, level: float = 0.95, *, correction: str = "holm", target: str = "population") -> Pairs:
+        """Every two groups compared, with p-values and intervals that hold all at once."""
+        return self._marked(self._groups.all_pairs(level, correction, target))
+
+    def test_equality(self, *, target: str = "population") -> Equality:
+        """A test of whether all groups have the same mean; small groups count for little, but they count."""
+        return self._marked(self._groups.test_equality(target))
+
+    def power(
+        self,
+        difference: Any,
+        group: object,
+        other: object,
+        *,
+        participants: int | None = None,
+        level: float = 0.95,
+    ) -> float:
+        """How likely so many participants like these, by default as many, show a difference of two groups' means."""
+        return self._groups.power(difference, (group, other), participants, level)

@@ -1,0 +1,122 @@
+"""Decoders: from evidence to values. One file of `estimate/decoders` each, found by its name.
+
+The decoder "base-cut" is the class `BaseCutDecoder` of `estimate/decoders/base_cut.py`. There is no other list.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
+from sottovoce.estimate import decoders
+from sottovoce.estimate.evidence import Bounds, Evidence, Offer
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How an iterative decoder ended: the largest log-likelihood per report is at most `gap` above the one found."""
+
+    iterations: int
+    gap: float
+
+
+class Decoded(NamedTuple):
+    """The values of a decoder, and how it ended where it is iterative."""
+
+    values: Floats
+    fit: Fit | None = None
+
+
+class Decoder(ABC):
+    """Subclasses are frozen dataclasses; their fields are the parameters, a prior among them where there is one.
+
+    A decoder that moves values keeps the standard errors of the unbiased ones. Its intervals are those of the unbiased
+    values, moved to where the truth can be: at the border of what is possible no other interval is known to cover.
+
+    Attributes:
+        name: how it is asked for.
+        needs: what it needs of evidence.
+        moves: whether values may differ from the unbiased ones.
+        projects: whether it needs the unbiased values only, so that `estimate.project` may ask for it.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[Offer]] = frozenset()
+    moves: ClassVar[bool] = True
+    projects: ClassVar[bool] = True
+    __slots__ = ()
+
+    @abstractmethod
+    def decode(self, evidence: Evidence) -> Decoded:
+        """The values."""
+
+    def quality(self, evidence: Evidence) -> str:
+        """What the values are, in words."""
+        return f"projected ({self.name})"
+
+    def default_method(self, evidence: Evidence) -> str:
+        """Which intervals are given where none are named."""
+        return (evidence.default_inside or evidence.default) if self.moves else evidence.default
+
+    def interval(self, evidence: Evidence, values: Floats, level: float, method: str, target: str) -> Bounds:
+        """Intervals that these values may carry."""
+        if not self.moves:
+            return evidence.interval(level, method, target)
+        low, high = evidence.inside(level, method, target)
+        # A decoder looks at all values together, so it may leave the interval of one of them.
+        shown = np.clip(values, *evidence.limits)
+        return Bounds(np.fmin(low, shown), np.fmax(high, shown))
+
+    def spec(self) -> dict[str, Any]:
+        """Name and parameters in plain data."""
+        return {"name": self.name, **{field.name: getattr(self, field.name) for field in fields(self)}}  # type: ignore[arg-type]
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """All decoders."""
+    return tuple(sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(decoders.__path__)))
+
+
+def decoder(name: str, **parameters: Any) -> Decoder:
+    """A decoder by name. Parameters are those of its class."""
+    if name not in names():
+        raise ParameterError(f"There is no decoder of this name. Known: {', '.join(names())}.")
+    kind = "".join(map(str.capitalize, name.split("-")))
+    found = load(f"estimate.decoders.{name.replace('-', '_')}:{kind}Decoder")
+    known = list(inspect.signature(found).parameters)
+    if not {*parameters} <= {*known}:
+        raise ParameterError(f"The decoder {name} has no such parameter. Known: {', '.join(known) or 'none'}.")
+    made: Decoder = found(**parameters)
+    return made
+
+
+def as_decoder(given: Any) -> Decoder:
+    """A decoder from its name, or as it is."""
+    if isinstance(given, Decoder):
+        return given
+    if not isinstance(given, str):
+        raise ParameterError(f"A decoder is an object or one of the names {', '.join(names())}.")
+    return decoder(given)
+
+
+def check_needs(chosen: Decoder, evidence: Evidence) -> None:
+    """Refuse a decoder that needs what evidence does not have."""
+    missing = chosen.needs - evidence.offers
+    if missing:
+        known = [name for name in names() if decoder(name).needs <= evidence.offers]
+        raise ParameterError(
+            f"The decoder {chosen.name} needs {' and '.join(sorted(need.value for need in missing))}; this estimate of"
+            f" a {evidence.noun} does not have that. Known here: {', '.join(known)}."
+        )

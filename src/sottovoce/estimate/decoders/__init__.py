@@ -1,0 +1,1 @@
+"""Decoders by name: one file each (see `estimate.decoder`)."""

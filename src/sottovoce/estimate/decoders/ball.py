@@ -1,0 +1,23 @@
+"""Into the ball that the answers lie in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.evidence import Evidence, Offer
+
+
+@dataclass(frozen=True, slots=True)
+class BallDecoder(Decoder):
+    """The vector, shortened to the radius where it is longer."""
+
+    name: ClassVar[str] = "ball"
+    needs: ClassVar[frozenset[Offer]] = frozenset({Offer.BALL})
+
+    def decode(self, evidence: Evidence) -> Decoded:
+        means, (_, radius) = evidence.values(), evidence.limits
+        return Decoded(means * min(1.0, radius / max(float(np.linalg.norm(means)), 1e-300)))

@@ -1,0 +1,35 @@
+"""The shares of largest likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sottovoce.core.params import check_integer, reject
+from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.shares.maximise import MAX_ITERATIONS, TOLERANCE, maximise
+
+
+@dataclass(frozen=True, slots=True)
+class EmDecoder(Decoder):
+    """Shares whose log-likelihood per report is within `tolerance` of the largest there is; `fit.gap` bounds what is
+    missing (`estimate.shares.maximise`)."""
+
+    name: ClassVar[str] = "em"
+    needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD})
+    projects: ClassVar[bool] = False
+    tolerance: float = TOLERANCE
+    max_iterations: int = MAX_ITERATIONS
+
+    def __post_init__(self) -> None:
+        given = self.tolerance
+        if isinstance(given, bool) or not isinstance(given, (int, float)) or not 1e-12 <= given < 1:
+            raise reject("tolerance", "a likelihood decoder", "a number in [1e-12, 1)", given)
+        check_integer("max_iterations", "a likelihood decoder", self.max_iterations, 0, 1 << 40)
+
+    def decode(self, evidence: Evidence) -> Decoded:
+        return Decoded(*maximise(evidence.likelihood(), tolerance=self.tolerance, max_iterations=self.max_iterations))
+
+    def quality(self, evidence: Evidence) -> str:
+        return f"those of largest likelihood ({self.name})"

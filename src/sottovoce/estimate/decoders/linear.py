@@ -1,0 +1,23 @@
+"""The unbiased readings themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.evidence import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class LinearDecoder(Decoder):
+    """Linear and unbiased where that exists; the default."""
+
+    name: ClassVar[str] = "linear"
+    moves: ClassVar[bool] = False
+
+    def decode(self, evidence: Evidence) -> Decoded:
+        return Decoded(evidence.values())
+
+    def quality(self, evidence: Evidence) -> str:
+        return evidence.quality

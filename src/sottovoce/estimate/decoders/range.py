@@ -1,0 +1,22 @@
+"""Into the range of the answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.evidence import Evidence, Offer
+
+
+@dataclass(frozen=True, slots=True)
+class RangeDecoder(Decoder):
+    """Each value by itself, moved to the nearest one that can be."""
+
+    name: ClassVar[str] = "range"
+    needs: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE})
+
+    def decode(self, evidence: Evidence) -> Decoded:
+        return Decoded(np.clip(evidence.values(), *evidence.limits))

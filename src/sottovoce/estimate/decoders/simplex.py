@@ -1,0 +1,37 @@
+"""The nearest shares that can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.evidence import Evidence, Offer
+
+Floats = NDArray[np.float64]
+
+
+def simplex(values: Floats) -> Floats:
+    """The nearest point, in squared distance, with no negative share and sum one.
+
+    Reference: Duchi, Shalev-Shwartz, Singer, Chandra, "Efficient projections onto the l1-ball", ICML 2008. The optimum
+    shifts all values by one constant and cuts at zero, which is what Norm-Sub ends with: the two are one function.
+    """
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - 1) / np.arange(1, len(values) + 1)
+    shift = excess[np.flatnonzero(falling > excess)[-1]]
+    return np.asarray(np.maximum(values - shift, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class SimplexDecoder(Decoder):
+    """The projection onto shares that sum to one."""
+
+    name: ClassVar[str] = "simplex"
+    needs: ClassVar[frozenset[Offer]] = frozenset({Offer.ALL_SHARES})
+
+    def decode(self, evidence: Evidence) -> Decoded:
+        return Decoded(simplex(evidence.values()))

@@ -1,0 +1,289 @@
+"""Means by private group from a tally, with the joint covariance of sizes and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_integer, reject
+from sottovoce.core.question import Frequency, Question
+from sottovoce.estimate.estimate import check_level, check_target
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, Offer
+from sottovoce.estimate.group.contrasts import (
+    Difference,
+    Equality,
+    Pairs,
+    all_pairs,
+    check_difference,
+    difference,
+    equality,
+    power_at,
+)
+from sottovoce.estimate.group.law import Blocks, Totals, group_law, group_powers, power_sums
+from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
+from sottovoce.estimate.group.views import GroupEvidence, GroupSharesEvidence, GroupSizesEvidence, GroupSumsEvidence
+from sottovoce.estimate.group.within import GroupVariancesEvidence, group_variances
+from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
+from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.tally.tally import Tally
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMeansEvidence(GroupEvidence):
+    """What a tally says of the mean of each group, and of its size and sum.
+
+    Sizes and sums are unbiased; a mean is their ratio, so it is not. It is estimable, and shown, where the group's
+    estimated size exceeds a threshold: there, Fieller's interval is shorter than 0.7 of the range whatever the mean is,
+    the size is 3.5 standard errors above zero, and 30 reports support it. Else its value is NaN and its interval the
+    whole range. Intervals and tests hold given that a group is shown. Where rare reports make most of the noise and are
+    too few to be seen, a warning says that intervals are poor.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("fieller", "delta")
+    default: ClassVar[str] = "fieller"
+    noun: ClassVar[str] = "mean"
+    quality: ClassVar[str] = "ratios of unbiased sums and sizes"
+    mechanism: Mechanism
+    n: int
+    cells: Ints
+    totals: Totals
+
+    @property
+    def question(self) -> Question | None:  # type: ignore[override]
+        return self.mechanism.question
+
+    @property
+    def by_group(self) -> GroupMeansEvidence:
+        return self
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return self.mechanism.domain.group.labels()  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.RANGE, Offer.COVARIANCE})
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        low, high, origin = value_numbers(self.mechanism.domain)  # type: ignore[arg-type]
+        return float(low + origin), float(high + origin)
+
+    # --- other numbers of the same groups ----------------------------------------------------------
+    @cached_property
+    def shares(self) -> GroupSharesEvidence:
+        """The share of each group."""
+        return self._counted(GroupSharesEvidence)
+
+    @cached_property
+    def sizes(self) -> GroupSizesEvidence:
+        """How many participants each group has."""
+        found: Any = self._counted(GroupSizesEvidence)
+        return found  # type: ignore[no-any-return]
+
+    def _counted(self, kind: type[GroupSharesEvidence]) -> GroupSharesEvidence:
+        asked = Frequency(self.mechanism.domain.group)  # type: ignore[attr-defined]
+        return kind(self.labels, self._supports, self._least, self._shown.flags, self, asked)
+
+    @property
+    def sums(self) -> GroupSumsEvidence:
+        """The sum of the values of each group."""
+        return GroupSumsEvidence(self)
+
+    @cached_property
+    def within(self) -> GroupVariancesEvidence:
+        """The variance of the values within each group whose mean is shown, where the reports say enough."""
+        return group_variances(self)
+
+    # --- readings ----------------------------------------------------------------------------------
+    def values(self) -> Floats:
+        return self.ratios("population").values() + self.centre
+
+    def variances(self, target: str) -> Floats:
+        return self.ratios(target).variances()
+
+    def _covariance(self, target: str) -> Floats:
+        """By the delta method: of the linear part of each ratio."""
+        whole = np.where(self.estimable, self.totals.sizes, np.nan)
+        return np.asarray(self.combined(self.centre - self.values(), target) / np.outer(whole, whole))
+
+    @property
+    def estimable(self) -> NDArray[np.bool_]:
+        """Which groups are large enough for their mean to be shown."""
+        return self._shown.flags
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        ratios = self.ratios(target)
+        low, high = ratios.fieller(level) if method == "fieller" else ratios.delta(level)
+        shown = self.estimable & np.isfinite(low)  # what is not estimable lies anywhere in its range
+        least, most = self.limits
+        return Bounds(np.where(shown, low + self.centre, least), np.where(shown, high + self.centre, most))
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        """Where the reports are too few to know their own variance."""
+        values = self.values()
+        shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
+        means = np.where(np.isnan(values), self.centre, values)
+        return np.asarray(self.estimable & (self.n * steadiness(self.mechanism, shares, means) < POOR_BELOW))
+
+    def doubt(self, method: str, level: float) -> str | None:
+        poor = self.normal_is_poor()
+        if not poor.any():
+            return None
+        return (
+            f"The intervals of {int(poor.sum())} of {len(poor)} groups are poor: the rare reports that make most of the"
+            " noise are too few to be seen."
+        )
+
+    def framed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """With sizes and shares beside the means."""
+        table = GroupEvidence.framed(self, table).rename(columns={"estimate": "mean"})
+        table.insert(1, "size", self.sizes.values())
+        table.insert(2, "share", self.shares.values())
+        return table
+
+    # --- the joint law -----------------------------------------------------------------------------
+    @cached_property
+    def centre(self) -> float:
+        """The mean of a neutral report, from which sums are counted inside."""
+        return centre_of(self.mechanism)
+
+    @property
+    def _supports(self) -> SupportsEvidence:
+        key = self.totals.law.key
+        return SupportsEvidence(self.cells.reshape(key.groups, -1).sum(axis=1), self.n, key.own, key.other)
+
+    def blocks(self, target: str) -> Blocks:
+        """The covariance of sizes and centred sums, entry by entry."""
+        check_target(target)
+        return self.totals.covariance(target)
+
+    def joint(self, target: str) -> tuple[Floats, Floats, Floats, Floats]:
+        """The same as matrices: size with size, size with sum, sum with size, sum with sum."""
+        rows, columns = np.indices((len(self.labels), len(self.labels)))
+        return self.blocks(target).at(rows, columns)
+
+    def combined(self, factor: Floats, target: str) -> Floats:
+        """The covariance of all sums plus these factors times sizes."""
+        sizes, right, left, sums = self.joint(target)
+        found = sums + factor[:, None] * right + factor[None, :] * left + np.outer(factor, factor) * sizes
+        return np.asarray(found)
+
+    @cached_property
+    def _shown(self) -> Shown:
+        """Which means are shown. Nearly all of the rule is about sizes, whose effect on intervals is known."""
+        low, high = self.limits
+        limits = low - self.centre, high - self.centre
+        return shown_by_size(
+            self._plain("population"), limits, self.totals.law.key.sizes(np.array(POOR_BELOW - 0.5), self.n)
+        )
+
+    @property
+    def _least(self) -> Ints:
+        """Supports from which on a mean may be shown."""
+        key = self.totals.law.key
+        return np.floor(self._shown.least * key.gap + self.n * key.other).astype(np.int64) + 1
+
+    def _plain(self, target: str) -> Ratios:
+        size, mixed, total = self.blocks(target).diagonals()
+        return Ratios(self.totals.sums, self.totals.sizes, total, mixed, size)
+
+    def ratios(self, target: str) -> Ratios:
+        """Sums (less the centre) over sizes, and which of these are shown."""
+        return replace(self._plain(target), shown=self._shown)
+
+    @property
+    def seen(self) -> Ints:
+        """Groups that enough reports support for a normal approximation, shown or not."""
+        return np.flatnonzero(self._supports.counts >= POOR_BELOW)
+
+    # --- comparisons -------------------------------------------------------------------------------
+    def place(self, group: object) -> int:
+        """The number of a group."""
+        labels = list(self.labels)
+        if group not in labels:
+            raise ParameterError(f"There is no group {group!r}. Known: {', '.join(map(repr, labels[:20]))}.")
+        return labels.index(group)
+
+    def difference(self, group: object, other: object, target: str = "population") -> Difference:
+        """The mean of one group less that of another."""
+        return difference(self, self.place(group), self.place(other), target)
+
+    def all_pairs(self, level: float, correction: str, target: str) -> Pairs:
+        """Every two groups compared."""
+        return all_pairs(self, level, correction, target)
+
+    def test_equality(self, target: str = "population") -> Equality:
+        """A test of whether all groups have the same mean."""
+        return equality(self, target)
+
+    def power(self, gap: Any, groups: tuple[object, object], participants: int | None, level: float) -> float:
+        """How likely so many participants like these show a difference of this size."""
+        count = self.n if participants is None else check_integer("participants", "power", participants, 1, 1 << 53)
+        wanted = check_difference(gap, "power")
+        check_level(level)
+        error = self.difference(*groups, "population").std_error * (self.n / count) ** 0.5
+        return power_at(wanted / error, level)
+
+
+def evidence(mechanism: Mechanism, tally: Tally) -> GroupMeansEvidence:
+    """What a tally says: unbiased sizes and sums of the groups, and their means."""
+    return from_cells(mechanism, tally.n, tally.cells)
+
+
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> GroupMeansEvidence:
+    """What cells[group, inner report] say."""
+    return GroupMeansEvidence(mechanism, n, cells, solve(mechanism, n, cells))
+
+
+def answer(found: Evidence, question: Question) -> Evidence | None:
+    """Means by group are read from their own reports, whichever of their numbers was asked for."""
+    groups = found.by_group
+    return groups if groups is not None and groups.question == question else None
+
+
+def solve(mechanism: Mechanism, n: int, cells: Ints) -> Totals:
+    """Sums by group, unbiased, and lower bounds of the sums of squares."""
+    channel = keyed_channel(mechanism)
+    law = group_law(channel)
+    sizes = law.key.sizes(power_sums(law, cells, 0), n)
+    sums = group_powers(law, power_sums(law, cells, 1), sizes, n, 1)
+    read_squares = group_powers(law, power_sums(law, cells, 2), sizes, n, 2)
+    bound = square_line(channel).bound(read_squares, sums, sizes)
+    # No group has a sum of squares below that of equal values.
+    equal = np.where(sizes > 0, sums**2 / np.where(sizes > 0, sizes, 1.0), 0.0)
+    return Totals(law, n, sizes, sums, read_squares, np.maximum(bound, equal))
+
+
+def predicted_variance(mechanism: Mechanism, truth: Any = None, n: int = 1, *, target: str = "population") -> Floats:
+    """The variance of each group's mean from n reports, to first order, with exact covariances of sums and sizes.
+
+    The truth is a `Crowd`, or a pair of the shares of the groups and the priors of their values.
+    """
+    check_target(target)
+    check_integer("n", "variance", n, 1, 1 << 53)
+    return as_crowd(mechanism, truth).ratios(mechanism, n, target).variances_at_truth()
+
+
+def as_crowd(mechanism: Mechanism, truth: Any) -> Crowd:
+    """A crowd from what was given of it."""
+    if isinstance(truth, Crowd):
+        return truth
+    keyed_channel(mechanism)
+    if truth is not None and (not isinstance(truth, tuple) or len(truth) != 2):
+        raise reject("truth", "variance", "a pair of the shares of the groups and the priors of their values", truth)
+    shares, priors = truth or (None, None)
+    return Crowd.of(mechanism.domain, shares, priors, "variance")  # type: ignore[arg-type]

@@ -1,0 +1,71 @@
+"""From a tally to an estimate: evidence of the mechanism's room, another question or candidates, a decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core import late
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.question import Question
+from sottovoce.estimate.decoder import Decoder, as_decoder
+from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.fast.batch import Reports, from_messages
+from sottovoce.tally.tally import Tally
+
+
+def estimate(
+    mechanism: Mechanism,
+    data: Any,
+    question: Question | None = None,
+    decoder: str | Decoder | None = None,
+    candidates: Iterable[object] | None = None,
+) -> Estimate:
+    """What the crowd said. Decoders that need a likelihood take reports too: not every tally determines it."""
+    chosen = None if decoder is None else as_decoder(decoder)
+    reports = _reports(mechanism, data) if chosen is not None and Offer.LIKELIHOOD in chosen.needs else None
+    tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
+    found: Evidence = late.load(f"estimate.{mechanism.question.room}.evidence:evidence")(mechanism, tally)
+    if reports is not None:
+        found = found.with_reports(reports)
+    if candidates is not None:
+        found = _among(mechanism, found, candidates)
+    asked = mechanism.question if question is None else question
+    if asked != mechanism.question:
+        found = found.answer(asked)
+    unbiased = Estimate.of(asked, found, sources_of([tally]), simulated=tally.simulated)
+    return unbiased if chosen is None else unbiased.decoded(chosen)
+
+
+def check_tally(mechanism: Mechanism, tally: object) -> Tally:
+    """A tally of this mechanism with at least one report."""
+    if not isinstance(tally, Tally):
+        raise ParameterError(f"An estimate is made from a tally: count the reports first. Got {type(tally).__name__}.")
+    check_same(mechanism, tally.mechanism, "estimate from the tally")
+    if tally.n == 0:
+        raise ParameterError("An estimate needs at least one report; this tally has none.")
+    return tally
+
+
+def _reports(mechanism: Mechanism, data: Any) -> Reports | None:
+    """Reports, where they were given: a batch, or messages as devices send them."""
+    if isinstance(data, Reports):
+        check_same(mechanism, data.mechanism, "estimate from reports")
+        return data
+    messages = isinstance(data, (list, tuple)) and bool(data) and all(isinstance(one, bytes) for one in data)
+    return from_messages(mechanism, list(data)) if messages else None
+
+
+def _among(mechanism: Mechanism, found: Evidence, candidates: Iterable[object]) -> Evidence:
+    """The same evidence about some answers only."""
+    if Offer.CANDIDATES not in found.offers:
+        raise ParameterError(f"Candidates are chosen among shares; an estimate of a {found.noun} has none.")
+    listed = list(candidates)
+    codes = [mechanism.domain.encode(candidate) for candidate in listed]
+    if not codes or len({*codes}) < len(codes):
+        raise ParameterError("Candidates are a list of different answers, at least one.")
+    return found.restricted(np.array(codes, np.int64), tuple(listed))

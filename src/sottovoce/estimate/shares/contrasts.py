@@ -1,0 +1,96 @@
+"""Shares from supports less the rest of a code's group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
+from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.shares.binomials import Ints
+from sottovoce.estimate.shares.misses import score_excess
+from sottovoce.estimate.shares.score_sums import drift_limits, held_limits
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastsEvidence(SharesEvidence):
+    """Of n reports, hits[v] fall into the group of v and plus[v] of these support v (`core.channel.Contrast`)."""
+
+    plus: Ints
+    hits: Ints
+    n: int
+    hit_own: float
+    plus_own: float
+    counted: Counted | None = None
+
+    @property
+    def slope(self) -> float:
+        return 2 * self.plus_own - self.hit_own
+
+    @property
+    def hit_other(self) -> float:
+        """A group's outputs outside the set of a holder's code are as likely as all others, and as many as its set."""
+        return 2 * (self.hit_own - self.plus_own)
+
+    def _totals(self) -> Ints:
+        return np.asarray(2 * self.plus - self.hits)
+
+    def values(self) -> Floats:
+        return np.asarray(self._totals() / (self.n * self.slope))
+
+    def variances(self, target: str) -> Floats:
+        # The score is +1, 0 or -1, so its second moment is the hit rate; its mean given the code is `slope` for
+        # holders and 0 for all others. A group is hit at least as often as by the holders of the code and by chance.
+        shares = np.clip(self.values(), 0, 1)
+        rates = np.clip(self.hits / self.n, self.hit_other + shares * (self.hit_own - self.hit_other), self.hit_own)
+        each = rates - self.slope**2 * (shares**2 if target == "population" else shares)
+        return np.asarray(each / self.n / self.slope**2)
+
+    def exact(self, level: float, target: str) -> Bounds:
+        """The joint law of scores and hits, inverted (`estimate.score_sums`)."""
+        totals = self._totals()
+        if target == "sample":
+            first, last = held_limits(totals, self.hits, self.n, (self.hit_own, self.hit_other), level)
+            return Bounds(first / self.n, last / self.n)
+        low, high = drift_limits(totals, self.hits, self.n, (self.hit_other, self.hit_own), level)
+        means = totals / self.n  # a few reports may score more than any hit rate allows on average
+        return Bounds(np.minimum(low, means) / self.slope, np.maximum(high, means) / self.slope)
+
+    def wilson(self, level: float) -> Bounds:
+        """The score interval: (mean score - s)**2 = z**2 (hit rate - s**2) / n, solved for s = slope f."""
+        z = deviate(level)
+        total = self._totals()
+        # The hit rate is itself estimated; adding z**2 / 2 hits keeps it from being taken too small.
+        hits = (self.hits + z**2 / 2) / (self.n + z**2)
+        centre = total / (self.n + z**2)
+        half = z * np.sqrt(np.maximum(hits * (self.n + z**2) - total**2 / self.n, 0)) / (self.n + z**2)
+        return Bounds((centre - half) / self.slope, (centre + half) / self.slope)
+
+    def reach_of(self, weights: Floats) -> float:
+        return float(2 * np.abs(weights).sum() / self.slope)
+
+    def restricted(self, codes: Ints, labels: Sequence[object]) -> ContrastsEvidence:
+        return replace(self, plus=self.plus[codes], hits=self.hits[codes], counted=self._among(codes, labels))
+
+    def null_errors(self) -> Floats:
+        """Other codes of the group matter, and enter through the observed hits."""
+        return np.asarray(np.sqrt(self.hits / self.n / self.slope**2 / self.n))
+
+    def moved(self) -> tuple[ContrastsEvidence, ContrastsEvidence]:
+        least = (self.hits + 1) // 2
+        most = np.minimum((np.floor(self.n * self.slope).astype(np.int64) + self.hits) // 2, self.hits)
+        return replace(self, plus=np.maximum(self.plus, least)), replace(self, plus=np.minimum(self.plus, most))
+
+    def excess(self, method: str, level: float) -> Floats:
+        kinds, places = np.unique(self.hits, return_inverse=True)
+        rates = np.clip(kinds / self.n, self.hit_other, self.hit_own)
+        hit_rates = (self.hit_own, self.hit_other)
+        return np.array([score_excess(self.n, rate, hit_rates, level) for rate in rates])[places.ravel()]
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.asarray(self.hits < 2 * POOR_BELOW)

@@ -1,0 +1,128 @@
+"""Shares of each code from a tally, and their exact variance before anyone has answered."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates
+from sottovoce.core.channel.facets import Supporting, need, rates_of
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_integer
+from sottovoce.core.question import Question
+from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.estimate.estimate import check_target
+from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
+from sottovoce.estimate.shares.pool import pool_supports
+from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.tally.tally import Tally
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
+    """What a tally says, in the shape of the channel's law."""
+    return from_cells(mechanism, tally.n, tally.cells)
+
+
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
+    """What cells say."""
+    channel, counted = mechanism.channel, Counted(mechanism, n, cells)
+    rates = rates_of(channel)
+    if isinstance(rates, Contrast):
+        plus, hits = hadamard_counts(channel, cells)
+        return ContrastsEvidence(plus, hits, n, float(rates.hit_own), float(rates.plus_own), counted)
+    if rates is None:
+        return MatrixEvidence(cells, n, left_inverse(channel), output_law(channel), counted)
+    if isinstance(mechanism.statistic, CountSeeds) and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
+        counts = pool_supports(channel.map, cells)
+    elif isinstance(channel, Block):
+        counts, _ = hadamard_counts(channel, cells)
+    else:
+        counts = cells
+    return SupportsEvidence(counts, n, *_rate_arrays(channel, rates), counted)
+
+
+def answer(found: Evidence, question: Question) -> Evidence | None:
+    """The shares of groups, from evidence of their means."""
+    groups = found.by_group
+    return groups.shares if groups is not None and groups.shares.question == question else None
+
+
+def _rate_arrays(channel: Channel, rates: Rates) -> tuple[Any, Any]:
+    if not need(channel, Supporting).rates_vary:
+        return float(rates.own), float(rates.other)
+    each = [rates_of(channel, code) for code in channel.codes()]
+    own, other = zip(*[(float(r[0]), float(r[1])) for r in each if r is not None], strict=True)
+    return np.array(own), np.array(other)
+
+
+def hadamard_counts(channel: Channel, cells: Ints) -> tuple[Ints, Ints]:
+    """For each code the reports in its set and those in its group, by a fast Walsh-Hadamard transform."""
+    sets = channel.sets if isinstance(channel, Block) else None
+    if not isinstance(sets, HadamardSets):
+        raise TypeError(f"A {channel.kind} channel has no Hadamard sets.")
+    table = cells.reshape(sets.groups, sets.order).copy()
+    half = 1
+    while half < sets.order:
+        pairs = table.reshape(sets.groups, -1, 2, half)
+        table = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
+        half *= 2
+    table = table.reshape(sets.groups, sets.order)
+    codes = np.arange(sets.codes)
+    groups, rows = codes % sets.groups, codes // sets.groups + 1
+    hits = table[groups, 0]
+    return (hits + table[groups, rows]) // 2, hits
+
+
+def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str = "population") -> Floats:
+    """The exact variance of each estimated share, were these the true shares of n participants."""
+    check_target(target)
+    check_integer("n", "variance", n, 1, 1 << 53)
+    channel = mechanism.channel
+    try:
+        truth = np.asarray(shares, float)
+    except (TypeError, ValueError):
+        truth = np.empty(0)
+    if truth.shape != (channel.inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
+        raise ParameterError(f"The 'shares' parameter of variance must be {channel.inputs} shares that sum to 1.")
+    rates = rates_of(channel)
+    if rates is None:
+        law, inverse = output_law(channel), left_inverse(channel)
+        second = inverse**2 @ (truth @ law)
+        return np.asarray((second - (truth**2 if target == "population" else truth)) / n)
+    if isinstance(rates, Contrast):
+        hit_own, hit_other, _ = (float(x) for x in rates)
+        slope = float(rates.slope)
+        sets = channel.sets  # type: ignore[attr-defined]
+        group = np.arange(sets.codes) % sets.groups
+        mass = np.bincount(group, truth, sets.groups)[group]
+        second = hit_other + mass * (hit_own - hit_other)
+        return np.asarray((second / slope**2 - (truth**2 if target == "population" else truth)) / n)
+    own, other = _rate_arrays(channel, rates)
+    if target == "population":
+        support = other + truth * (own - other)
+        each = support * (1 - support)
+    else:
+        each = truth * own * (1 - own) + (1 - truth) * other * (1 - other)
+    return np.asarray(each / n / (own - other) ** 2)
+
+
+def rare_variance(mechanism: Mechanism) -> Fraction:
+    """n times the exact variance for a value nobody holds, all others being equally common (sample target)."""
+    rates = rates_of(mechanism.channel)
+    if isinstance(rates, Rates):
+        return rates.other * (1 - rates.other) / (rates.own - rates.other) ** 2
+    if isinstance(rates, Contrast):
+        sets = mechanism.channel.sets  # type: ignore[attr-defined]
+        mates = Fraction(-(-sets.codes // sets.groups) - 1, sets.codes - 1)
+        return (rates.hit_other + mates * (rates.hit_own - rates.hit_other)) / rates.slope**2
+    raise TypeError("Only channels with support rates have a variance in closed form.")

@@ -1,0 +1,78 @@
+"""The variance of an estimated variance, from the variances of single readings."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.mean.from_sums import SummedMeanEvidence
+
+
+class MeanPart(NamedTuple):
+    """Reports read as numbers whose mean is wanted: their number, mean and sample variance, exactly."""
+
+    n: int
+    mean: Fraction
+    variance: Fraction
+    reach: float  # the length of the range of possible readings
+    ends: tuple[float, float]  # of what the mean can be
+    poor: bool  # whether the sample variance is itself hardly known
+
+    @classmethod
+    def of(cls, mean: MeanEvidence | SummedMeanEvidence) -> MeanPart:
+        """What evidence of a mean says."""
+        sums = mean.sums
+        if sums.variance is None:
+            raise ParameterError("A variance takes at least two reports of the number and two of its square.")
+        return cls(sums.n, sums.mean, sums.variance, mean.reach, mean.ends, bool(mean.normal_is_poor()[0]))
+
+    @property
+    def error(self) -> Fraction:
+        """The estimated variance of the mean, unbiased."""
+        return self.variance / self.n
+
+
+class ReadingNoise(NamedTuple):
+    """The part of the variances of readings, and of their covariance, that is noise rather than spread of answers."""
+
+    number: float
+    square: float
+    covariance: float = 0.0
+
+
+def straight(number: float, square: float, covariance: float, distance: float, participants: tuple[int, int]) -> float:
+    """The variance of the readings of the square minus 2 d times those of the number, from those of single readings.
+
+    `covariance` is that of both where one participant gives both; `distance` d is that of the mean from the centre, and
+    0 where the centre was learned.
+    """
+    n, m = participants
+    return square / m + 4 * distance**2 * number / n - 4 * distance * covariance / n
+
+
+def curved(number: float, n: int) -> float:
+    """The variance of the square of the mean's error, with its expectation taken off; `number` that of a reading."""
+    return 2 * number**2 / (n * (n - 1)) if n > 1 else math.inf
+
+
+def error_variance(
+    number: float, square: float, covariance: float, distance: float, participants: tuple[int, int]
+) -> float:
+    """The exact variance of the estimate, from the variances of single readings: both parts are uncorrelated."""
+    return straight(number, square, covariance, distance, participants) + curved(number, participants[0])
+
+
+def variance_error(mean_error: float, square_error: float, farthest: float, n: int) -> float:
+    """Proposition 2 of the survey, for any range: how far the plug-in variance n / (n - 1) (m2 - m**2) can be off.
+
+    It holds where the mean is known to `mean_error` *and* the mean square to `square_error`: if each fails with
+    probability beta, both hold at once with 1 - 2 beta only (METHODS, erratum 13). For parts of the participants the
+    errors are those of a subsample's mean, so that they count the drawing of the part, not the privacy noise alone.
+    `farthest` is the largest distance of an answer from the centre of the squares, 1 on [-1, 1].
+    """
+    check_integer("n", "variance_error", n, 2, 1 << 53)
+    return n / (n - 1) * (square_error + mean_error**2 + 2 * farthest * mean_error)

@@ -1,0 +1,184 @@
+"""The variance of a number, from reports of the number and reports of its squared distance from a public centre.
+
+With d = mean - centre the variance is E (x - centre)**2 - d**2. The mean of the squares is estimated without bias. What
+is taken off for d**2 decides about the bias of the whole (METHODS, erratum 13):
+
+- the square of the *estimated* distance is too large by the variance V of the mean estimate, so V is added again;
+- where the centre *is* the estimated mean of earlier participants, the squares about it are too large by V on average,
+  so V is subtracted.
+
+V has an unbiased estimate: the sample variance of the mean's reports over their number. So both forms are unbiased for
+the variance of the population, and, over coins and arms, for the sample variance with the divisor n - 1: a factor
+n / (n - 1) would spoil that. Both can be negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import NoIntervalError
+from sottovoce.core.question import Question
+from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
+
+Floats = NDArray[np.float64]
+CURVED = 0.25  # share of the variance of an estimate that comes from the square of the mean's error and is not normal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VarianceEvidence(Evidence):
+    """What is known of a variance.
+
+    "normal" takes the exact variance of the estimate with everything estimated; "hoeffding" holds at every n: both
+    means at once, each with half of the error probability, and then the least and the largest variance they allow.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
+    default: ClassVar[str] = "normal"
+    noun: ClassVar[str] = "variance"
+    labels: ClassVar[tuple[str, ...]] = ("variance",)  # type: ignore[misc]
+    number: MeanPart
+    square: MeanPart
+    centre: Fraction
+    ends: tuple[float, float]  # of the domain
+    learned: bool = False  # the centre is the estimated mean
+    joint: Fraction | None = None  # of the two readings of one participant; None: different participants
+    noise: Callable[[], ReadingNoise] | None = None  # asked for intervals about the sample only
+    question: Question | None = None
+    also: tuple[Evidence, ...] = ()
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.number.n if self.joint is not None else self.number.n + self.square.n
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return 0.0, (self.ends[1] - self.ends[0]) ** 2 / 4
+
+    @property
+    def exact(self) -> Fraction:
+        """The unbiased estimate. Where the centre is the estimated mean, rounded, what rounding moved is taken off."""
+        away = (self.number.mean - self.centre) ** 2
+        return self.square.mean - away + (-self.number.error if self.learned else self.number.error)
+
+    def values(self) -> Floats:
+        return np.array([float(self.exact)])
+
+    # --- variances ---------------------------------------------------------------------------------
+    @property
+    def distance(self) -> float:
+        """That of the mean from the centre; its square is estimated without bias, and 0 where that is negative."""
+        if self.learned:
+            return 0.0
+        away = self.number.mean - self.centre
+        return math.copysign(math.sqrt(max(0.0, float(away**2 - self.number.error))), away)
+
+    @property
+    def _curve(self) -> float:
+        """What the square of the mean's error adds to the variance of the estimate."""
+        return curved(float(self.number.variance), self.number.n)
+
+    def variances(self, target: str) -> Floats:
+        known = ReadingNoise(float(self.number.variance), float(self.square.variance), float(self.joint or 0))
+        crowd = self.distance, (self.number.n, self.square.n)
+        found = straight(*known, *crowd)
+        # Of a sample, all that is saved is the variance of (x - mean)**2 over n. Two separate parts of the
+        # participants do not show it, so for them the interval for the population serves both.
+        if target == "sample" and self.noise is not None:
+            found = min(found, max(0.0, straight(*self.noise(), *crowd)))
+        return np.array([found + self._curve])
+
+    # --- intervals ---------------------------------------------------------------------------------
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        if method == "normal":
+            return self.normal(level, target)
+        if self.learned and target == "sample":
+            raise NoIntervalError(
+                "Where the centre was learned from some participants, the others are no sample that it knows nothing"
+                " of: the hoeffding interval is about the population; for the sample ask for 'normal'."
+            )
+        low, high = self._both(level)
+        factor = self.n / (self.n - 1) if target == "sample" else 1.0
+        most = self.limits[1] * factor
+        return Bounds(np.array([min(max(low * factor, 0.0), most)]), np.array([min(max(high * factor, 0.0), most)]))
+
+    def _both(self, level: float) -> tuple[float, float]:
+        """The variances that are possible where both means are, each missed with half of the error probability."""
+        each = 1 - (1 - level) / 2
+        squares = _around(self.square, each, 0.0)
+        aways = _around(self.number, each, float(self.centre))
+        largest = max(away**2 for away in aways)
+        least = 0.0 if aways[0] <= 0 <= aways[1] else min(away**2 for away in aways)
+        return squares[0] - largest, squares[1] - least
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        """Too few reports, or too much of the error comes from the square of the mean's own error."""
+        curved = self._curve > CURVED * float(self.variances("population")[0])
+        return np.array([self.number.poor or self.square.poor or curved])
+
+    def warning(self) -> str | None:
+        if self.normal_is_poor()[0]:
+            return (
+                f"The normal interval is poor for these {self.n} reports: they are too few, or too few of them are"
+                " about the mean. The hoeffding interval holds."
+            )
+        value, error = float(self.exact), math.sqrt(self.variances("population")[0])
+        if value > 2 * error:
+            return None
+        return (
+            f"This variance can hardly be told from zero: {value:.3g} with a standard error of {error:.3g}. Its"
+            " interval may reach below zero, and that of the standard deviation is cut there."
+        )
+
+
+def _around(part: MeanPart, level: float, centre: float) -> tuple[float, float]:
+    """Hoeffding's limits for a mean, within the range it can have, from the centre on."""
+    half, mean = hoeffding(part.reach, part.n, level), float(part.mean)
+    low, high = (min(max(end, part.ends[0]), part.ends[1]) for end in (mean - half, mean + half))
+    return low - centre, high - centre
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviationEvidence(Evidence):
+    """The standard deviation: the square root of a variance, and 0 of a negative one. It is not unbiased."""
+
+    methods: ClassVar[tuple[str, ...]] = VarianceEvidence.methods
+    default: ClassVar[str] = VarianceEvidence.default
+    noun: ClassVar[str] = "standard deviation"
+    quality: ClassVar[str] = "the square root of the unbiased variance"
+    labels: ClassVar[tuple[str, ...]] = ("standard deviation",)  # type: ignore[misc]
+    spread: VarianceEvidence
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.spread.n
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return 0.0, math.sqrt(self.spread.limits[1])
+
+    def values(self) -> Floats:
+        return np.sqrt(np.maximum(self.spread.values(), 0))
+
+    def variances(self, target: str) -> Floats:
+        """By the delta method; where the variance is less than its own error, at that error."""
+        errors = self.spread.variances(target)
+        at = np.maximum(self.spread.values(), np.sqrt(errors))
+        return np.asarray(np.divide(errors, 4 * at, out=np.zeros_like(errors), where=at > 0))
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        return Bounds(*(np.sqrt(np.maximum(end, 0)) for end in self.spread.interval(level, method, target)))
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return self.spread.normal_is_poor()
+
+    def warning(self) -> str | None:
+        return self.spread.warning()

@@ -1,0 +1,52 @@
+"""The mean of each coordinate of a vector, with intervals one by one and for all of them at once."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.domain.sparse import Sparse
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_integer
+from sottovoce.core.question import Question
+from sottovoce.core.statistic.sums import Sums
+from sottovoce.estimate.estimate import check_target
+from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.vector import ball, coordinates, sparse
+from sottovoce.estimate.vector.base import VectorEvidence
+from sottovoce.tally.tally import Tally
+
+Ints = NDArray[np.int64]
+
+
+def _home(mechanism: Mechanism) -> ModuleType:
+    """Where the reports of these vectors are read: of few entries, of a ball, or of a box."""
+    if isinstance(mechanism.domain, Sparse):
+        return sparse
+    return ball if isinstance(mechanism.statistic, Sums) else coordinates
+
+
+def evidence(mechanism: Mechanism, tally: Tally) -> VectorEvidence:
+    """What a tally says of the mean vector, in the domain's own numbers."""
+    return from_cells(mechanism, tally.n, tally.cells)
+
+
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> VectorEvidence:
+    """What cells say."""
+    found: VectorEvidence = _home(mechanism).from_cells(mechanism, n, cells)
+    return found
+
+
+def answer(found: Evidence, question: Question) -> Evidence | None:
+    """Means of coordinates are read from their own reports only."""
+    return None
+
+
+def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
+    """The variance of the mean of each coordinate, were this the truth, with as many reports of it as expected."""
+    check_target(target)
+    check_integer("n", "variance", n, 1, 1 << 53)
+    return _home(mechanism).predicted_variance(mechanism, truth, n, target=target)

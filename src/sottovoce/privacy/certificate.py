@@ -1,0 +1,62 @@
+"""The outcome of an audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from sottovoce.core.rational import float_up, loss
+
+IDEALISED = "idealised: closed-form density ratio, not exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The outcome of an audit.
+
+    `ratio` is the exact worst-case likelihood ratio (None: infinite, or not to be found out) and `epsilon` its
+    logarithm, rounded up. `how` says how it was computed; `problems` lists everything that is wrong, so `ok` is
+    their absence. Of an approximate guarantee `delta` is the exact delta at the claimed epsilon, instead of a ratio.
+    Where a device keeps a memo, `ratio_forever` is that of all reports of one unchanged value together.
+    """
+
+    name: str
+    fingerprint: str
+    claimed: Decimal
+    ratio: Fraction | None
+    how: str
+    problems: tuple[str, ...] = ()
+    delta: Fraction | None = None
+    claimed_forever: Decimal | None = None
+    ratio_forever: Fraction | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    @property
+    def exact(self) -> bool:
+        """Whether the ratio is an exact rational number rather than a bound or an estimate."""
+        return (self.ratio is not None and self.how != IDEALISED) or self.delta is not None
+
+    @property
+    def epsilon(self) -> float:
+        if self.delta is not None:
+            return float_up(self.claimed)
+        return float("inf") if self.ratio is None else float_up(loss(self.ratio))
+
+    @property
+    def epsilon_forever(self) -> float:
+        """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
+        return float("inf") if self.ratio_forever is None else float_up(loss(self.ratio_forever))
+
+    def __str__(self) -> str:
+        verdict = "holds" if self.ok else "FAILS: " + " ".join(self.problems)
+        found = f"epsilon {self.epsilon:.9g} of {self.claimed} claimed"
+        if self.delta is not None:
+            found = f"epsilon {self.claimed} with delta {float(self.delta):.9g}"
+        if self.claimed_forever is not None:
+            found += f", for ever {self.epsilon_forever:.9g} of {self.claimed_forever} claimed"
+        return f"{self.name}: {found}, {self.how}; {verdict}"

@@ -1,0 +1,1 @@
+"""Protocols that run others: side by side, or one after another."""

@@ -1,0 +1,64 @@
+"""One protocol after another: the second is built from what the first has found."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import cast
+
+from sottovoce.core.errors import PrivacyError
+from sottovoce.core.round import Estimates, History, Protocol, Round, partial
+from sottovoce.protocols.nested.walk import Rounds, stage_after, walked
+
+NO_SECOND = "Closed early: of the second part no report was counted."
+
+
+class InTurn(Protocol):
+    """Subclasses say which protocol comes first, which one second, and what both tell together.
+
+    Everyone answers once, in one of both, so that the budget of the whole is the larger one: `epsilon` of a subclass
+    must not be below that of either.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def opening(self) -> Protocol:
+        """What is played first."""
+
+    @abstractmethod
+    def following(self, found: Estimates, rounds: Rounds) -> Protocol:
+        """What follows the estimates and the rounds of the first."""
+
+    def together(self, found: Estimates, then: Estimates) -> Estimates:
+        """The estimates of both, by default side by side."""
+        return {**found, **then}
+
+    def alone(self, found: Estimates) -> Estimates:
+        """What the first says where the second has no reports."""
+        return found
+
+    def start(self) -> Round:
+        return self._checked(self.opening).start()
+
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        rounds, first = tuple(history), self._checked(self.opening)
+        count, found = walked(first, rounds)
+        if isinstance(found, Round):
+            if not closing:
+                return found
+            return self.alone(cast(Estimates, first.advance(rounds, closing=True)))
+        second, later = self._checked(self.following(found, rounds[:count])), rounds[count:]
+        if not later:
+            return self.alone(partial(found, NO_SECOND)) if closing else second.start()
+        then = second.advance(later, closing=True) if closing else stage_after(second, later)
+        return then if isinstance(then, Round) else self.together(found, then)
+
+    def _checked(self, inner: Protocol) -> Protocol:
+        """The budget of the whole covers that of every part."""
+        if inner.epsilon > self.epsilon:
+            raise PrivacyError(
+                f"{type(self).__name__} promises epsilon {self.epsilon}, and {type(inner).__name__} inside it spends"
+                f" {inner.epsilon}."
+            )
+        return inner

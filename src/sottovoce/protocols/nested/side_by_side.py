@@ -1,0 +1,180 @@
+"""Several protocols at once: coins put each participant into one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil, lcm, sqrt
+from typing import cast
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.core.question import Question, Several
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, Tallies, partial, reports_of
+from sottovoce.core.work import ROUNDS_EFFORT
+from sottovoce.protocols.nested.walk import Rounds, stage_after
+
+MOST_WEIGHT = 1 << 20  # of an arm
+SURE = 3.0  # standard deviations by which a round is longer than expected, so that it seldom ends too early
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A protocol that a share of the participants takes part in."""
+
+    name: str
+    protocol: Protocol
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        check_integer("weight", f"branch {self.name!r}", self.weight, 1, MOST_WEIGHT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """How far a branch is: its finished rounds, what follows, and what its current round has so far."""
+
+    branch: Branch
+    stage: Round | Estimates
+    done: Rounds = ()
+    begun: Tallies = ()
+
+    @property
+    def asks(self) -> int:
+        """How many arms it has in the current round."""
+        return len(self.stage.arms) if isinstance(self.stage, Round) else 0
+
+    @property
+    def quota(self) -> int | None:
+        """How many reports its current round waits for."""
+        return self.stage.quota if isinstance(self.stage, Round) else None
+
+    def after(self, tallies: Tallies, *, last: bool) -> _Progress:
+        """Its progress after a round of the whole; in the last one everyone is asked, so every branch ends."""
+        counted = tuple(a + b for a, b in zip(self.begun, tallies, strict=True)) if self.begun else tallies
+        reports = reports_of(counted)
+        if reports < (self.quota or 0) or (self.quota is None and not last):
+            return _Progress(self.branch, self.stage, self.done, counted)
+        if not reports:
+            return _Progress(self.branch, {}, self.done)
+        done = (*self.done, counted)
+        return _Progress(self.branch, stage_after(self.branch.protocol, done), done)
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide(Protocol):
+    """Several protocols at once; each participant takes part in one of them, with the whole budget.
+
+    A round has the arms of the current rounds of all branches. It ends when the first of them has its quota; the others
+    go on with their round in the next one, and their tallies are added up. A branch that nobody was put into has no
+    estimate. The results are named after the branch and the result.
+    """
+
+    branches: tuple[Branch, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "branches", tuple(self.branches))
+        names = [branch.name for branch in self.branches]
+        if not names or len(set(names)) != len(names):
+            raise ParameterError(f"There is at least one branch, and their names differ. Got {names}.")
+
+    @property
+    def question(self) -> Question:
+        return Several.of(branch.protocol.question for branch in self.branches)
+
+    @property
+    def epsilon(self) -> Decimal:
+        """Everyone takes part in one branch."""
+        found: Decimal = max(branch.protocol.epsilon for branch in self.branches)
+        return found
+
+    def effort(self) -> int:
+        """What it adds to that of its branches, which is counted with each of them."""
+        return ROUNDS_EFFORT
+
+    def start(self) -> Round:
+        return _round(self._progress(()))
+
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        progress = self._progress(tuple(history))
+        if all(not one.asks for one in progress):
+            return _named((one.branch, one.stage) for one in progress if not isinstance(one.stage, Round))
+        return _closed(progress) if closing else _round(progress)
+
+    def _progress(self, rounds: Rounds) -> list[_Progress]:
+        """How far every branch is. A round has the tallies of the branches that still asked in it, in order."""
+        found = [_Progress(branch, stage_after(branch.protocol, ())) for branch in self.branches]
+        for tallies in rounds:
+            if len(tallies) != sum(one.asks for one in found):
+                raise ParameterError("These rounds are not those of the protocols side by side.")
+            last, place = _is_last(found), 0
+            for turn, one in enumerate(found):
+                if one.asks:
+                    found[turn] = one.after(tallies[place : place + one.asks], last=last)
+                place += one.asks
+        return found
+
+
+def _is_last(progress: Sequence[_Progress]) -> bool:
+    """Whether no branch waits for a number of reports: then everyone who is left is asked."""
+    return all(one.stage.quota is None for one in progress if isinstance(one.stage, Round))
+
+
+def _round(progress: Sequence[_Progress]) -> Round:
+    """The arms of all branches; each branch keeps its share of the participants, however its arms are weighted."""
+    current = [(one, one.stage) for one in progress if isinstance(one.stage, Round)]
+    if any(stage.chosen for _, stage in current):
+        raise ParameterError("A protocol in which participants choose their arm cannot stand beside others.")
+    names = [_name(one.branch.name, arm.name) for one, stage in current for arm in stage.arms]
+    mechanisms = [arm.mechanism for _, stage in current for arm in stage.arms]
+    arms = map(Arm, names, mechanisms, _weights(current))
+    return Round(tuple(arms), quota=min(_waits(current), default=None))
+
+
+def _weights(current: Sequence[tuple[_Progress, Round]]) -> list[int]:
+    common = lcm(*(stage.weight for _, stage in current))
+    exact = [one.branch.weight * arm.weight * (common // stage.weight) for one, stage in current for arm in stage.arms]
+    largest = max(exact)
+    if largest <= MOST_WEIGHT:
+        return exact
+    return [max(1, weight * MOST_WEIGHT // largest) for weight in exact]
+
+
+def _waits(current: Sequence[tuple[_Progress, Round]]) -> Iterator[int]:
+    """After how many reports of all each branch that waits for a number of them will almost surely have it."""
+    whole = sum(one.branch.weight for one, _ in current)
+    for one, stage in current:
+        if stage.quota is not None:
+            left = stage.quota - reports_of(one.begun)
+            others = whole > one.branch.weight  # coins decide who is put into this branch
+            yield ceil((left + SURE * sqrt(left) * others) * whole / one.branch.weight)
+
+
+def _closed(progress: Sequence[_Progress]) -> Estimates:
+    """What each branch can say now; what some cannot say is said by the others."""
+    found: list[tuple[Branch, Estimates]] = []
+    silent: list[str] = []
+    for one in progress:
+        if not isinstance(one.stage, Round):
+            found.append((one.branch, one.stage))
+            continue
+        try:
+            closed = one.branch.protocol.advance((*one.done, one.begun) if one.begun else one.done, closing=True)
+        except ParameterError:
+            silent.append(one.branch.name)
+        else:
+            found.append((one.branch, cast(Estimates, closed)))
+    named = _named(found)
+    if not named:
+        raise ParameterError("Nothing can be estimated yet: no branch has enough reports.")
+    return partial(named, f"Closed early: nothing can be said of {', '.join(silent)}.") if silent else named
+
+
+def _named(found: Iterable[tuple[Branch, Estimates]]) -> Estimates:
+    return {_name(branch.name, key): one for branch, estimates in found for key, one in estimates.items()}
+
+
+def _name(branch: str, own: str) -> str:
+    """A branch with one result, or one arm, may give it the same name."""
+    return branch if own == branch else f"{branch}: {own}"

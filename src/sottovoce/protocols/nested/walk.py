@@ -1,0 +1,37 @@
+"""What a protocol inside another one has come to."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from sottovoce.core.round import Estimates, Protocol, Round, Tallies, reports_of
+
+Rounds = tuple[Tallies, ...]
+
+
+def walked(protocol: Protocol, rounds: Rounds) -> tuple[int, Round | Estimates]:
+    """How many of these rounds belong to an inner protocol and are over, and what it does after them."""
+    for count, tallies in enumerate(rounds):
+        stage = stage_after(protocol, rounds[:count])
+        if not isinstance(stage, Round) or not stage.may_end(reports_of(tallies)):
+            return count, stage
+    return len(rounds), stage_after(protocol, rounds)
+
+
+def stage_after(protocol: Protocol, rounds: Rounds) -> Round | Estimates:
+    """What follows these rounds of an inner protocol.
+
+    It is kept for a while: the outer protocol knows its whole history only, and asks again for what the inner one made
+    of the rounds before. So each round that is played costs the inner protocol one step.
+    """
+    if not rounds:
+        return protocol.start()
+    simulated = tuple(getattr(tally, "simulated", False) for tallies in rounds for tally in tallies)
+    return _stage_after(protocol, rounds, simulated)
+
+
+@lru_cache(maxsize=64)
+def _stage_after(protocol: Protocol, rounds: Rounds, simulated: Any) -> Round | Estimates:
+    """Tallies that differ in their mark alone are equal, so that the marks are a part of the key."""
+    return protocol.advance(rounds)

@@ -1,0 +1,72 @@
+"""The share of participants at or above each of several thresholds, each from answers of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Rates
+from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.domain import Above, Domain
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import decimal_text
+from sottovoce.core.question import Mean
+from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.evidence import Offer
+from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.tally.tally import Tally
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SeparateSharesEvidence(SupportsEvidence):
+    """Shares that are independent, because other participants answered about each; `n` holds how many did."""
+
+    names: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return self.names
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
+
+    def covariance(self, target: str) -> Floats:
+        return np.diag(self.variances(target))
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        low, high = found.ci(level)
+        shares = ", ".join(
+            f"{share:.4f} {name} ({max(0.0, left):.4f} to {min(1.0, right):.4f})"
+            for name, share, left, right in zip(self.labels, found.values, low, high, strict=True)
+        )
+        return f"{found.n} participants were asked about a threshold each. Shares and {level:.0%} intervals: {shares}."
+
+
+def above_thresholds(domain: Domain, tallies: Iterable[Tally]) -> Estimate:
+    """The shares at or above thresholds, in rising order; tallies about the same threshold are added."""
+    found: dict[Decimal, Tally] = {}
+    for tally in tallies:
+        view = tally.mechanism.domain
+        if not isinstance(view, Above):
+            raise TypeError("These tallies are about thresholds.")
+        if tally.n:
+            found[view.threshold] = found[view.threshold] + tally if view.threshold in found else tally
+    order = sorted(found)
+    if not order:
+        raise ParameterError("Nothing can be estimated yet: no report was counted.")
+    rates = rates_of(found[order[0]].mechanism.channel)
+    if not isinstance(rates, Rates):
+        raise TypeError("Thresholds are asked about through randomized response.")
+    counts = np.array([int(found[place].cells[1]) for place in order], np.int64)
+    asked = np.array([found[place].n for place in order], np.int64)
+    names = tuple(f"from {decimal_text(place)} on" for place in order)
+    own, other = float(rates.own), float(rates.other)
+    evidence = SeparateSharesEvidence(counts, asked, own, other, None, names)  # type: ignore[arg-type]
+    return Estimate.of(Mean(domain), evidence, sources_of(found.values()))

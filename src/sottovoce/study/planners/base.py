@@ -1,0 +1,172 @@
+"""What the planners of all questions share: a request, ranked ways to answer it, and options."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from statistics import NormalDist
+from typing import Any, ClassVar
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import reject
+from sottovoce.core.question import Question
+from sottovoce.core.registry import ALIASES, builder, names
+from sottovoce.core.round import Protocol
+
+OWNER = "plan"
+CLOSE = 1.02  # errors this near to the smallest are as good: smaller reports come first
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What an option lets expect of one value among several, such as the mean of one group."""
+
+    label: object
+    std_error: float
+    needed: int  # participants from which on it is estimable
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to answer: a mechanism or a protocol, how it is decoded, its predicted error, what a report costs."""
+
+    method: str  # the name of the mechanism or protocol, with its variant
+    procedure: Mechanism | Protocol
+    std_error: float
+    bytes_per_report: int
+    reason: str
+    decoder: str = "linear"
+    expected: tuple[Expectation, ...] = ()
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism that everyone answers through."""
+        if not isinstance(self.procedure, Mechanism):
+            raise ParameterError(f"{self.method} is a protocol, with mechanisms for each round: see `protocol`.")
+        return self.procedure
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol, ready to run."""
+        if isinstance(self.procedure, Mechanism):
+            raise ParameterError(f"{self.method} is one mechanism that everyone answers through: see `mechanism`.")
+        return self.procedure
+
+    def half_width(self, level: float = 0.95) -> float:
+        """Half the width of a normal interval of one value."""
+        return normal_quantile(level) * self.std_error
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked, what is believed of the answers, and which methods may be used."""
+
+    question: Question
+    prior: Any = None
+    methods: tuple[str, ...] | None = None
+    mechanism: str | None = None
+    target: str = "population"
+
+    @property
+    def includes_sampling(self) -> bool:
+        """Whether errors include that participants are drawn from a population."""
+        return self.target == "population"
+
+    def registered(self, kind: type[Question]) -> list[str]:
+        """The names of the methods to try, out of those that are registered for a kind of question."""
+        known = names(kind)
+        if self.methods is None:
+            return known
+        for name in self.methods:
+            builder(name)  # refuses a name that is not registered
+        return self._among([ALIASES.get(name, name) for name in self.methods], known)
+
+    def listed(self, known: Sequence[str]) -> list[str]:
+        """The names of the methods to try, out of a list."""
+        return list(known) if self.methods is None else self._among(list(self.methods), known)
+
+    def _among(self, chosen: list[str], known: Sequence[str]) -> list[str]:
+        for name in chosen:
+            if name not in known:
+                raise reject("methods", OWNER, f"names among {', '.join(known)}", name)
+        return chosen
+
+    def refuse_mechanism(self) -> None:
+        """For questions whose options are mechanisms themselves."""
+        if self.mechanism is not None:
+            raise reject("mechanism", OWNER, f"left out for the question {self.question.kind}", self.mechanism)
+
+
+class Ways(ABC):
+    """All ways to answer a question with one epsilon."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def options(self, participants: int) -> tuple[Option, ...]:
+        """The options for so many participants, best first."""
+
+    @abstractmethod
+    def least(self, participants: int) -> float:
+        """The smallest error of an option that may come first; it falls with participants."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootWays(Ways):
+    """Ways whose errors fall with the root of the number of participants, so that their order never changes."""
+
+    each: tuple[Option, ...]  # with the error of one participant
+    smallest: float
+
+    def options(self, participants: int) -> tuple[Option, ...]:
+        return tuple(scaled(option, participants) for option in self.each)
+
+    def least(self, participants: int) -> float:
+        return self.smallest / math.sqrt(participants)
+
+
+def scaled(option: Option, participants: int) -> Option:
+    """An option of one participant for so many participants."""
+    root = math.sqrt(participants)
+    expected = tuple(replace(one, std_error=one.std_error / root) for one in option.expected)
+    return replace(option, std_error=option.std_error / root, expected=expected)
+
+
+class Planner(ABC):
+    """Finds ways to answer one question; a room has one, which its function `planner(request)` returns."""
+
+    fewest: ClassVar[int] = 1  # participants of a plan
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def subject(self) -> str:
+        """What is estimated, such as "Shares of 5 categories"."""
+
+    @property
+    @abstractmethod
+    def measure(self) -> str:
+        """What the standard error of an option is the standard error of, such as "the mean"."""
+
+    @abstractmethod
+    def ways(self, epsilon: Decimal) -> Ways:
+        """All ways to answer with this epsilon; refuses where there is none."""
+
+    def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
+        """Sentences about the first choice, for the advice of a plan."""
+        return ()
+
+
+def no_method(epsilon: Decimal, tried: Iterable[str]) -> ParameterError:
+    """The error where no method fits; callers raise it."""
+    listed = ", ".join(tried) or "none"
+    return ParameterError(f"No method can answer this question with epsilon {epsilon}. Tried: {listed}.")
+
+
+def normal_quantile(level: float) -> float:
+    """Standard errors from the middle to the end of a normal interval."""
+    return NormalDist().inv_cdf((1 + level) / 2)

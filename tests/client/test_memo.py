@@ -1,0 +1,457 @@
+"""The memo of a device: kept through restarts, crashes and other processes; its cohort; and what it counts."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.client import NoTick
+from sottovoce.client.command import main
+from sottovoce.client.memo import Kept, KeptCoins, Memo, Spent, _text
+from sottovoce.client.tick import SHORTEST, WRITTEN, public_tick
+from sottovoce.core import codec
+from sottovoce.core.coins import Coins, TapeCoins
+from sottovoce.core.errors import DomainError, MemoError
+from sottovoce.core.exact import law_of
+from sottovoce.core.hashing import id_words
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.specs import canonical
+from sottovoce.testing.statistics import check_rate
+from tests.client.toys import in_cohorts, unary
+
+ROOT = Path(__file__).parents[2]
+TOYS = {"unary": unary(), "in cohorts": in_cohorts()}
+every_toy = pytest.mark.parametrize("name", TOYS)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memo"
+
+
+def client(mechanism: Mechanism, path: Path, lifetime: float = 20) -> sv.Client:
+    return sv.Client(mechanism, lifetime_limit=lifetime, memo=path, tick=NoTick())
+
+
+def cohort_of(mechanism: Mechanism, message: bytes) -> int:
+    return mechanism.channel.cohort(id_words(message[:16]))  # type: ignore[attr-defined, no-any-return]
+
+
+def in_process(code: str, path: Path, *, toy: str = "unary", wait: bool = True) -> subprocess.Popen[str]:
+    """Another process with a memo in this file; it prints what it finds."""
+    start = """
+        import os, sys
+        from sottovoce.client import Client, NoTick
+        from sottovoce.client.memo import Memo
+        from tests.client.toys import in_cohorts, unary
+        path, mechanism = sys.argv[1], unary() if sys.argv[2] == "unary" else in_cohorts()
+        memo = Memo(path)
+        client = Client(mechanism, lifetime_limit=20, memo=path, tick=NoTick())
+    """
+    script = textwrap.dedent(start) + textwrap.dedent(code)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(path), toy],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    if wait:
+        process.wait(60)
+    return process
+
+
+# --- once and for all --------------------------------------------------------------------------------------------
+@every_toy
+def test_a_value_has_one_permanent_answer_in_all_processes(name: str, path: Path) -> None:
+    mechanism = TOYS[name]
+    kept = {value: Memo(path).keep(mechanism, value) for value in range(4)}
+    assert len({one.cohort for one in kept.values()}) == 1
+    for value in (3, 0, 3):
+        assert Memo(path).keep(mechanism, value) == kept[value]
+    printed = in_process("print([tuple(memo.keep(mechanism, value)) for value in range(4)])", path, toy=name)
+    assert printed.stdout is not None
+    assert printed.stdout.read().strip() == str([tuple(kept[value]) for value in range(4)])
+    assert Memo(path).spent(mechanism) == Spent(values=4, reports=11)
+
+
+@every_toy
+def test_reports_are_made_of_the_memo(name: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism, made = TOYS[name], []
+    answer_from = Mechanism.answer_from
+
+    def watched(self: Mechanism, memo: int, coins: Coins | None = None, *, cohort: int = 0) -> bytes:
+        made.append((memo, cohort))
+        return answer_from(self, memo, coins, cohort=cohort)
+
+    monkeypatch.setattr(Mechanism, "answer_from", watched)
+    messages = [client(mechanism, path).report(2) for _ in range(20)]
+    messages += [client(mechanism, path).report_text("2")]
+    assert len(set(messages)) == 21  # a memo is kept, a message is not
+    assert set(made) == {tuple(Memo(path).keep(mechanism, 2))}
+    for message in messages:
+        codec.split(mechanism.channel, message)  # refuses what a collector would
+
+
+def test_devices_differ(tmp_path: Path) -> None:
+    found = {Memo(tmp_path / str(device)).keep(TOYS["in cohorts"], 1) for device in range(20)}
+    assert len(found) > 10 and len({kept.cohort for kept in found}) > 3
+
+
+def test_mechanisms_share_a_file_and_no_answers(path: Path) -> None:
+    ones = [in_cohorts(k) for k in range(5, 13)]
+    kept = [Memo(path).keep(one, 1) for one in ones]
+    assert len(set(kept)) > 4
+    assert [Memo(path).keep(one, 1) for one in ones] == kept
+    assert [Memo(path).spent(one) for one in ones] == [Spent(1, 2)] * len(ones)
+    assert Memo(path).spent(unary()) == Spent(0, 0)
+
+
+def test_what_is_kept_outlives_another_way_to_draw_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version may read words in another order; the answers of today stay."""
+    mechanism = TOYS["in cohorts"]
+    kept = [Memo(path).keep(mechanism, value) for value in range(8)]
+    monkeypatch.setattr(KeptCoins, "_stream", lambda self, purpose, number, length: bytes(length))
+    assert [Memo(path).keep(mechanism, value) for value in range(8)] == kept
+    assert Memo(path).keep(mechanism, 9).cohort == kept[0].cohort
+
+
+def test_a_file_that_lost_its_answers_draws_the_same_again(path: Path) -> None:
+    mechanism = TOYS["in cohorts"]
+    kept = [Memo(path).keep(mechanism, value) for value in range(8)]
+    with sqlite3.connect(path) as database:
+        database.execute("DELETE FROM answer")
+        database.execute("DELETE FROM mechanism")
+    database.close()
+    assert [Memo(path).keep(mechanism, value) for value in range(8)] == kept
+
+
+@every_toy
+def test_memos_and_cohorts_have_the_law_of_their_coins(name: str, seed: int) -> None:
+    """Drawn from a secret, they come as often as from the operating system."""
+    mechanism, devices = TOYS[name], 2000
+    cohorts: Counter[int] = Counter()
+    bits = 0
+    for device in range(devices):
+        secret = b"%d of seed %d" % (device, seed)
+        cohort = mechanism.draw_cohort(KeptCoins(secret, b"cohort", b"any"))
+        cohorts[cohort] += 1
+        code = mechanism.channel.mapped_in(cohort, 1)  # type: ignore[attr-defined]
+        bits += mechanism.remember(1, KeptCoins(secret, b"answer", b"any"), cohort=cohort) >> code & 1
+    check_rate("kept bits", bits, devices, 0.75)
+    if mechanism.cohorts > 1:
+        check_rate("devices of an even cohort", sum(cohorts[even] for even in range(0, 16, 2)), devices, 0.5)
+        assert len(cohorts) == mechanism.cohorts
+
+
+def test_coins_of_a_secret() -> None:
+    def words(*label: bytes) -> list[int]:
+        coins = KeptCoins(*label)
+        found = []
+        for _ in range(2):
+            coins.begin(2)
+            found += [coins.word(), coins.word(), coins.extra(), coins.extra()]
+        return found
+
+    labels = [(b"s", b"cohort", b"x"), (b"s", b"answer", b"x"), (b"t", b"cohort", b"x"), (b"s", b"cohort", b"y")]
+    drawn = [word for label in labels for word in words(*label)]
+    assert len(set(drawn)) == len(drawn) == 32
+    assert words(*labels[0]) == drawn[:8]
+
+
+def test_equal_codes_have_one_text() -> None:
+    assert _text(1) == _text(Fraction(2, 2)) == _text(Decimal("1.0")) == "1"
+    assert _text((1, (Fraction(1, 2), -3))) == "(1,(1/2,-3))"
+    assert len({_text(code) for code in (12, (12,), (1, 2), ((1, 2),), Fraction(1, 2), -12)}) == 6
+    with pytest.raises(TypeError, match="not of a str"):
+        _text("secret")
+
+
+# --- what it counts ----------------------------------------------------------------------------------------------
+@every_toy
+def test_the_lifetime_limit_counts_distinct_values(name: str, path: Path) -> None:
+    mechanism = TOYS[name]
+    device = client(mechanism, path, 4.4)  # twice 2 ln 3
+    assert device.most_values == 2
+    for value in (1, 2, 1, 1, 2):
+        device.report(value)
+    assert Memo(path).spent(mechanism) == Spent(values=2, reports=5)
+    # From the third value on nothing is answered: if only new values were refused, each silence would tell of one.
+    for value in (3, 1, 2, 3):
+        with pytest.raises(sv.PrivacyError, match="asked about more than 2 different values"):
+            client(mechanism, path, 4.4).report(value)
+    assert Memo(path).spent(mechanism).values == 3
+    assert client(mechanism, path, 6.6).report(1)
+    with pytest.raises(sv.PrivacyError, match="more than 1 different"):
+        sv.Client(mechanism, memo=path, tick=NoTick()).report(1)
+
+
+def test_without_a_lifetime_limit_one_value_is_answered(path: Path) -> None:
+    device = sv.Client(TOYS["unary"], memo=path, tick=NoTick())
+    assert device.most_values == 1
+    for _ in range(3):
+        device.report(1)
+    with pytest.raises(sv.PrivacyError, match="more than 1 different values"):
+        device.report(2)
+
+
+def test_foreign_values_touch_no_file(path: Path) -> None:
+    for value in (4, -1, "1", None, 1.5):
+        with pytest.raises(DomainError):
+            client(TOYS["unary"], path).report(value)
+    assert not path.exists()
+
+
+def test_a_mechanism_without_a_memo_leaves_the_file_alone(path: Path) -> None:
+    device = sv.Client(sv.mechanism("grr", sv.Integers(0, 3), epsilon=1), memo=path, tick=NoTick())
+    assert len(device.report(1)) == 17 and device.most_values is None
+    assert not path.exists()
+
+
+def test_writing_takes_less_than_a_tick() -> None:
+    assert public_tick(TOYS["in cohorts"]).seconds == WRITTEN > 10 * SHORTEST
+    assert public_tick(sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)).seconds == SHORTEST
+
+
+def test_the_same_is_done_for_new_values_and_known_ones(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same statements, and one write to disk each: the duration does not tell whether a value is new."""
+    statements: list[list[str]] = []
+    connect = sqlite3.connect
+
+    def watched(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        database = connect(*arguments, **options)
+        statements.append([])
+        database.set_trace_callback(lambda text: statements[-1].append(text.split("VALUES")[0].split("WHERE")[0]))
+        return database
+
+    Memo(path).keep(TOYS["in cohorts"], 0)
+    monkeypatch.setattr(sqlite3, "connect", watched)
+    for value in (0, 1, 1, 2, 0):
+        Memo(path).keep(TOYS["in cohorts"], value)
+    assert len(statements) == 5 and all(one == statements[0] for one in statements)
+    assert any(text.startswith("UPDATE") for text in statements[0])
+
+
+# --- the file ----------------------------------------------------------------------------------------------------
+def test_the_file_belongs_to_its_owner_and_holds_no_value(path: Path) -> None:
+    domain = sv.Categories(["unmistakable-sentinel", "other", "third", "fourth"])
+    mechanism = Mechanism(
+        **{**vars_of(TOYS["unary"]), "question": sv.Frequency(domain), "domain": domain}  # type: ignore[arg-type]
+    )
+    old = os.umask(0)
+    try:
+        client(mechanism, path).report("unmistakable-sentinel")
+    finally:
+        os.umask(old)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in path.parent.iterdir()] == [path.name]  # no journal is left
+    assert b"sentinel" not in path.read_bytes()
+    with sqlite3.connect(path) as database:
+        rows = database.execute("SELECT fingerprint, value, kept FROM answer").fetchall()
+        (secret,) = database.execute("SELECT secret FROM device").fetchone()
+    database.close()
+    assert len(rows) == 1 and [len(part) for part in rows[0]] == [32, 32, 1] and len(secret) == 32
+    path.chmod(0o640)
+    with pytest.raises(sv.PrivacyError, match="Others can read or write the memo"):
+        client(mechanism, path).report("other")
+
+
+def vars_of(mechanism: Mechanism) -> dict[str, Any]:
+    return {name: getattr(mechanism, name) for name in mechanism.__dataclass_fields__}
+
+
+@pytest.mark.parametrize("content", [b"no database, but long enough to be taken for one" * 50, b"SQLite format 3\0"])
+def test_a_damaged_file_is_refused(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    path.chmod(0o600)
+    with pytest.raises(MemoError, match="cannot be read or written"):
+        client(TOYS["unary"], path).report(1)
+    assert path.read_bytes() == content
+
+
+def test_other_versions_and_secrets_are_refused(path: Path, tmp_path: Path) -> None:
+    for number, change in enumerate(
+        ("PRAGMA user_version = 2", "UPDATE device SET secret = x'00'", "DROP TABLE answer")
+    ):
+        one = tmp_path / str(number)
+        Memo(one).keep(TOYS["unary"], 1)
+        database = sqlite3.connect(one, isolation_level=None)
+        database.execute(change)
+        database.close()
+        with pytest.raises(MemoError, match="does not answer"):
+            Memo(one).keep(TOYS["unary"], 1)
+    with pytest.raises(MemoError, match="FileNotFoundError"):
+        Memo(tmp_path / "missing" / "memo").keep(TOYS["unary"], 1)
+
+
+def test_a_foreign_answer_is_not_sent(path: Path) -> None:
+    client(TOYS["unary"], path).report(1)
+    for change in ("UPDATE answer SET kept = x'ff'", "UPDATE mechanism SET cohort = 7"):
+        database = sqlite3.connect(path, isolation_level=None)
+        database.execute(change)
+        database.close()
+        with pytest.raises(sv.PrivacyError, match="This is no"):
+            client(TOYS["unary"], path).report(1)
+
+
+def test_a_file_that_another_process_holds_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Memo(path).keep(TOYS["unary"], 1)
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute("BEGIN EXCLUSIVE")
+    threading.Timer(0.3, lambda: holder.execute("COMMIT")).start()
+    assert Memo(path).keep(TOYS["unary"], 1) == kept
+    holder.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr("sottovoce.client.memo.PATIENCE", 0.05)
+    with pytest.raises(MemoError, match="OperationalError"):
+        Memo(path).keep(TOYS["unary"], 1)
+    holder.close()
+
+
+# --- crashes and company -----------------------------------------------------------------------------------------
+KILLED = """
+    import signal, sqlite3
+    from sottovoce.core.mechanism import Mechanism
+    left = 0
+    def step():
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    class Watched(sqlite3.Connection):
+        def execute(self, *arguments):
+            step()
+            found = super().execute(*arguments)
+            step()
+            return found
+    connect = sqlite3.connect
+    sqlite3.connect = lambda *a, **o: connect(*a, factory=Watched, **o)
+    answer_from = Mechanism.answer_from
+    def answered(self, memo, *arguments, **options):
+        step()
+        print(memo, options["cohort"], flush=True)
+        return answer_from(self, memo, *arguments, **options)
+    Mechanism.answer_from = answered
+    for steps in range(100):
+        child = os.fork()
+        if not child:
+            left = steps
+            client.report(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if not status:
+            print("done", steps, flush=True)
+            break
+        assert status == signal.SIGKILL
+"""
+
+
+def test_a_device_that_is_killed_at_any_step_answers_as_before(path: Path) -> None:
+    """Before and after each statement, and between the memo and its message: what was used once is what is kept.
+
+    The first processes are killed while the tables and the secret are written, the last ones after the commit.
+    """
+    process = in_process(KILLED, path, toy="in cohorts")
+    assert process.stdout is not None and process.stderr is not None
+    *used, last = process.stdout.read().splitlines()
+    assert process.returncode == 0, process.stderr.read()
+    assert last.startswith("done ") and int(last.split()[1]) > 20
+    kept = Memo(path).keep(TOYS["in cohorts"], 1)
+    assert set(used) == {f"{kept.answer} {kept.cohort}"}
+    assert path.stat().st_mode & 0o777 == 0o600
+    # Killed processes that had committed are counted, whether they came to send or not; the others left nothing.
+    spent = Memo(path).spent(TOYS["in cohorts"])
+    assert spent.values == 1 and 3 <= spent.reports <= 5
+
+
+def test_processes_at_once_share_one_memo(path: Path) -> None:
+    code = "print([tuple(memo.keep(mechanism, value)) for value in (1, 2, 3) for _ in range(5)])"
+    processes = [in_process(code, path, toy="in cohorts", wait=False) for _ in range(3)]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert all(process.returncode == 0 for process in processes), outputs
+    assert len({printed for printed, _ in outputs}) == 1
+    assert Memo(path).spent(TOYS["in cohorts"]) == Spent(values=3, reports=45)
+
+
+def test_threads_at_once_share_one_memo(path: Path) -> None:
+    found: list[Kept] = []
+    device = client(TOYS["unary"], path)
+
+    def work() -> None:
+        for _ in range(5):
+            found.append(Memo(path).keep(device.mechanism, 1))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 20 and len(set(found)) == 1
+
+
+# --- cohorts -----------------------------------------------------------------------------------------------------
+def test_the_cohort_of_a_device_is_the_same_in_all_reports(path: Path) -> None:
+    mechanism = TOYS["in cohorts"]
+    messages = [client(mechanism, path).report(value % 3) for value in range(30)]
+    assert {cohort_of(mechanism, message) for message in messages} == {Memo(path).keep(mechanism, 0).cohort}
+    assert len({message[:16] for message in messages}) == 30
+
+
+@pytest.mark.parametrize(("g", "digits", "bits"), [(2, 2, 2), (3, 1, 2), (2, 3, 4), (3, 2, 4)])
+def test_ids_are_uniform_given_the_cohort(g: int, digits: int, bits: int) -> None:
+    """Exactly: an id is the first pair of words of the cohort, unchanged, so all of its pairs are as likely."""
+    mechanism = in_cohorts(g**digits if g**digits < 8 else 8, g, digits, bits)
+    channel = mechanism.channel
+    pairs = [(a, b) for a in range(1 << bits) for b in range(1 << bits)]
+    rest = [0] * mechanism.words
+    sizes = set()
+    for cohort in range(mechanism.cohorts):
+        mine = [pair for pair in pairs if channel.accepts(pair) and channel.cohort(pair) == cohort]  # type: ignore[attr-defined]
+        sizes.add(len(mine))
+        for pair in pairs:
+            taken = iter(mine[-1])
+            message = mechanism.answer_from(0, TapeCoins([*pair, *rest], taken), cohort=cohort)
+            assert id_words(message[:16]) == (pair if pair in mine else mine[-1])
+            assert list(taken) == (list(mine[-1]) if pair in mine else [])
+    assert len(sizes) == 1  # cohorts are equally likely, so over all devices ids are uniform as well
+
+
+def test_cohorts_are_drawn_uniformly() -> None:
+    for mechanism in (in_cohorts(4, 2, 2), in_cohorts(), in_cohorts(16, 4, 5)):
+        law = law_of(mechanism.draw_cohort)
+        assert law == dict.fromkeys(range(mechanism.cohorts), Fraction(1, mechanism.cohorts))
+    assert law_of(unary().draw_cohort) == {0: 1}
+
+
+@pytest.mark.parametrize("cohort", [-1, 16, None, "1", 1.0, True], ids=repr)
+def test_what_is_no_cohort_is_refused(cohort: Any) -> None:
+    mechanism = TOYS["in cohorts"]
+    with pytest.raises(sv.PrivacyError, match="no cohort"):
+        mechanism.answer_from(0, cohort=cohort)
+    with pytest.raises(sv.PrivacyError, match="no cohort"):
+        mechanism.remember(0, cohort=cohort)
+
+
+# --- the command -------------------------------------------------------------------------------------------------
+def test_the_command_keeps_a_memo(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "spec.json"
+    spec.write_bytes(canonical(TOYS["unary"].spec()))
+    for value in ("1", "2"):
+        assert main([str(spec), "--value", value, "--memo", str(path), "--lifetime-limit", "5"]) == 0
+    out, err = capsys.readouterr()
+    assert [len(line) for line in out.split()] == [34, 34]
+    assert "for ever 2.19722 for each value" in err
+    assert Memo(path).spent(TOYS["unary"]) == Spent(2, 2)
+    with pytest.raises(sv.PrivacyError, match="give the client a file"):
+        main([str(spec), "--value", "1"])
