@@ -30,10 +30,26 @@ Json = Annotated[bool, typer.Option("--json", help="Print rows that a program ca
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
 Sources = Annotated[
-    list[str], typer.Argument(metavar="FILE...", help="Reports (Parquet, CSV, Arrow) or tallies; - is standard input.")
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies; - is standard input.",
+    ),
 ]
 SourceFormat = Annotated[
-    str | None, typer.Option("--format", help="csv, parquet, arrow or tally, if the name does not show it.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="KIND",
+        help="csv, parquet, arrow, tally, hex (lines of `answer`) or messages (binary), where neither name nor content"
+        " shows it.",
+    ),
+]
+Invalid = Annotated[
+    str,
+    typer.Option(
+        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
+    ),
 ]
 Panel = "The mechanism"
 
@@ -157,10 +173,11 @@ def tally(
     output: Annotated[str, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")],
     spec: Spec = None,
     format_: SourceFormat = None,
+    invalid: Invalid = "refuse",
     force: Force = False,
 ) -> None:
-    """Count reports, and merge tallies."""
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, force=force)
+    """Count reports and messages of devices, and merge tallies."""
+    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, force=force)
 
 
 @app.command()
@@ -190,11 +207,12 @@ def estimate(
     json_: Json = False,
     spec: Spec = None,
     format_: SourceFormat = None,
+    invalid: Invalid = "refuse",
 ) -> None:
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
-    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_)
+    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, invalid=invalid)
     interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
     load("cli.estimate:estimate")(found, interval, decoder=decoder, top=top, form=form)
@@ -202,7 +220,7 @@ def estimate(
 
 @app.command()
 def audit(
-    specs: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Specifications (JSON).")] = None,
+    specs: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Specifications (JSON).")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Every mechanism on a grid of budgets and sizes.")] = False,
     name: Annotated[str | None, typer.Option(help="One mechanism on that grid.")] = None,
     json_: Json = False,
