@@ -141,7 +141,7 @@ def test_where_processes_cannot_be_started_the_work_is_done_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "PATIENCE", 0.0)
-    monkeypatch.setattr(runner, "ProcessPoolExecutor", NoProcesses)
+    monkeypatch.setattr(runner, "fresh_processes", NoProcesses)
     assert steps(Job(TOY, tmp_path), workers=2) == [0, 1, 1, 1, 1]
 
 

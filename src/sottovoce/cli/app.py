@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from sottovoce import __version__
 from sottovoce.cli import BARE
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
@@ -18,8 +20,24 @@ CommandError: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # ClickException, of the click that this typer brings or uses
 
+
+class Verbs(TyperGroup):
+    """The verbs. An option that takes one value is refused where it is given twice: one of the two would be ignored."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:  # as it is while a shell completes a line
+            inner = type(ctx)(command, info_name=name, parent=ctx, **command.context_settings)
+            given = command.make_parser(inner).parse_args(args=list(rest))[2]
+            for option in given:
+                if given.count(option) > 1 and not option.multiple and not getattr(option, "is_flag", False):
+                    raise ParameterError(f"The option {option.opts[0]} takes one value and is given twice.")
+        return name, command, rest
+
+
 app = typer.Typer(
-    add_completion=False,
+    cls=Verbs,
+    context_settings={"help_option_names": ["--help", "-h"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,  # local variables hold answers
@@ -87,6 +105,21 @@ def _range(parameter: Any) -> str:
     )
     ends = [f"from {low}"] * (low is not None) + [f"up to {high}"] * (high is not None)
     return " ".join(["a number of its type", *ends])
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sottovoce {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the program itself."""
 
 
 @app.command()

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.cli.files import FileProblem
-from sottovoce.cli.show import note, plural
+from sottovoce.cli.show import note
 from sottovoce.core import codec
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.plural import plural
 from sottovoce.fast.batch import Reports, checked, from_payloads, invalid, trusted
 
 REFUSE, SKIP = "refuse", "skip"

@@ -25,6 +25,7 @@ from sottovoce.cli.show import progress
 from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN, METADATA, NOTE
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports, from_payloads
@@ -204,8 +205,8 @@ def _csv(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Repo
     for name in names:
         if name not in header:
             raise ReportError(
-                f"The reports of this mechanism come with a column {name!r}; none of the {len(header)} columns has this"
-                " name."
+                f"The reports of this mechanism come with a column {name!r}; none of"
+                f" {plural(len(header), 'column')} has this name."
             )
     if not file.peek(1):  # type: ignore[attr-defined]
         return
