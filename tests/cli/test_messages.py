@@ -160,13 +160,13 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
 
 
 def test_an_id_that_no_device_uses_is_a_reason(tmp_path: Path) -> None:
-    """A balanced pool has ids that its devices draw again."""
-    pool = built("flh")
-    unused = next(words for top in range(1, 9) if not pool.channel.accepts(words := (2**64 - top, 2**64 - 1)))
-    wrong = b"".join(word.to_bytes(8, "little") for word in unused) + b"\x00"
-    data = b"".join([*sent(pool, 3), wrong])
-    assert count(pool, tmp_path, "-", stdin=data).code == 2
-    done = count(pool, tmp_path, "-", "--invalid", "skip", stdin=data)
+    """2**53 is not a multiple of three: the id that is all ones chooses no coordinate of three."""
+    m = sv.mechanism("sampled", sv.Box(-1, 1, 3), epsilon=1)
+    client = Client(m, tick=NoTick())
+    messages = [client.report([0, 0, 1]) for _ in range(3)]
+    data = b"".join([*messages, b"\xff" * 16 + messages[0][16:]])
+    assert count(m, tmp_path, "-", stdin=data).code == 2
+    done = count(m, tmp_path, "-", "--invalid", "skip", stdin=data)
     assert done.err == "sottovoce: 1 of 4 reports left out as invalid: 1 with an id that no device uses.\n"
 
 
