@@ -68,12 +68,12 @@ def reproduce(
 
 def _run(job: Job, figure: Path | None, pages: Path | None, *, as_json: bool) -> list[Row]:
     total, experiment = job.total, job.experiment
+    steps = progress(job.work(), experiment.id, lambda step: (step, total))
+    before = next(steps)  # fails where data is missing
     if experiment.paper is not None:
         note(f"{experiment.id} computes again: {experiment.paper}.")
     for name in experiment.needs:
         note(f"The data: {SOURCES[name]}.")
-    steps = progress(job.work(), experiment.id, lambda step: (step, total))
-    before = next(steps)
     if before:
         finished = "was" if before == 1 else "were"
         note(f"{before} of {plural(total, 'cell')} {finished} finished before, in {job.results.parent}.")
