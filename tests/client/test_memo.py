@@ -18,16 +18,12 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client import NoTick
-from sottovoce.client.command import main
 from sottovoce.client.memo import Kept, KeptCoins, Memo, Spent, _text
 from sottovoce.client.tick import SHORTEST, WRITTEN, public_tick
 from sottovoce.core import codec
-from sottovoce.core.coins import Coins, TapeCoins
+from sottovoce.core.coins import Coins
 from sottovoce.core.errors import DomainError, MemoError
-from sottovoce.core.exact import law_of
-from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.specs import canonical
 from sottovoce.testing.statistics import check_rate
 from tests.client.toys import in_cohorts, unary
 
@@ -43,10 +39,6 @@ def path(tmp_path: Path) -> Path:
 
 def client(mechanism: Mechanism, path: Path, lifetime: float = 20) -> sv.Client:
     return sv.Client(mechanism, lifetime_limit=lifetime, memo=path, tick=NoTick())
-
-
-def cohort_of(mechanism: Mechanism, message: bytes) -> int:
-    return mechanism.channel.cohort(id_words(message[:16]))  # type: ignore[attr-defined, no-any-return]
 
 
 def in_process(code: str, path: Path, *, toy: str = "unary", wait: bool = True) -> subprocess.Popen[str]:
@@ -398,60 +390,3 @@ def test_threads_at_once_share_one_memo(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(found) == 20 and len(set(found)) == 1
-
-
-# --- cohorts -----------------------------------------------------------------------------------------------------
-def test_the_cohort_of_a_device_is_the_same_in_all_reports(path: Path) -> None:
-    mechanism = TOYS["in cohorts"]
-    messages = [client(mechanism, path).report(value % 3) for value in range(30)]
-    assert {cohort_of(mechanism, message) for message in messages} == {Memo(path).keep(mechanism, 0).cohort}
-    assert len({message[:16] for message in messages}) == 30
-
-
-@pytest.mark.parametrize(("g", "digits", "bits"), [(2, 2, 2), (3, 1, 2), (2, 3, 4), (3, 2, 4)])
-def test_ids_are_uniform_given_the_cohort(g: int, digits: int, bits: int) -> None:
-    """Exactly: an id is the first pair of words of the cohort, unchanged, so all of its pairs are as likely."""
-    mechanism = in_cohorts(g**digits if g**digits < 8 else 8, g, digits, bits)
-    channel = mechanism.channel
-    pairs = [(a, b) for a in range(1 << bits) for b in range(1 << bits)]
-    rest = [0] * mechanism.words
-    sizes = set()
-    for cohort in range(mechanism.cohorts):
-        mine = [pair for pair in pairs if channel.accepts(pair) and channel.cohort(pair) == cohort]  # type: ignore[attr-defined]
-        sizes.add(len(mine))
-        for pair in pairs:
-            taken = iter(mine[-1])
-            message = mechanism.answer_from(0, TapeCoins([*pair, *rest], taken), cohort=cohort)
-            assert id_words(message[:16]) == (pair if pair in mine else mine[-1])
-            assert list(taken) == (list(mine[-1]) if pair in mine else [])
-    assert len(sizes) == 1  # cohorts are equally likely, so over all devices ids are uniform as well
-
-
-def test_cohorts_are_drawn_uniformly() -> None:
-    for mechanism in (in_cohorts(4, 2, 2), in_cohorts(), in_cohorts(16, 4, 5)):
-        law = law_of(mechanism.draw_cohort)
-        assert law == dict.fromkeys(range(mechanism.cohorts), Fraction(1, mechanism.cohorts))
-    assert law_of(unary().draw_cohort) == {0: 1}
-
-
-@pytest.mark.parametrize("cohort", [-1, 16, None, "1", 1.0, True], ids=repr)
-def test_what_is_no_cohort_is_refused(cohort: Any) -> None:
-    mechanism = TOYS["in cohorts"]
-    with pytest.raises(sv.PrivacyError, match="no cohort"):
-        mechanism.answer_from(0, cohort=cohort)
-    with pytest.raises(sv.PrivacyError, match="no cohort"):
-        mechanism.remember(0, cohort=cohort)
-
-
-# --- the command -------------------------------------------------------------------------------------------------
-def test_the_command_keeps_a_memo(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = tmp_path / "spec.json"
-    spec.write_bytes(canonical(TOYS["unary"].spec()))
-    for value in ("1", "2"):
-        assert main([str(spec), "--value", value, "--memo", str(path), "--lifetime-limit", "5"]) == 0
-    out, err = capsys.readouterr()
-    assert [len(line) for line in out.split()] == [34, 34]
-    assert "for ever 2.19722 for each value" in err
-    assert Memo(path).spent(TOYS["unary"]) == Spent(2, 2)
-    with pytest.raises(sv.PrivacyError, match="give the client a file"):
-        main([str(spec), "--value", "1"])

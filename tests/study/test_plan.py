@@ -22,6 +22,7 @@ GROUPS = sv.Categories(["a", "b", "c"])
 class Case:
     question: sv.Question
     options: dict[str, Any] = field(default_factory=dict)
+    points: int = 2  # one where linear programs make each plan slow
 
     def plan(self, **given: Any) -> sv.Plan:
         return sv.plan(self.question, **self.options, **given)
@@ -48,10 +49,10 @@ CASES = {
     "sparse": Case(sv.VectorMean(sv.Sparse(200, 2, 1))),
 }
 DESIGNED = {
-    "designed mean": Case(sv.Mean(sv.Interval(0, 10))),
-    "designed variance": Case(sv.Variance(sv.Integers(0, 9))),
-    "designed vectors": Case(sv.VectorMean(sv.Box(-1, 1, 4))),
-    "all group means": Case(sv.GroupMean(GROUPS, sv.Interval(0, 10)), {"methods": ["group-nprr", "group-piecewise"]}),
+    "designed mean": Case(sv.Mean(sv.Interval(0, 10)), points=1),
+    "designed variance": Case(sv.Variance(sv.Integers(0, 9)), points=1),
+    "designed vectors": Case(sv.VectorMean(sv.Box(-1, 1, 4)), {"methods": ["split-n"]}, points=1),
+    "levels in groups": Case(sv.GroupMean(GROUPS, sv.Integers(0, 10)), {"methods": ["group-nprr"]}, points=1),
 }
 EVERY = [
     *(pytest.param(case, id=name) for name, case in CASES.items()),
@@ -67,7 +68,7 @@ def test_every_question_has_a_planner() -> None:
 @pytest.mark.parametrize("case", EVERY)
 def test_participants_are_the_fewest(case: Case) -> None:
     """There and back: no more participants than the error was computed for, and with one less it is not met."""
-    for n in (733, 20_000):
+    for n in (20_000, 733)[: case.points]:
         known = case.plan(epsilon="1.3", participants=n)
         assert known.found == "error" and known.goal is None
         goal = known.best.std_error
@@ -81,7 +82,7 @@ def test_participants_are_the_fewest(case: Case) -> None:
 
 @pytest.mark.parametrize("case", EVERY)
 def test_epsilon_is_the_least_of_three_digits(case: Case) -> None:
-    for epsilon in ("0.72", "2.35"):
+    for epsilon in ("2.35", "0.72")[: case.points]:
         goal = case.plan(epsilon=epsilon, participants=5_000).best.std_error
         back = case.plan(participants=5_000, std_error=goal)
         assert back.found == "epsilon" and back.epsilon <= Decimal(epsilon)

@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core import codec
-from sottovoce.estimate.shares.evidence import evidence
+from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.study.planners.base import CLOSE
 from sottovoce.tally.counts import simulate_cells
 
@@ -115,7 +115,7 @@ def test_the_predicted_error_of_the_best_is_measured(size: int, epsilon: float, 
         held = rng.multinomial(N, shares)
         joint = not best.channel.publics and (best.statistic == "outputs" or size <= 16)
         cells = simulate_cells(best, held, runs=each, seed=seed + crowd, joint=joint)
-        values = np.array([evidence(best, N, row).values() for row in cells])
+        values = np.array([from_cells(best, N, row).values() for row in cells])
         square += float(((values - held / N) ** 2).mean()) / people
     # The privacy noise is measured, given who is asked; who is asked adds the variance of a multinomial.
     measured = math.sqrt(square + float((shares * (1 - shares)).mean()) / N)

@@ -16,7 +16,7 @@ from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.field import dot
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.shares.evidence import evidence
+from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells
@@ -88,7 +88,7 @@ def test_measured_variance_is_the_predicted_one(name: str, k: int, epsilon: floa
     total, square = np.zeros(k), np.zeros(k)
     for part in range(runs // block):
         cells = simulate_cells(m, histogram, runs=block, seed=seed + part, joint=joint)
-        values = np.array([evidence(m, n, row).values() for row in cells]) - histogram / n
+        values = np.array([from_cells(m, n, row).values() for row in cells]) - histogram / n
         total += values.sum(axis=0)
         square += (values**2).sum(axis=0)
     measured = square / runs - (total / runs) ** 2

@@ -137,10 +137,10 @@ def plan(
 ) -> Plan:
     """Rank the ways to answer a question, given two of epsilon, participants and an error.
 
-    The third is found: the error to expect, the participants needed, or the least epsilon of three digits that is
-    enough. An error is a `std_error`, or the `half_width` of a normal interval at `level`. The first choice meets it
-    with the participants or epsilon found, and not with one participant, or one step of epsilon, less. Where a
-    question has several values, the error is the root mean square of theirs, and `Plan.measure` says so.
+    The third is found: the error to expect, the participants needed, or the least epsilon of three digits, from 0.0001
+    on, that is enough. An error is a `std_error`, or the `half_width` of a normal interval at `level`. The first choice
+    meets it with the participants or epsilon found, and not with one participant, or one step of epsilon, less. Where
+    a question has several values, the error is the root mean square of theirs, and `Plan.measure` says so.
 
     A `prior` says what is believed of the answers: the shares of all values for a `Frequency`; a `Prior`, or answers of
     earlier days, for a `Mean` or a `Variance`; a pair of the groups' shares and their priors for a `GroupMean`; a

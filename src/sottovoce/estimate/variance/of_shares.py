@@ -38,9 +38,7 @@ def variance_of_shares(found: SharesEvidence, domain: Domain) -> VarianceEvidenc
 
     def part(weights: Floats, centre: float, ends: tuple[float, float]) -> MeanPart:
         own = Fraction(centre) + Fraction(float(weights @ shares))
-        return MeanPart(
-            n, own, max(covariance(weights, weights), Fraction(0)), found.reach_of(weights), ends, mean.poor
-        )
+        return MeanPart(n, own, covariance(weights, weights), found.reach_of(weights), ends, mean.poor)
 
     def noise() -> ReadingNoise:
         pairs = ((away, away), (squares, squares), (away, squares))
