@@ -15,7 +15,7 @@ BAD = {
     "bench: no processes": ("bench --duration --method grr --jobs 0", "at least one process"),
     "explain: budget": ("explain 0", "'epsilon' parameter"),
     "explain: nothing": ("explain", "The arguments of explain are EPSILON [--prior PRIOR]"),
-    "explain: no number": ("explain 1 --choices x", "some are not as they must be"),
+    "explain: no number": ("explain 1 --choices x", "Invalid arguments"),
     "answer: no file": ("answer nowhere.json --value 1", "The specification cannot be read: No such file"),
     "no verb": ("whisper", "The first argument is not one of the commands"),
     "reproduce: unknown": ("reproduce group-table-33", "There is no such experiment. Known: group-"),

@@ -145,7 +145,7 @@ def test_plain_words() -> None:
     for part in (
         "2.719 times",
         "at most 2.7 %",
-        "no less than 0.37 %",
+        "at least 0.37 %",
         "23.2 %",
         "a blind one 10 %",
         "47 times out of 100",
