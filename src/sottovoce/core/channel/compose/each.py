@@ -36,9 +36,7 @@ class Each(Channel, Costed):
         if any(channel.publics or stages_of(channel) for channel in self.channels):
             raise ParameterError("Channels side by side read no public words and keep no memo.")
         if not all(channel.exact for channel in self.channels):
-            raise ParameterError(
-                "Channels side by side must have exact laws, which channels with floats lack."
-            )
+            raise ParameterError("Channels side by side must have exact laws, which channels with floats lack.")
 
     @property
     def parts(self) -> tuple[Channel, ...]:
