@@ -108,7 +108,7 @@ class Ways(ABC):
 
     @abstractmethod
     def options(self, participants: int) -> tuple[Option, ...]:
-        """The options for n participants, best first."""
+        """The options for this number of participants, best first."""
 
     @abstractmethod
     def least(self, participants: int) -> float:
@@ -130,7 +130,7 @@ class RootWays(Ways):
 
 
 def scaled(option: Option, participants: int) -> Option:
-    """An option for one participant, scaled to n participants."""
+    """An option for one participant, scaled to more."""
     root = math.sqrt(participants)
     expected = tuple(replace(one, std_error=one.std_error / root) for one in option.expected)
     return replace(option, std_error=option.std_error / root, expected=expected)
