@@ -18,7 +18,7 @@ BAD = {
     "explain: no number": ("explain 1 --choices x", "Invalid arguments"),
     "answer: no file": ("answer nowhere.json --value 1", "The specification cannot be read: No such file"),
     "no verb": ("whisper", "The first argument is not one of the commands"),
-    "reproduce: unknown": ("reproduce group-table-33", "There is no such experiment. Known: group-"),
+    "reproduce: unknown": ("reproduce group-table-33", "Unknown experiment. Known: group-"),
     "audit: nothing": ("audit", "The audit needs --all"),
     "audit: no file": ("audit nowhere.json", "The input cannot be read: No such file"),
     "audit: no specification": ("audit good.csv", "The input: A specification must be JSON"),

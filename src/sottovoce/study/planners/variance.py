@@ -1,4 +1,4 @@
-"""Plans for a variance: which method, how to share out participants and budget, and what error to expect."""
+"""Plans for a variance: the method, the split of participants or budget, and the expected error."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class VarianceWays(Ways):
             try:
                 protocol = self.planner.protocol(method, self.epsilon, n)
                 arms = protocol.start().arms
-            except (ParameterError, SpecError):  # not for this domain, or no room for the budget
+            except (ParameterError, SpecError):  # does not support this domain or budget
                 if len(self.planner.methods) == 1:
                     raise
                 continue
