@@ -1,4 +1,4 @@
-"""What a mechanism for shares must keep beside the rest of the contract."""
+"""Checks of mechanisms for shares, in addition to the contract."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 
 
 def check_small(mechanism: Mechanism) -> None:
-    """Mean and variance of the shipped estimator of one report, over the enumerated law, are what is claimed."""
+    """Mean and variance of the shipped estimator of one report agree with the enumerated law."""
     channel = mechanism.channel
     for code in channel.codes():
         mean = np.zeros(channel.inputs)
@@ -55,7 +55,7 @@ def check_small(mechanism: Mechanism) -> None:
         require(float(np.abs(mean - truth).max()) < 1e-9 * scale, f"The estimate is biased for code {code}.")
         predicted = mechanism.variance(truth, 1, target="sample")
         error = float(np.abs(square - mean**2 - predicted).max())
-        require(error < 1e-9 * scale**2, f"The predicted variance is not that of the law for code {code}.")
+        require(error < 1e-9 * scale**2, f"The predicted variance differs from the law for code {code}.")
 
 
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:

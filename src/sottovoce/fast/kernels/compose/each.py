@@ -30,7 +30,7 @@ def pack(parts, shift, out):
     """Add reports of 64 lanes per word to rows that are zero from bit `shift` on."""
     lane = shift // 64
     up = np.uint64(shift % 64)
-    down = np.uint64(63) - up  # and one more, as a shift by 64 is none
+    down = np.uint64(63) - up  # and one more, since a shift by 64 is undefined
     for i in range(parts.shape[0]):
         for c in range(parts.shape[1]):
             word = parts[i, c]

@@ -24,7 +24,7 @@ _TO_UNITS = np.uint64(FINE - PLACES)
 
 @njit(nogil=True, cache=True)
 def _draw(codes, words, at, signs_at, speak, cumulative, turns, bits, speaking, out, redo):
-    """Chance everywhere, then the entries; `speaking` says where chance speaks."""
+    """Random signs everywhere, then the entries; `speaking` marks the places with a random sign."""
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
     one = np.uint64(1)
@@ -99,7 +99,7 @@ def _(channel: Hints) -> Sample:
 
 @impossible_masks.register
 def _(channel: Hints, masks: Reports) -> NDArray[np.bool_]:
-    """Which payloads say something of no place, or both signs of one."""
+    """Which payloads have a sign beyond the last place, or both signs of one place."""
     blocks = lanes(channel.dimensions)
     plus, minus = masks[:, :blocks], masks[:, blocks:]
     spare = np.uint64(64 * blocks - channel.dimensions)
