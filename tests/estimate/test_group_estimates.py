@@ -349,7 +349,7 @@ def test_bad_input_is_refused() -> None:
         lambda: est.ci(method="normal"),
         lambda: est.ci(1.5),
         lambda: est.ci(target="nobody"),
-        lambda: est.covariance("medians"),
+        lambda: est.covariance(target="nobody"),
         lambda: est.difference("f", "x"),
         lambda: est.difference("f", "f"),
         lambda: est.all_pairs(correction="none"),

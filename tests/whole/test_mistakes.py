@@ -29,9 +29,9 @@ def test_an_output_that_no_row_gives_is_refused_in_batches_too() -> None:
     table = Table([[half + 1, half - 1, 0], [half - 1, half + 1, 0]])
     m = sv.Mechanism("made up", Frequency(sv.Integers(0, 1)), table, "1", CountOutputs())  # type: ignore[arg-type]
     message = m.randomize(0)[:16] + b"\x02"
-    with pytest.raises(sv.ReportError, match="2 of 2"):
+    with pytest.raises(sv.ReportError, match="Reports 0, 1 are invalid"):
         m.tally([message, message])
-    with pytest.raises(sv.ReportError, match="1 of 1"):
+    with pytest.raises(sv.ReportError, match="Report 0 is invalid"):
         m.tally(sv.Reports(m, np.array([2], np.uint8)))
 
 

@@ -1,7 +1,8 @@
 """What one or several tallies say, by the shape of the law: the contract between counting and estimating.
 
 One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally)`,
-which finds the shape, and `answer(evidence, question)`, which says what evidence of another room says of its question.
+which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which says what
+evidence of another room says of its question; and `predicted_variance(mechanism, truth, n, target=...)`.
 """
 
 from __future__ import annotations

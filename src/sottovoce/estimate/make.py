@@ -11,6 +11,7 @@ from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.question import Question
+from sottovoce.core.statistic import Statistic
 from sottovoce.estimate.decoder import Decoder, as_decoder
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Evidence, Offer
@@ -29,7 +30,9 @@ def estimate(
     chosen = None if decoder is None else as_decoder(decoder)
     reports = _reports(mechanism, data) if chosen is not None and Offer.LIKELIHOOD in chosen.needs else None
     tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
-    found: Evidence = late.load(f"estimate.{mechanism.question.room}.evidence:evidence")(mechanism, tally)
+    room = late.load(f"estimate.{mechanism.question.room}.evidence")
+    _check_reads(mechanism, room.READS)
+    found: Evidence = room.evidence(mechanism, tally)
     if reports is not None:
         found = found.with_reports(reports)
     if candidates is not None:
@@ -39,6 +42,15 @@ def estimate(
         found = found.answer(asked)
     unbiased = Estimate.of(asked, found, sources_of([tally]), simulated=tally.simulated)
     return unbiased if chosen is None else unbiased.decoded(chosen)
+
+
+def _check_reads(mechanism: Mechanism, known: tuple[type[Statistic], ...]) -> None:
+    """Refuse cells that this room would take for those of another statistic."""
+    if not isinstance(mechanism.statistic, known):
+        raise ParameterError(
+            f"A question of kind {mechanism.question.kind} is not answered from counts of kind"
+            f" {mechanism.statistic.kind}. Known: {', '.join(one.kind for one in known)}."
+        )
 
 
 def check_tally(mechanism: Mechanism, tally: object) -> Tally:

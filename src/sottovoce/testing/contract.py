@@ -9,7 +9,7 @@ import numpy as np
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel
-from sottovoce.core.channel.facets import Coordinates, facet
+from sottovoce.core.channel.facets import Coordinates, facet, outputs_of
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
@@ -18,6 +18,7 @@ from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import within
 from sottovoce.fast.batch import draw
+from sottovoce.fast.kernels.base import invalid_reports, last_node
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.privacy.audit import audit
@@ -29,6 +30,7 @@ WASTE = 1e-6
 WASTED_DELTA = 0.01  # share of a delta: noise on a grid has it in steps
 MAX_ENUMERATED = 8  # codes of a mechanism that has small instances as well
 MAX_ALONE = 1 << 10  # of one that has none
+MAX_TRIED = 8  # bits of a payload, where all payloads are tried
 MAX_LAW = 1 << 18  # pairs of code and report; a table has no smaller instance, and two side by side have too many
 
 
@@ -40,6 +42,7 @@ def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_00
     require(bool(instances) or not mechanism.channel.exact, "There is no small instance whose law could be enumerated.")
     for small in instances:
         check_law(small)
+        check_refused(small.channel)
         room.check_small(small)
     check_spec(mechanism)
     check_messages(mechanism, seed)
@@ -88,6 +91,17 @@ def check_law(mechanism: Mechanism) -> None:
             require(
                 probability * ids == channel.likelihood(report, code, words), "The likelihood differs from the law."
             )
+
+
+def check_refused(channel: Channel) -> None:
+    """A batch refuses exactly the payloads that are no reports; all of them are tried, where they are few."""
+    node = last_node(channel)
+    if node.payload_bits > MAX_TRIED:
+        return
+    every = np.arange(1 << node.payload_bits, dtype=np.uint64)
+    refused = invalid_reports(channel, every if outputs_of(node) is not None else every.reshape(-1, 1))
+    known = [not channel.contains(report) for report in range(len(every))]
+    require(refused.tolist() == known, f"Batches of the node {node.kind} do not refuse what `contains` refuses.")
 
 
 def check_spec(mechanism: Mechanism) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Contrast, Rates
 from sottovoce.core.channel.facets import Supporting, facet, need, rates_of, stages_of
 from sottovoce.core.domain import Integers
-from sottovoce.core.errors import SpecError
+from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
@@ -59,9 +59,18 @@ def check_small(mechanism: Mechanism) -> None:
 
 
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
-    """Intervals cover by the law, and drawn reports have its rates."""
+    """There is an estimate, intervals cover by the law, and drawn reports have its rates."""
+    check_estimable(mechanism)
     check_intervals(mechanism)
     check_drawn_rates(mechanism, seed, reports)
+
+
+def check_estimable(mechanism: Mechanism) -> None:
+    """At full size too: where shares are read through a matrix, that of small instances may have an inverse alone."""
+    try:
+        from_cells(mechanism, 1, np.eye(1, mechanism.cells, dtype=np.int64)[0])
+    except ParameterError as problem:
+        raise AssertionError(f"{mechanism.name} has no estimate: {problem}") from None
 
 
 def check_intervals(mechanism: Mechanism, n: int = 300) -> None:

@@ -14,6 +14,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Frequency, Question
+from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import check_level, check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, Offer
 from sottovoce.estimate.group.contrasts import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+READS = (CountKeyed,)
 
 
 @dataclass(frozen=True, eq=False)

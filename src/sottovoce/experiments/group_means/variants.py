@@ -17,6 +17,7 @@ from typing import Any
 
 from sottovoce.core.channel import Channel, Keyed, Noise, Subset, Then
 from sottovoce.core.channel.compose.keyed import rounded_law
+from sottovoce.core.channel.facets import Rounded, facet
 from sottovoce.core.domain import Domain, Interval
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.rational import UNIT, floor_unit, odds
@@ -77,11 +78,11 @@ def group_piecewise(group_epsilon: Any, value_epsilon: Any, *, groups: int = 2, 
 
 def middle_law(inner: Channel) -> tuple[int, ...]:
     """The law of the inner report of the value 0, which lies on the grid, or is rounded to either side alike."""
-    if not isinstance(inner, Then) or inner.rounding is None:
+    if not isinstance(inner, Then) or facet(inner, Rounded) is None:
         raise TypeError("The inner channel does not round numbers.")
     codes = _middles(inner.rounding.steps)
     return rounded_law(
-        [sum((inner.second.likelihood(y, c) for c in codes), Fraction(0)) / 2 for y in range(inner.outputs or 0)]
+        [sum((inner.second.likelihood(y, c) for c in codes), Fraction(0)) / 2 for y in range(inner.outputs)]
     )
 
 

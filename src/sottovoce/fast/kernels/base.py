@@ -85,6 +85,40 @@ def counter(channel: Channel) -> Count:
     raise NoBatchError(f"There is no tally kernel for the node {channel.kind}.")
 
 
+@ByClass
+def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
+    """Which numbered outputs have positive probability; None if all have."""
+    return None
+
+
+@ByClass
+def impossible_masks(node: Channel, masks: Reports) -> NDArray[np.bool_] | None:
+    """Which masks of the right number of bits no device sends; None if any may be sent."""
+    return None
+
+
+_possible = lru_cache(maxsize=16)(possible_outputs)
+
+
+def invalid_reports(channel: Channel, payload: Reports) -> NDArray[np.bool_]:
+    """Which payloads are no reports of a channel."""
+    node = last_node(channel)
+    outputs = outputs_of(node)
+    if outputs is not None:
+        wrong = (payload < 0) | (payload >= outputs)
+        possible = _possible(node)
+        return wrong if possible is None else wrong | ~possible[np.where(wrong, 0, payload)]
+    spare = 64 * payload.shape[1] - node.payload_bits
+    wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
+    impossible = impossible_masks(node, payload)
+    return wrong if impossible is None else wrong | impossible
+
+
+def all_outputs_are_possible(channel: Channel) -> bool:
+    """Whether a number below that of the outputs is always a report."""
+    return _possible(last_node(channel)) is None
+
+
 def lanes(bits: int) -> int:
     """How many 64-bit words hold a mask."""
     return -(-bits // 64)

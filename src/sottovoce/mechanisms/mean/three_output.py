@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any
 
 from sottovoce.core.channel import Table, Then
+from sottovoce.core.channel.facets import scales_of
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject
@@ -34,7 +35,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     budget = check_epsilon("three-output", epsilon)
     e = odds(budget)
     table = _table(e, _neutral(float(e)))
-    if table.scales() is None:
+    if scales_of(table) is None:
         raise reject("epsilon", "three-output", "larger: its reports would carry no information", epsilon)
     channel = Then(scale("three-output", domain, 2), table)
     return Mechanism("three-output", Mean(domain), channel, budget, CountOutputs())

@@ -23,7 +23,9 @@ def check_grids(owner: str, grids: Iterable[Rounding]) -> tuple[Rounding, ...]:
         raise ParameterError(f"The coordinates of a {owner} channel must be from 1 to {MAX_COORDINATES} roundings.")
     if len({grid.steps for grid in listed}) > 1:
         raise ParameterError(f"The coordinates of a {owner} channel must have grids with the same number of steps.")
-    return listed
+    # Equal grids are one object: a cache compares keys that are not, with one more call for some coordinates.
+    kept: dict[Rounding, Rounding] = {}
+    return tuple(kept.setdefault(grid, grid) for grid in listed)
 
 
 def grids_spec(grids: Sequence[Rounding]) -> list[dict[str, Any]]:

@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Each
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import NoBatchError
-from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, empty_reports, lanes, last_node, sampler
+from sottovoce.fast.kernels.base import (
+    Codes,
+    Draws,
+    Reports,
+    Sample,
+    empty_reports,
+    impossible_masks,
+    invalid_reports,
+    lanes,
+    last_node,
+    sampler,
+)
 
 
 @njit(nogil=True, cache=True)
@@ -62,3 +73,9 @@ def _(channel: Each) -> Sample:
             at += part.words
 
     return draw
+
+
+@impossible_masks.register
+def _(channel: Each, masks: Reports) -> NDArray[np.bool_]:
+    parts = [invalid_reports(part, reports) for part, reports in unpacked(channel, masks)]
+    return np.asarray(np.any(parts, axis=0))

@@ -7,9 +7,18 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Mix, Rounding
-from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, empty_reports, sampler
+from sottovoce.fast.kernels.base import (
+    Codes,
+    Draws,
+    Reports,
+    Sample,
+    empty_reports,
+    last_node,
+    possible_outputs,
+    sampler,
+)
 from sottovoce.fast.kernels.pick import find, weights
 
 _PLACES = np.uint64(PLACES)
@@ -76,3 +85,11 @@ def _(channel: Mix) -> Sample:
             column += branch.words
 
     return draw
+
+
+@possible_outputs.register
+def _(channel: Mix) -> NDArray[np.bool_] | None:
+    each = [(possible_outputs(last_node(branch)), outputs_of(branch) or 0) for branch in channel.channels]
+    if all(found is None for found, _ in each):
+        return None
+    return np.concatenate([np.ones(size, bool) if found is None else found for found, size in each])

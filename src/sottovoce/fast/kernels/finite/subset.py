@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Subset
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
-from sottovoce.fast.kernels.masks import add_masks, count_indices
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, impossible_masks, sampler
+from sottovoce.fast.kernels.masks import add_masks, count_indices, popcounts
 
 
 @njit(nogil=True, cache=True)
@@ -105,3 +105,8 @@ def _(channel: Subset) -> Count:
             add_masks(reports, cells)
 
     return count
+
+
+@impossible_masks.register
+def _(channel: Subset, masks: Reports) -> NDArray[np.bool_]:
+    return np.asarray(popcounts(masks) != channel.w)
