@@ -178,7 +178,7 @@ BAD = {
     "estimate: target": ("estimate good.parquet --target all", "'population' or 'sample'"),
     "estimate: projection": (
         "estimate good.parquet --decoder cone",
-        "There is no decoder of this name. Known: ball, base-cut",
+        "Unknown decoder. Known: ball, base-cut",
     ),
     "estimate: top": ("estimate good.parquet --top 0", "The value of --top must be a number of its type from 1;"),
     "estimate: two forms": ("estimate good.parquet --json --csv", "not as both"),

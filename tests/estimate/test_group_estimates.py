@@ -314,7 +314,7 @@ def test_group_variances(key: str) -> None:
 def test_one_bit_tells_no_spread() -> None:
     mechanism = bernoulli.build(TWO, epsilon=1)
     assert not tells_squares(mechanism.channel)
-    with pytest.raises(sv.NoIntervalError, match="do not tell the spread"):
+    with pytest.raises(sv.NoIntervalError, match="do not determine the spread"):
         _ = drawn(mechanism, None, None, 1000).variances
 
 

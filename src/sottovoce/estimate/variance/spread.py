@@ -135,7 +135,7 @@ class VarianceEvidence(Evidence):
         if value > 2 * error:
             return None
         return (
-            f"This variance can hardly be told from zero: {value:.3g} with a standard error of {error:.3g}. Its"
+            f"This variance is not significantly above zero: {value:.3g} with a standard error of {error:.3g}. Its"
             " interval may reach below zero, and that of the standard deviation is cut there."
         )
 
