@@ -238,8 +238,8 @@ def test_the_page_says_where_data_comes_from() -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["table-3"], "There is no such experiment"),
-        (["table-*"], "There is no such experiment"),
+        (["table-3"], "Unknown experiment"),
+        (["table-*"], "Unknown experiment"),
         (["group-age-by-sex"], "SOTTOVOCE_DATA"),
         (["coverage-shown-real"], "SOTTOVOCE_DATA"),
         (["coverage-*", "--figure", "x.svg"], "for one experiment"),

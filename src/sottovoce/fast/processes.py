@@ -16,7 +16,7 @@ from sottovoce.fast.threads import thread_count
 
 T = TypeVar("T")
 
-PATIENCE = 1.0  # seconds of work that are not worth other processes, which need as long to start
+PATIENCE = 1.0  # seconds of work below which other processes do not pay, since they take as long to start
 
 
 def ordered(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], workers: int | None = None) -> Iterator[T]:
@@ -46,7 +46,7 @@ def _shared(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], workers: i
 
 
 def fresh_processes(workers: int) -> ProcessPoolExecutor:
-    """A fresh interpreter each: a fork would copy whatever threads and locks this process has."""
+    """A fresh interpreter each: a fork would copy the threads and locks of this process."""
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=leave_with_parent)
 
 
@@ -64,7 +64,7 @@ def _one_thread_each() -> Iterator[None]:
 
 
 def leave_with_parent() -> None:
-    """In a worker: end when the process that started it is gone, even if that was killed and could not say so."""
+    """In a worker: end when the process that started it is gone, even if that was killed."""
     parent = parent_process()
     if parent is None:
         return
