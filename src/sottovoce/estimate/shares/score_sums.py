@@ -7,7 +7,7 @@ for it, and the probability that this set misses is added (Berger, Boos, "P valu
 the nuisance parameter", JASA 1994).
 
 The tail beyond the mean grows with the hit rate: its derivative is n/2 (P(D' = d - 1) - P(D' = d)) for the sum D' of
-n - 1 scores, which is positive beyond the mode of D'. So the largest rate of the set decides. Only if hardly any
+n - 1 scores, which is positive beyond the mode of D'. So the largest rate of the set decides. Only if almost no
 score is 0 do the sums keep to every second integer; there a few smaller rates are tried as well.
 """
 

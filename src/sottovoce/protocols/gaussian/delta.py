@@ -207,10 +207,10 @@ class GaussianMeanUnknownSigmaDelta(Protocol):
         halvings = max(1, math.ceil(math.log2(lengths)))
         orders = max(1, math.ceil(math.log2(2 * math.log2(float(self.sigma_max / self.sigma_min)) + 1)))
         own, other = _rates(_side(self.domain, self.domain.low, self.epsilon))
-        told = own - other
+        slope = own - other
         # By Hoeffding: nearly all against half, in every round; and an order of magnitude against its half.
-        median = math.ceil(2 * math.log(halvings / float(self.failure)) / told**2)
-        spread = math.ceil(math.log(20 * orders) / (2 * (_APART * told) ** 2))
+        median = math.ceil(2 * math.log(halvings / float(self.failure)) / slope**2)
+        spread = math.ceil(math.log(20 * orders) / (2 * (_APART * slope) ** 2))
         return (halvings, median), (orders, spread)
 
     def _searches(self, history: History) -> tuple[list[Mechanism], Mechanism | None, tuple[float, float]]:

@@ -234,11 +234,11 @@ def best_base(epsilon: Decimal) -> int:
     """The number of cells of a period with the most information about the mean, on average over all places."""
     line = Interval(-100, 100)
 
-    def told(base: int) -> float:
+    def information(base: int) -> float:
         width = Decimal(PERIOD) / base
         return _information(build("grr", Digit(line, _short(width, Decimal(1)), base), epsilon=epsilon), 1.0)
 
-    return max(BASES, key=told)
+    return max(BASES, key=information)
 
 
 def one_round(scales: tuple[Mechanism, ...], shifted: tuple[Mechanism, ...], quota: int, participants: int) -> Round:
