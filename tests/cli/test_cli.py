@@ -328,7 +328,7 @@ def test_answer_needs_nothing_but_the_standard_library(spec: str) -> None:
     assert (code, err) == (0, "") and "--limit" in out
 
 
-@pytest.mark.parametrize("arguments", [["demo"], ["methods", "--json"], ["audit", "--all"], ["nope"], []], ids=str)
+@pytest.mark.parametrize("arguments", [["demo"], ["methods", "--json"], ["audit", "--all"], ["nope"]], ids=str)
 def test_other_verbs_name_the_extra_to_install(arguments: list[str]) -> None:
     one_sentence(process(*arguments, program=BARE), "pip install 'sottovoce[analysis]'")
 

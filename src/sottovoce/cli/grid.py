@@ -13,6 +13,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import GroupMean, Mean, VectorMean
 from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
+from sottovoce.fast.processes import ordered
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
 
@@ -23,25 +24,30 @@ VECTORS = (Box(-1, 1, 3), Sparse(3, 1), Sparse(1000, 3), Ball(1, 128))
 
 
 def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """One row per mechanism, budget and size.
+    """One row per mechanism, budget and size, computed on all cores.
 
     For a continuum of numbers the size is None; rows of vectors also have the number of coordinates.
     """
+    tasks: list[tuple[str, Domain, str, float]] = []
     for name in names() if chosen is None else chosen:
         builder(name)  # refuses a name that is not registered
-        for domain in _domains(name):
-            for epsilon in EPSILONS:
-                subject = mechanism(name, domain, epsilon=epsilon)
-                certificate = audit(subject)
-                wasted = float(certificate.claimed) - certificate.epsilon
-                row = _row(subject, certificate)
-                coordinates = facet(subject.channel, Coordinates)
-                most = WASTE * (coordinates.chosen if coordinates else 1)  # for each coordinate of a report
-                yield {
-                    **row,
-                    "ok": row["ok"] and (wasted > most) == (subject.unused is not None),
-                    "unused": subject.unused,
-                }
+        tasks += [(name, domain, epsilon, WASTE) for domain in _domains(name) for epsilon in EPSILONS]
+    return ordered(audit_one, tasks)
+
+
+def audit_one(name: str, domain: Domain, epsilon: str, waste: float) -> dict[str, Any]:
+    """The row of one mechanism, which may waste so much of its budget for each coordinate of a report."""
+    subject = mechanism(name, domain, epsilon=epsilon)
+    certificate = audit(subject)
+    wasted = float(certificate.claimed) - certificate.epsilon
+    row = _row(subject, certificate)
+    coordinates = facet(subject.channel, Coordinates)
+    most = waste * (coordinates.chosen if coordinates else 1)
+    return {
+        **row,
+        "ok": row["ok"] and (wasted > most) == (subject.unused is not None),
+        "unused": subject.unused,
+    }
 
 
 def _domains(name: str) -> list[Domain]:

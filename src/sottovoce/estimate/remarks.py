@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sottovoce.core.plural import plural
+
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.evidence import Bounds
@@ -36,7 +38,8 @@ def remark(found: Estimate, bounds: Bounds, *, target: str = "population") -> st
     single = int(beyond.sum() + empty.sum()) == 1
     text = (
         f"{' and '.join(filter(None, parts))} {'lies' if single else 'lie'} outside {reach(found)}, where no"
-        f" {found.evidence.noun} can be: that is noise, the standard error with {found.n} reports at epsilon"
+        f" {found.evidence.noun} can be: that is noise, the standard error with"
+        f" {plural(found.n, 'report')} at epsilon"
         f" {found.epsilon:.6g} is {error:.2g}"
     )
     if apart.any():
