@@ -23,7 +23,7 @@ BAD = {
     "audit: no file": ("audit nowhere.json", "The input cannot be read: No such file"),
     "audit: no specification": ("audit good.csv", "The input: A specification must be JSON"),
     "audit: false claim": ("audit liar.json", "The input: This grr channel has epsilon 1"),
-    "audit: unknown name": ("audit --name grrr", "There is no mechanism of this name. Known: 1bit-mean"),
+    "audit: unknown name": ("audit --name grrr", "There is no mechanism of this name; did you mean grr"),
     "privatize: no file": (f"privatize nowhere.csv {V} -o out.parquet", "The input cannot be read: No such file"),
     "privatize: folder": (
         f"privatize folder {V} --format csv -o out.parquet",
