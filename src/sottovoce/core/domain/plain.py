@@ -289,7 +289,8 @@ def _whole_float(value: object) -> int | None:
     """The integer that a float is, also one of NumPy, or None. Decimals and fractions are not floats."""
     if not isinstance(value, Real) or isinstance(value, Rational):
         return None
-    return int(value) if value.is_integer() else None  # type: ignore[attr-defined]
+    whole: Any = value  # the abstract class does not say that it has these
+    return int(whole) if whole.is_integer() else None
 
 
 def exact_number(value: object) -> Fraction | None:
