@@ -197,7 +197,7 @@ def test_csv_as_people_write_it(tmp_path: Path) -> None:
 def test_a_tab_may_be_spelled(delimiter: str, tmp_path: Path) -> None:
     (tmp_path / "tabs.csv").write_text("v\tw\n7\tx\n")
     asked = ["--column", "v", "--delimiter", delimiter, "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9]
-    assert "1 reports" in call("privatize", tmp_path / "tabs.csv", *asked, "-o", "-").err
+    assert "1 report through" in call("privatize", tmp_path / "tabs.csv", *asked, "-o", "-").err
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.arrow"])

@@ -37,8 +37,9 @@ def curves(found: Plan, target: str, axes: Any) -> None:
     axes.annotate(
         f"{found.participants:,} participants, {at:.3g}",
         (found.participants, at),
-        xytext=(8, 8),
+        xytext=(-8, -16),  # below the curves, which fall
         textcoords="offset points",
+        horizontalalignment="right",
     )
     if goal is not None:
         axes.axhline(float(goal.size), color="0.6", linestyle="--", linewidth=1, label=f"asked for: {goal.size}")
