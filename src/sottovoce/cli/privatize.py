@@ -21,7 +21,7 @@ from sottovoce.cli.files import (
     writing,
 )
 from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows
-from sottovoce.cli.rows import MISSING, Layout, check_missing, layout, read_rows, with_missing
+from sottovoce.cli.rows import MISSING, ColumnLayout, check_missing, layout, read_rows, with_missing
 from sottovoce.cli.show import counted, note, progress
 from sottovoce.client.client import Client
 from sottovoce.core.domain import Domain
@@ -154,7 +154,7 @@ def _output_kind(goal: Destination, asked: Asked) -> str:
 
 # --- reports ----------------------------------------------------------------------------------------------
 def _reports(
-    source: AnswerSource, mechanism: Mechanism, made: Layout, missing: str, seed: int | None, seen: Seen
+    source: AnswerSource, mechanism: Mechanism, made: ColumnLayout, missing: str, seed: int | None, seen: Seen
 ) -> Iterator[Reports]:
     """Some reports at a time; answers outside the domain are counted to the end and refused."""
     words = mechanism.words

@@ -24,34 +24,34 @@ WAYS = ("refuse", "skip", "category")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ColumnLayout:
     """How the columns of a file make up an answer: the domain of each, and the answers of some rows."""
 
     parts: tuple[Domain, ...]
     answers: Callable[[list[list[Any]]], Any] | None = None  # None where an answer is one cell
 
 
-def layout(domain: Domain, columns: Sequence[str]) -> Layout:
+def layout(domain: Domain, columns: Sequence[str]) -> ColumnLayout:
     """How an answer is made up. As many columns are needed as the domain has parts, in their order; fields of a record
     are found by their names, if all columns have these names."""
     raw = root(domain)
     if isinstance(raw, Pair):
-        found = Layout((raw.group, raw.value), lambda lists: (lists[0], lists[1]))
+        found = ColumnLayout((raw.group, raw.value), lambda lists: (lists[0], lists[1]))
     elif isinstance(raw, Box):
-        found = Layout(tuple(raw.coordinates), _lists)
+        found = ColumnLayout(tuple(raw.coordinates), _lists)
     elif isinstance(raw, Ball):
-        found = Layout((Interval(-raw.radius, raw.radius),) * raw.dimensions, _lists)
+        found = ColumnLayout((Interval(-raw.radius, raw.radius),) * raw.dimensions, _lists)
     elif isinstance(raw, Sparse):
-        found = Layout((raw.side,) * raw.dimensions, _entries)
+        found = ColumnLayout((raw.side,) * raw.dimensions, _entries)
     elif isinstance(raw, Record):
         fields = dict(raw.fields)
         names = list(columns) if set(columns) == set(fields) else list(fields)
-        found = Layout(
+        found = ColumnLayout(
             tuple(fields[name] for name in names),
             lambda lists: [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)],
         )
     else:
-        found = Layout((domain,))
+        found = ColumnLayout((domain,))
     if len(found.parts) != len(columns):
         raise ParameterError(
             f"An answer to this question has {counted(len(found.parts), 'column')}, and --column names {len(columns)}."
@@ -77,7 +77,7 @@ class Rows:
     empty: int = 0
 
 
-def read_rows(mechanism: Mechanism, made: Layout, columns: Sequence[pa.Array], missing: str) -> Rows:
+def read_rows(mechanism: Mechanism, made: ColumnLayout, columns: Sequence[pa.Array], missing: str) -> Rows:
     """The codes of some rows; those with empty cells are refused, skipped, or hold a category of their own."""
     if missing == "refuse":
         return Rows(row_codes(mechanism, made, columns))
@@ -94,7 +94,7 @@ def read_rows(mechanism: Mechanism, made: Layout, columns: Sequence[pa.Array], m
     return Rows(found, int(empty.sum()))
 
 
-def row_codes(mechanism: Mechanism, made: Layout, columns: Sequence[pa.Array]) -> Any:
+def row_codes(mechanism: Mechanism, made: ColumnLayout, columns: Sequence[pa.Array]) -> Any:
     """The codes of some rows as a batch holds them, or what is `Outside`."""
     if made.answers is None:
         return batch(mechanism, columns[0])
