@@ -148,14 +148,66 @@ def methods(json_: Json = False) -> None:
 
 
 @app.command()
+def plan(
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="mean, shares, variance, groups (means by group) or vectors.")
+    ],
+    categories: Annotated[str | None, typer.Option(metavar="A,B,C", help="The possible answers, or groups.")] = None,
+    categories_file: Annotated[str | None, typer.Option(metavar="FILE", help="The same, one per line.")] = None,
+    low: Annotated[str | None, typer.Option(help="The least possible number.")] = None,
+    high: Annotated[str | None, typer.Option(help="The largest possible number.")] = None,
+    real: Annotated[bool, typer.Option("--real", help="Answers are real numbers, not whole ones.")] = False,
+    dimensions: Annotated[int | None, typer.Option(min=1, help="How many numbers a vector has.")] = None,
+    radius: Annotated[str | None, typer.Option(help="The largest length of a vector, instead of a range.")] = None,
+    most: Annotated[
+        int | None, typer.Option(min=1, help="How many numbers of a vector may differ from zero, at most.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The privacy budget of each answer.")] = None,
+    participants: Annotated[int | None, typer.Option(min=1, help="How many people answer.")] = None,
+    half_width: Annotated[str | None, typer.Option(help="The error: half the width of an interval.")] = None,
+    std_error: Annotated[str | None, typer.Option(help="The error: a standard error.")] = None,
+    level: Annotated[float, typer.Option(help="The confidence level of the interval.")] = 0.95,
+    target: Annotated[
+        str, typer.Option(help="population: those who might have answered; sample: those who did.")
+    ] = "population",
+    picture: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw error against participants: .svg or .png.")
+    ] = None,
+    json_: Json = False,
+    force: Force = False,
+) -> None:
+    """Which method, and how many people or which epsilon: give two of epsilon, participants and an error."""
+    load("cli.plan:plan")(
+        question,
+        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most),
+        load("cli.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
+        picture=picture,
+        force=force,
+        as_json=json_,
+    )
+
+
+@app.command()
 def privatize(
     source: Annotated[str, typer.Argument(metavar="INPUT", help="A file of answers, CSV or Parquet; - is a pipe.")],
-    column: Annotated[str, typer.Option(help="The column that holds the answers.")],
+    column: Annotated[
+        str, typer.Option(help="The column that holds the answers; several make a pair, record or vector: sex,bmi.")
+    ],
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where the reports go: .parquet, .csv, .arrow, or - for a pipe.")
     ],
     method: Annotated[
-        str | None, typer.Option("--method", "--mechanism", help="A name from `methods`.", rich_help_panel=Panel)
+        str | None,
+        typer.Option(
+            "--method",
+            "--mechanism",
+            help="A name from `methods`; the plan's choice if left out.",
+            rich_help_panel=Panel,
+        ),
+    ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(help="What the plan chooses for: shares, or the mean of numbers.", rich_help_panel=Panel),
     ] = None,
     epsilon: Annotated[str | None, typer.Option(help="The privacy budget.", rich_help_panel=Panel)] = None,
     categories: Annotated[
@@ -180,6 +232,9 @@ def privatize(
     write_spec: Annotated[str | None, typer.Option(metavar="FILE", help="Write the specification too.")] = None,
     format_: Annotated[str | None, typer.Option("--format", help="csv, parquet or arrow, of the input.")] = None,
     output_format: Annotated[str | None, typer.Option(help="csv, parquet or arrow, of the reports.")] = None,
+    missing: Annotated[
+        str, typer.Option(metavar="WAY", help="Empty cells: refuse, skip, or category (one of their own).")
+    ] = "refuse",
     delimiter: Annotated[str, typer.Option(help="The delimiter of a CSV input; \\t is a tab.")] = ",",
     public_header: Annotated[
         bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")
@@ -187,15 +242,25 @@ def privatize(
     seed: Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")] = None,
     force: Force = False,
 ) -> None:
-    """Randomize one column of a file: answers in, reports out."""
+    """Randomize the answers of a file: one column, or several that make up an answer."""
     load("cli.privatize:privatize")(
         load("cli.columns:AnswerSource")(
-            source, column, format_, load("cli.columns:separator")(delimiter), public_header
+            source,
+            load("cli.columns:column_names")(column),
+            format_,
+            load("cli.columns:separator")(delimiter),
+            public_header,
         ),
         load("cli.privatize:Asked")(
-            spec, method, epsilon, categories, categories_file, low, high, real, tuple(option or ())
+            spec,
+            method,
+            epsilon,
+            load("cli.domains:Allowed")(categories, categories_file, low, high, real),
+            tuple(option or ()),
+            question,
         ),
         load("cli.privatize:Destination")(output, output_format, write_spec, force),
+        missing=missing,
         seed=seed,
     )
 

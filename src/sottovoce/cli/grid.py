@@ -12,7 +12,7 @@ from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, S
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import GroupMean, Mean, VectorMean
-from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
+from sottovoce.core.registry import fits, mechanism, names, registered_name
 from sottovoce.fast.processes import ordered
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
@@ -30,8 +30,8 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
     """
     tasks: list[tuple[str, Domain, str, float]] = []
     for name in names() if chosen is None else chosen:
-        builder(name)  # refuses a name that is not registered
-        tasks += [(name, domain, epsilon, WASTE) for domain in _domains(name) for epsilon in EPSILONS]
+        domains = _domains(registered_name(name))  # which refuses a name that is not registered
+        tasks += [(name, domain, epsilon, WASTE) for domain in domains for epsilon in EPSILONS]
     return ordered(audit_one, tasks)
 
 
@@ -52,11 +52,11 @@ def audit_one(name: str, domain: Domain, epsilon: str, waste: float) -> dict[str
 
 def _domains(name: str) -> list[Domain]:
     """The domains of the grid: one range for a mean, since only the position in the range matters."""
-    if ALIASES.get(name, name) in names(Mean):
+    if name in names(Mean):
         return [Interval(-1, 1)]
-    if ALIASES.get(name, name) in names(GroupMean):
+    if name in names(GroupMean):
         return [Pair(Integers(0, groups - 1), Interval(-1, 1)) for groups in (2, 8)]
-    if ALIASES.get(name, name) in names(VectorMean):
+    if name in names(VectorMean):
         return [domain for domain in VECTORS if fits(name, domain)]
     return [domain for domain in (Integers(0, size - 1) for size in SIZES) if fits(name, domain)]
 

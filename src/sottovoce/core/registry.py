@@ -12,6 +12,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.spelling import letters, suggestion
 
 FREQUENCIES = {
     "grr": "mechanisms.frequency.grr:build",
@@ -93,12 +94,22 @@ def names(question: type[Question] | None = None) -> list[str]:
     return list(BY_QUESTION[question])
 
 
+def registered_name(name: str) -> str:
+    """The registered name of a mechanism, however it is written: GRR, three_output, k-RR, PrivUnit."""
+    if not isinstance(name, str):
+        raise reject("name", "mechanism", "a text", name)
+    if name in BUILDERS:
+        return name
+    known = sorted({*BUILDERS, *ALIASES})
+    for one in known:
+        if letters(one) == letters(name):
+            return ALIASES.get(one, one)
+    raise ParameterError(f"There is no mechanism of this name{suggestion(name, known)} Known: {', '.join(known)}.")
+
+
 def builder(name: str) -> Callable[..., Mechanism]:
     """The function that builds a mechanism of this name."""
-    target = BUILDERS.get(ALIASES.get(name, name))
-    if target is None:
-        raise ParameterError(f"There is no mechanism of this name. Known: {', '.join(sorted({*BUILDERS, *ALIASES}))}.")
-    found: Callable[..., Mechanism] = late.load(target)
+    found: Callable[..., Mechanism] = late.load(BUILDERS[registered_name(name)])
     return found
 
 
@@ -114,6 +125,7 @@ def fits(name: str, domain: Domain) -> bool:
 
 def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mechanism:
     """Build a mechanism by name. Options are those of its builder."""
+    name = registered_name(name)
     build = builder(name)
     allowed = [parameter for parameter in inspect.signature(build).parameters if parameter not in ("domain", "epsilon")]
     for option in options:
