@@ -181,7 +181,7 @@ def check_grid(result: tuple[int, str, str], epsilons: set[str]) -> None:
 
 def test_an_audit_that_fails_ends_with_code_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sottovoce.cli.grid.SIZES", (3,))
-    monkeypatch.setattr("sottovoce.cli.grid.WASTE", -1.0)  # nothing can waste less than nothing
+    monkeypatch.setattr("sottovoce.privacy.worst.WASTE", -1.0)  # nothing can waste less than nothing
     code, out, _ = run("audit", "--name", "grr", "--json")
     assert code == 1
     assert not any(row["ok"] for row in json.loads(out))

@@ -207,7 +207,10 @@ def audit(
     name: Annotated[str | None, typer.Option(help="One mechanism on that grid.")] = None,
     json_: Json = False,
 ) -> None:
-    """The exact privacy loss of mechanisms, compared with their claims."""
+    """The exact privacy loss of mechanisms, compared with their claims, and why one fails.
+
+    Programs of others are tested by `audit-program`.
+    """
     if bool(specs) + all_ + (name is not None) != 1:
         raise ParameterError("The audit needs --all, or --name and a mechanism, or files with specifications.")
     if specs:
@@ -220,6 +223,34 @@ def audit(
     else:
         load("cli.grid:show")(rows)
     if not all(row["ok"] for row in rows):
+        raise typer.Exit(1)
+
+
+@app.command("audit-program", context_settings={"allow_interspersed_args": False})
+def audit_program(
+    program: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PROGRAM",
+            help="The program and its arguments, in which {value} and {count} are replaced; it prints a report per line.",
+        ),
+    ],
+    claimed: Annotated[str, typer.Option(metavar="EPSILON", help="The epsilon that the program claims.")],
+    value: Annotated[list[str], typer.Option(help="A value to ask reports of; give this option two to four times.")],
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Reports of each value: 20,000 if left out, or 1,000 if the program is run for each report."),
+    ] = None,
+    lines: Annotated[str, typer.Option(metavar="hex|text", help="How a line holds a report.")] = "hex",
+    skip: Annotated[int, typer.Option(min=0, help="Leading bytes that are an id, different in each report.")] = 0,
+    timeout: Annotated[float, typer.Option(help="Seconds that one run may take.")] = 60.0,
+    json_: Json = False,
+) -> None:
+    """Test the claimed epsilon of any program by its reports alone: a claim can be refuted, not confirmed."""
+    refuted = load("cli.program:audit_program")(
+        program, value, claimed=claimed, samples=samples, lines=lines, skip=skip, timeout=timeout, as_json=json_
+    )
+    if refuted:
         raise typer.Exit(1)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sottovoce.cli.files import input_name, naming, reading
 from sottovoce.cli.show import table
-from sottovoce.core.channel.facets import Coordinates, dimensions_of, facet
+from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
@@ -18,7 +18,6 @@ from sottovoce.privacy.certificate import Certificate
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 SIZES = (2, 3, 4, 16, 1024)
-WASTE = 1e-6
 VECTORS = (Box(-1, 1, 3), Sparse(3, 1), Sparse(1000, 3), Ball(1, 128))
 
 
@@ -33,15 +32,8 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
             for epsilon in EPSILONS:
                 subject = mechanism(name, domain, epsilon=epsilon)
                 certificate = audit(subject)
-                wasted = float(certificate.claimed) - certificate.epsilon
                 row = _row(subject, certificate)
-                coordinates = facet(subject.channel, Coordinates)
-                most = WASTE * (coordinates.chosen if coordinates else 1)  # for each coordinate of a report
-                yield {
-                    **row,
-                    "ok": row["ok"] and (wasted > most) == (subject.unused is not None),
-                    "unused": subject.unused,
-                }
+                yield {**row, "ok": certificate.ok and certificate.waste is None, "unused": subject.unused}
 
 
 def _domains(name: str) -> list[Domain]:
@@ -73,12 +65,13 @@ def _row(subject: Mechanism, certificate: Certificate) -> dict[str, Any]:
         "how": certificate.how,
         "ok": certificate.ok,
         "problems": list(certificate.problems),
+        "why": certificate.explain().splitlines()[1:] if certificate.problems or certificate.waste else [],
         "fingerprint": certificate.fingerprint,
     }
 
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
-    """A table of rows, with the problems below it."""
+    """A table of rows; below it what is wrong, what repairs it, and which answers a report distinguishes best."""
     header = ("name", "size", "claimed", "exact", "how", "ok")
     lines = []
     for row in rows:
@@ -88,5 +81,5 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
         lines.append((row["name"], codes, row["claimed"], f"{row['exact']:.9g}", row["how"], ok))
     table(header, lines)
     for row in rows:
-        for problem in row["problems"]:
-            print(f"{row['name']}: {problem}")
+        for sentence in row["why"]:
+            print(f"{row['name']}: {sentence}")
