@@ -22,7 +22,7 @@ _NAMES = {
         for name in (
             "DomainError", "MemoError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError",
             "ProgramError", "ReportError", "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError",
-            "NoIntervalError",
+            "NoIntervalError", "PluginWarning",
         )
     },
     **{

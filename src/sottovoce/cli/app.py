@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sottovoce.cli import BARE
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.late import load
 from sottovoce.core.registry import BY_QUESTION, builder, names
 
@@ -38,10 +41,29 @@ SourceFormat = Annotated[
 Panel = "The mechanism"
 
 
+@contextmanager
+def _plugins_in_one_sentence() -> Iterator[None]:
+    """A mechanism of another distribution that is left out is one line, like everything that is said."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, PluginWarning):
+            print(f"sottovoce: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+
+
 def run(arguments: list[str]) -> int:
     """Run the app and give its exit code."""
     try:
-        return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
+        with _plugins_in_one_sentence():
+            return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
         raise ParameterError(f"{_complaint(problem)}; see --help.") from None
     except typer.Abort:
@@ -232,7 +254,7 @@ def audit_program(
         list[str],
         typer.Argument(
             metavar="PROGRAM",
-            help="The program and its arguments, in which {value} and {count} are replaced; it prints a report per line.",
+            help="The program and its arguments, in which {value} and {count} are replaced; it prints reports.",
         ),
     ],
     claimed: Annotated[str, typer.Option(metavar="EPSILON", help="The epsilon that the program claims.")],

@@ -9,10 +9,11 @@ from sottovoce.cli.files import input_name, naming, reading
 from sottovoce.cli.show import table
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import GroupMean, Mean, VectorMean
-from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
+from sottovoce.core.registry import ALIASES, BUILDERS, builder, fits, mechanism, names
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
 
@@ -30,10 +31,22 @@ def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
         builder(name)  # refuses a name that is not registered
         for domain in _domains(name):
             for epsilon in EPSILONS:
-                subject = mechanism(name, domain, epsilon=epsilon)
+                subject = _built(name, domain, epsilon)
+                if subject is None:
+                    continue
                 certificate = audit(subject)
                 row = _row(subject, certificate)
                 yield {**row, "ok": certificate.ok and certificate.waste is None, "unused": subject.unused}
+
+
+def _built(name: str, domain: Domain, epsilon: str) -> Mechanism | None:
+    """The mechanism; None where one of another distribution does not take this budget."""
+    try:
+        return mechanism(name, domain, epsilon=epsilon)
+    except ParameterError:
+        if ALIASES.get(name, name) in BUILDERS:
+            raise
+        return None
 
 
 def _domains(name: str) -> list[Domain]:

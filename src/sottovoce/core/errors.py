@@ -103,6 +103,10 @@ class BatchWarning(UserWarning):
     """A batch without a fast kernel: the result is right, but takes longer."""
 
 
+class PluginWarning(UserWarning):
+    """A mechanism of another distribution that is left out, because it fails or its name is taken."""
+
+
 class NoCovarianceError(SottovoceError):
     """The law of the reports does not fix the covariance of the estimates."""
 
