@@ -105,7 +105,7 @@ def test_the_audit_of_a_file_says_that_budget_is_left(tmp_path: Path, capsys: Ca
 def test_waste_fails_on_the_grid_and_says_why(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sottovoce.cli.grid.SIZES", (3,))
     monkeypatch.setattr("sottovoce.cli.grid.EPSILONS", ("1",))
-    monkeypatch.setattr("sottovoce.privacy.worst.WASTE", -1.0)
+    monkeypatch.setattr("sottovoce.cli.grid.WASTE", -1.0)
     assert main(["audit", "--name", "grr"]) == 1
     out = capsys.readouterr().out
     assert " NO" in out and "grr: It loses epsilon 1 of the 1 claimed" in out

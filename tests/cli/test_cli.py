@@ -198,7 +198,7 @@ def check_grid(result: tuple[int, str, str], epsilons: set[str]) -> None:
 
 def test_an_audit_that_fails_ends_with_code_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sottovoce.cli.grid.SIZES", (3,))
-    monkeypatch.setattr("sottovoce.privacy.worst.WASTE", -1.0)  # nothing can waste less than nothing
+    monkeypatch.setattr("sottovoce.cli.grid.WASTE", -1.0)  # nothing can waste less than nothing
     code, out, _ = run("audit", "--name", "grr", "--json")
     assert code == 1
     assert not any(row["ok"] for row in json.loads(out))
@@ -345,7 +345,7 @@ def test_answer_needs_nothing_but_the_standard_library(spec: str) -> None:
     assert (code, err) == (0, "") and "--limit" in out
 
 
-@pytest.mark.parametrize("arguments", [["demo"], ["methods", "--json"], ["audit", "--all"], ["nope"], []], ids=str)
+@pytest.mark.parametrize("arguments", [["demo"], ["methods", "--json"], ["audit", "--all"], ["nope"]], ids=str)
 def test_other_verbs_name_the_extra_to_install(arguments: list[str]) -> None:
     one_sentence(process(*arguments, program=BARE), "pip install 'sottovoce[analysis]'")
 

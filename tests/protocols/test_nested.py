@@ -50,7 +50,7 @@ def test_the_question_is_the_one_of_all_branches_or_several() -> None:
     names = ("smokes", "type")
     arms = tuple(sv.Arm(name, sv.mechanism("grr", sv.Select(person, [name]), epsilon=1)) for name in names)
     assert sv.AskOneOfSeveral(arms).question.domain == person
-    with pytest.raises(sv.ParameterError, match="do not hold the same answer"):
+    with pytest.raises(sv.ParameterError, match="not views of one answer"):
         _ = Several((sv.Frequency(DIGITS), sv.Mean(sv.Interval(0, 1)))).domain
 
 
@@ -94,7 +94,7 @@ def test_branches_that_cannot_stand_side_by_side_are_refused() -> None:
     with pytest.raises(sv.ParameterError, match="choose their arm"):
         sv.SideBySide((sv.Branch("a", personal), sv.Branch("b", ask(1)))).start()
     for wrong in ((), (sv.Branch("a", ask(1)), sv.Branch("a", ask(2)))):
-        with pytest.raises(sv.ParameterError, match="names differ"):
+        with pytest.raises(sv.ParameterError, match="names must differ"):
             sv.SideBySide(wrong)
     with pytest.raises(sv.ParameterError, match="not those of the protocols"):
         BOTH.advance(((),))
@@ -105,10 +105,10 @@ def test_closing_side_by_side_says_what_is_missing(seed: int) -> None:
     few = [sv.Tally.empty(arm.mechanism) for arm in first.round.arms]
     few[-1] = few[-1].update(few[-1].mechanism.privatize(ANSWERS[:50], seed=seed))
     found = first.counted(tuple(few)).closed()
-    assert list(found) == ["c: answer"] and "nothing can be said of a, b" in found["c: answer"].missing
+    assert list(found) == ["c: answer"] and "no estimates for a, b" in found["c: answer"].missing
     some = next(rounds(BOTH, ANSWERS, seed=seed)).closed()
     assert "b: mean" in some and "b: variance" not in some
-    assert "variance takes" in some["b: mean"].missing and "variance takes" in some["b: mean"].explain()
+    assert "variance needs" in some["b: mean"].missing and "variance needs" in some["b: mean"].explain()
 
 
 # --- one after another -------------------------------------------------------------------------------

@@ -116,6 +116,34 @@ def test_make_help_lists_every_target() -> None:
     assert set(phony.split()) == targets
 
 
+@pytest.mark.parametrize("target", ["test", "test-quick"])
+def test_make_says_how_long_the_tests_take(target: str) -> None:
+    said = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    (line,) = [line for line in said.splitlines() if "timed.sh" in line]
+    assert re.search(rf"scripts/timed.sh {target} \"about \d+ minutes", line)
+    assert " -q" not in line, "lines of dots end with the part that is done"
+
+
+def test_the_first_time_is_a_guess_and_later_ones_are_measured(tmp_path: Path) -> None:
+    def timed(*command: str) -> subprocess.CompletedProcess[str]:
+        script = str(ROOT / "scripts" / "timed.sh")
+        return subprocess.run([script, "test", "some minutes", *command], cwd=tmp_path, capture_output=True, text=True)
+
+    failed = timed("sh", "-c", "echo last line; exit 3")
+    assert failed.returncode == 3 and failed.stdout == "last line\n"
+    again = timed("true")
+    for done in (failed, again):  # a run that failed may have ended early
+        assert done.stderr.startswith("sottovoce: make test takes some minutes on two quiet cores; ")
+    (tmp_path / "build" / "times" / "test").write_text("754\n")
+    assert timed("true").stderr.startswith("sottovoce: make test took 12 min 34 s here the last time; ")
+    assert int((tmp_path / "build" / "times" / "test").read_text()) < 60
+
+
+def test_a_newcomer_is_told_of_the_quick_tests() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"newcomer\s+may\s+run\s+`make test-quick`\s+first", readme)
+
+
 @pytest.mark.parametrize("command", ["make demo", "make test"])
 def test_the_readme_names_the_two_commands(command: str) -> None:
     assert command in (ROOT / "README.md").read_text(encoding="utf-8")

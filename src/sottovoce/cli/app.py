@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from sottovoce import __version__
 from sottovoce.cli import BARE
 from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.late import load
@@ -21,8 +23,24 @@ CommandError: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # ClickException, of the click that this typer brings or uses
 
+
+class Verbs(TyperGroup):
+    """The verbs. An option that takes one value is refused where it is given twice: one of the two would be ignored."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:  # as it is while a shell completes a line
+            inner = type(ctx)(command, info_name=name, parent=ctx, **command.context_settings)
+            given = command.make_parser(inner).parse_args(args=list(rest))[2]
+            for option in given:
+                if given.count(option) > 1 and not option.multiple and not getattr(option, "is_flag", False):
+                    raise ParameterError(f"The option {option.opts[0]} takes one value and is given twice.")
+        return name, command, rest
+
+
 app = typer.Typer(
-    add_completion=False,
+    cls=Verbs,
+    context_settings={"help_option_names": ["--help", "-h"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,  # local variables hold answers
@@ -33,10 +51,26 @@ Json = Annotated[bool, typer.Option("--json", help="Print rows that a program ca
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
 Sources = Annotated[
-    list[str], typer.Argument(metavar="FILE...", help="Reports (Parquet, CSV, Arrow) or tallies; - is standard input.")
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies; - is standard input.",
+    ),
 ]
 SourceFormat = Annotated[
-    str | None, typer.Option("--format", help="csv, parquet, arrow or tally, if the name does not show it.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="KIND",
+        help="csv, parquet, arrow, tally, hex (lines of `answer`) or messages (binary), where neither name nor content"
+        " shows it.",
+    ),
+]
+Invalid = Annotated[
+    str,
+    typer.Option(
+        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
+    ),
 ]
 Panel = "The mechanism"
 
@@ -93,6 +127,21 @@ def _range(parameter: Any) -> str:
     )
     ends = [f"from {low}"] * (low is not None) + [f"up to {high}"] * (high is not None)
     return " ".join(["a number of its type", *ends])
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sottovoce {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the program itself."""
 
 
 @app.command()
@@ -182,10 +231,11 @@ def tally(
     output: Annotated[str, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")],
     spec: Spec = None,
     format_: SourceFormat = None,
+    invalid: Invalid = "refuse",
     force: Force = False,
 ) -> None:
-    """Count reports, and merge tallies."""
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, force=force)
+    """Count reports and messages of devices, and merge tallies."""
+    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, force=force)
 
 
 @app.command()
@@ -215,11 +265,12 @@ def estimate(
     json_: Json = False,
     spec: Spec = None,
     format_: SourceFormat = None,
+    invalid: Invalid = "refuse",
 ) -> None:
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
-    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_)
+    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, invalid=invalid)
     interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
     load("cli.estimate:estimate")(found, interval, decoder=decoder, top=top, form=form)
@@ -227,7 +278,7 @@ def estimate(
 
 @app.command()
 def audit(
-    specs: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Specifications (JSON).")] = None,
+    specs: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Specifications (JSON).")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Every mechanism on a grid of budgets and sizes.")] = False,
     name: Annotated[str | None, typer.Option(help="One mechanism on that grid.")] = None,
     json_: Json = False,

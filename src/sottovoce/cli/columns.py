@@ -22,6 +22,7 @@ from sottovoce.core.domain import Categories, Domain, Integers
 from sottovoce.core.errors import DomainError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.plural import plural
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.encode import encode
 from sottovoce.fast.numbers import batch_codes
@@ -95,8 +96,8 @@ def _checked_column(source: AnswerSource, known: list[str]) -> str:
     if count != 1:
         names = f": {listed(known)}" if source.public_header else "; --public-header lists them"
         raise FileProblem(
-            f"The column of --column must occur once in the header, but occurs {count} times. The header has"
-            f" {len(known)} columns{names}."
+            f"The column of --column must occur once in the header, but occurs {plural(count, 'time')}. The header has"
+            f" {plural(len(known), 'column')}{names}."
         )
     if source.public_header:
         return f"the column {printable(source.column)!r}"

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sottovoce.cli.files import input_name, naming, reading
 from sottovoce.cli.show import table
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import GroupMean, Mean, VectorMean
 from sottovoce.core.registry import ALIASES, BUILDERS, builder, fits, mechanism, names
+from sottovoce.fast.processes import ordered
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
+from sottovoce.privacy.worst import WASTE, unused_budget
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 SIZES = (2, 3, 4, 16, 1024)
@@ -23,30 +27,34 @@ VECTORS = (Box(-1, 1, 3), Sparse(3, 1), Sparse(1000, 3), Ball(1, 128))
 
 
 def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """One row per mechanism, budget and size.
+    """One row per mechanism, budget and size, computed on all cores.
 
     For a continuum of numbers the size is None; rows of vectors also have the number of coordinates.
     """
+    tasks: list[tuple[str, Domain, str, float]] = []
     for name in names() if chosen is None else chosen:
         builder(name)  # refuses a name that is not registered
-        for domain in _domains(name):
-            for epsilon in EPSILONS:
-                subject = _built(name, domain, epsilon)
-                if subject is None:
-                    continue
-                certificate = audit(subject)
-                row = _row(subject, certificate)
-                yield {**row, "ok": certificate.ok and certificate.waste is None, "unused": subject.unused}
+        tasks += [(name, domain, epsilon, WASTE) for domain in _domains(name) for epsilon in EPSILONS]
+    return (row for row in ordered(audit_one, tasks) if row is not None)
 
 
-def _built(name: str, domain: Domain, epsilon: str) -> Mechanism | None:
-    """The mechanism; None where one of another distribution does not take this budget."""
+def audit_one(name: str, domain: Domain, epsilon: str, waste: float) -> dict[str, Any] | None:
+    """The row of one mechanism, which may waste so much of its budget for each coordinate of a report.
+
+    None where a mechanism of another distribution does not take this budget.
+    """
     try:
-        return mechanism(name, domain, epsilon=epsilon)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PluginWarning)  # which the process that lists them has shown
+            subject = mechanism(name, domain, epsilon=epsilon)
     except ParameterError:
         if ALIASES.get(name, name) in BUILDERS:
             raise
         return None
+    certificate = audit(subject)
+    wasted = unused_budget(subject, certificate.claimed, certificate.epsilon, waste)
+    row = _row(subject, replace(certificate, waste=wasted))
+    return {**row, "ok": certificate.ok and wasted is None, "unused": subject.unused}
 
 
 def _domains(name: str) -> list[Domain]:

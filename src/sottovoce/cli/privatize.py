@@ -27,6 +27,7 @@ from sottovoce.core.domain import Categories, Domain, Integers, Interval
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.plural import plural
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports, draw
@@ -78,7 +79,7 @@ def privatize(source: AnswerSource, asked: Asked, goal: Destination, *, seed: in
         writer = stack.enter_context(Writer(file, kind, mechanism, seeded=seed is not None))
         for batch in _reports(source, mechanism, seed):
             writer.write(batch)
-    note(f"{writer.n} reports through {mechanism.name}, epsilon {mechanism.epsilon:.6g} each.")
+    note(f"{plural(writer.n, 'report')} through {mechanism.name}, epsilon {mechanism.epsilon:.6g} each.")
 
 
 def _output_kind(goal: Destination, asked: Asked) -> str:
@@ -130,7 +131,8 @@ def _refused(column: str, domain: Domain, outside: Outside, rows: int) -> FilePr
         wanted = f" {str(problem).partition(';')[0]}."
     cell = ": an empty cell" if outside.empty else ""
     return FileProblem(
-        f"{outside.count} of {rows} values of {column} lie outside the domain, the first in row {outside.place + 1} of"
+        f"{outside.count} of {plural(rows, 'value')} of {column} {'lies' if outside.count == 1 else 'lie'} outside the"
+        f" domain, the first in row {outside.place + 1} of"
         f" the data{cell}.{wanted}"
     )
 

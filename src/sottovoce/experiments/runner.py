@@ -1,4 +1,4 @@
-"""Runs an experiment: finished cells are taken over, the others computed on all cores, results and picture written."""
+"""Runs an experiment: finished cells are reused, the others computed on all cores, results and picture written."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import Thread
 
 from sottovoce.core.errors import MissingExtraError, ParameterError
 from sottovoce.core.late import load
 from sottovoce.experiments import store
 from sottovoce.experiments.experiment import Experiment, Point, Row
+from sottovoce.experiments.sources import SOURCES
+from sottovoce.fast.processes import PATIENCE, fresh_processes
+from sottovoce.fast.threads import thread_count
 
 DATA_VARIABLE = "SOTTOVOCE_DATA"
-PATIENCE = 1.0  # seconds of work that are not worth other processes, which need as long to start
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An experiment with a seed, and the folder that holds what is finished."""
+    """An experiment with a seed, and the folder of its results."""
 
     experiment: Experiment
     folder: Path
@@ -57,7 +57,7 @@ class Job:
         return len(self.experiment.points(quick=self.quick))
 
     def missing_data(self) -> str | None:
-        """A sentence where a file of shared data is needed and not there."""
+        """A sentence if a file of shared data is needed and missing."""
         try:
             for name in self.experiment.needs:
                 data_file(name)
@@ -66,7 +66,7 @@ class Job:
         return None
 
     def identity(self) -> str:
-        """What a stored cell must have in common with this job."""
+        """What a stored cell must share with this job."""
         files = [data_file(name).read_bytes() for name in self.experiment.needs]
         data = "".join(hashlib.sha256(content).hexdigest() for content in files) or None
         return self.experiment.identity(self.seed, self.runs, data)
@@ -75,7 +75,7 @@ class Job:
         """The rows of each finished cell."""
         identity = self.identity()
         cells: dict[str, list[Row]] = {}
-        # A cell may be in both places, where a run ended between writing the one and removing the other.
+        # A cell is in both places if a run ended between writing the one and removing the other.
         for rows in (store.read_results(self.results, identity), store.read_journal(self.journal, identity)):
             new: dict[str, list[Row]] = {}
             for row in rows:
@@ -84,13 +84,13 @@ class Job:
         return cells
 
     def work(self, workers: int | None = None) -> Iterator[int]:
-        """Compute what is missing; yields how many cells are done at each step, first those that were found."""
+        """Compute the missing cells; yields how many cells are done at each step, first those that were found."""
         finished, identity = self.found(), self.identity()
         points = self.experiment.points(quick=self.quick)
         missing = [point for point in points if self.experiment.key(point) not in finished]
         yield len(points) - len(missing)
         self.folder.mkdir(parents=True, exist_ok=True)
-        for rows in self._computed(missing, workers or cores()):
+        for rows in self._computed(missing, thread_count(workers)):
             store.append_journal(self.journal, identity, rows)
             yield 1
 
@@ -105,8 +105,7 @@ class Job:
 
     def _shared(self, missing: list[Point], workers: int) -> Iterator[list[Row]]:
         """Cells computed by other processes; each is taken off the list when it is done."""
-        # A fresh interpreter each: a fork would copy whatever threads and locks this process has.
-        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=leave_with_parent)
+        pool = fresh_processes(workers)
         try:
             waiting = {pool.submit(compute, self.experiment, p, self.runs, self.seed): p for p in missing}
             for done in as_completed(waiting):
@@ -128,7 +127,7 @@ class Job:
         return rows
 
     def draw(self, rows: list[Row], path: Path | None = None) -> str | None:
-        """Write the picture; a sentence where that cannot be."""
+        """Write the picture; returns a sentence if that is impossible."""
         try:
             figure = load(self.experiment.figure)
             save = load("experiments.figures:save")
@@ -144,29 +143,13 @@ def compute(experiment: Experiment, point: Point, runs: int, seed: int) -> list[
     return [{**point, **row, "seed": seed} for row in rows]
 
 
-def leave_with_parent() -> None:
-    """In a worker: end when the process that started it is gone, even if that was killed and could not say so."""
-    parent = parent_process()
-    if parent is None:
-        return
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
-
-
-def cores() -> int:
-    """How many processors this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 def data_file(name: str) -> Path:
-    """A file of the folder of shared data, which is no part of the package."""
+    """A file of the folder of shared data, which is not part of the package."""
     folder = os.environ.get(DATA_VARIABLE)
     path = Path(folder or "") / name
     if not folder or not path.is_file():
-        raise ParameterError(f"This experiment needs the file {name} in the folder that {DATA_VARIABLE} names.")
+        raise ParameterError(
+            f"This experiment needs the file {name} in the folder that {DATA_VARIABLE} names: {SOURCES[name]}; the page"
+            " docs/reproduce.md says how."
+        )
     return path

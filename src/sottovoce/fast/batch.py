@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,18 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Each, Hints, Keyed, Mix, SampledCoordinates, Subset, Table
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels.base import Draws, Sample, empty_reports, index_type, lanes, last_node, sampler
-from sottovoce.fast.kernels.compose.each import unpacked
-from sottovoce.fast.kernels.compose.keyed import side_by_side
+from sottovoce.fast.kernels.base import (
+    Draws,
+    Sample,
+    empty_reports,
+    index_type,
+    invalid_reports,
+    lanes,
+    last_node,
+    sampler,
+)
 from sottovoce.fast.kernels.compose.public import copy_public, refused_ids
-from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
-from sottovoce.fast.kernels.vector.hints import wrong_hints
+from sottovoce.fast.kernels.masks import mask_bytes, masks_of
 from sottovoce.fast.numbers import batch_codes, scalar_code
 from sottovoce.fast.threads import chunks, run, stretch
 from sottovoce.fast.words import WordStream
@@ -78,6 +84,10 @@ class Reports:
         """The reports as the scalar sampler gives them."""
         for row in self.payloads():
             yield int.from_bytes(row.tobytes(), "little")
+
+
+# What makes a batch of payloads and public words that arrived: it refuses invalid ones, or leaves them out.
+Check = Callable[[Mechanism, NDArray[Any], NDArray[np.uint64] | None], Reports]
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
@@ -164,7 +174,9 @@ def _redo(mechanism: Mechanism, code: Any, stream: WordStream, report: int, bits
     return public, np.frombuffer(value.to_bytes(8 * width, "little"), "<u8")
 
 
-def from_payloads(mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArray[np.uint8] | None) -> Reports:
+def from_payloads(
+    mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArray[np.uint8] | None, check: Check | None = None
+) -> Reports:
     """A batch from bytes as they arrive, one row each; every report is checked."""
     width = codec.payload_bytes(mechanism.channel)
     if payloads.ndim != 2 or payloads.shape[1] != width:
@@ -180,24 +192,38 @@ def from_payloads(mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArra
         if ids is None or ids.shape != (len(payloads), codec.ID_BYTES):
             raise ReportError("Hashed reports come with their 16-byte ids.")
         public = np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
-    return checked(mechanism, payload, public)
+    return (check or checked)(mechanism, payload, public)
 
 
 def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
     """A batch in which every payload is a report of the mechanism."""
+    wrong_payloads, wrong_ids = invalid(mechanism, payload, public)
+    wrong = wrong_payloads | wrong_ids
+    if wrong.any():
+        raise ReportError(_invalid(np.flatnonzero(wrong)))
+    return trusted(mechanism, payload, public)
+
+
+def trusted(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
+    """A batch of reports that were checked before."""
+    outputs = payload_outputs(mechanism)
+    final = payload if outputs is None else payload.astype(index_type(outputs), copy=False)
+    return Reports(mechanism, final, public)
+
+
+def invalid(
+    mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which reports have a payload, and which an id, that no device of the mechanism sends."""
     outputs = payload_outputs(mechanism)
     if outputs is not None and (payload.ndim != 1 or payload.dtype.kind not in "iu"):
         raise ReportError("Reports of this mechanism come as a one-dimensional array of integers.")
     bits = mechanism.channel.payload_bits
     if outputs is None and (payload.ndim != 2 or payload.dtype != np.uint64 or payload.shape[1] != lanes(bits)):
         raise ReportError(f"Reports of this mechanism come as masks of {bits} bits.")
-    wrong = _wrong(last_node(mechanism.channel), payload)
-    if public is not None:
-        wrong |= refused_ids(mechanism.channel, public)
-    if wrong.any():
-        raise ReportError(_invalid(np.flatnonzero(wrong)))
-    final = payload if outputs is None else payload.astype(index_type(outputs), copy=False)
-    return Reports(mechanism, final, public)
+    wrong = invalid_reports(mechanism.channel, payload)
+    ids = np.zeros(len(wrong), np.bool_) if public is None else refused_ids(mechanism.channel, public)
+    return wrong, ids
 
 
 def _invalid(places: NDArray[np.intp]) -> str:
@@ -205,43 +231,6 @@ def _invalid(places: NDArray[np.intp]) -> str:
     listed, more = ", ".join(map(str, places[:MAX_LISTED])), len(places) - MAX_LISTED
     subject = f"Report {listed} is" if len(places) == 1 else f"Reports {listed}{f' and {more} more' * (more > 0)} are"
     return f"{subject} invalid for this mechanism: no device sends such an id or payload."
-
-
-def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which payloads are invalid for a node."""
-    outputs = outputs_of(node)
-    if outputs is not None:
-        wrong = (payload < 0) | (payload >= outputs)
-        possible = possible_outputs(node)
-        return wrong if possible is None else wrong | ~possible[np.where(wrong, 0, payload)]
-    spare = 64 * payload.shape[1] - node.payload_bits
-    wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
-    if isinstance(node, Subset):
-        wrong |= popcounts(payload) != node.w
-    if isinstance(node, Hints):
-        wrong |= wrong_hints(node, payload)
-    if isinstance(node, SampledCoordinates):
-        node = Each((node.inner,) * node.count)
-    if isinstance(node, (Each, Keyed)):
-        for part, reports in unpacked(node if isinstance(node, Each) else side_by_side(node), payload):
-            wrong |= _wrong(last_node(part), reports)
-    return wrong
-
-
-@lru_cache(maxsize=16)
-def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
-    """Which outputs have positive probability; None if all have."""
-    if isinstance(node, Mix):
-        each = [(possible_outputs(last_node(branch)), outputs_of(branch) or 0) for branch in node.channels]
-        if all(found is None for found, _ in each):
-            return None
-        return np.concatenate([np.ones(size, bool) if found is None else found for found, size in each])
-    if isinstance(node, Keyed):
-        return None if all(node.neutral) else np.tile(np.array(node.neutral) > 0, outputs_of(node.key) or 1)
-    if not isinstance(node, Table):
-        return None
-    possible = np.any(np.array(node.rows, np.uint64), axis=0)
-    return None if possible.all() else possible
 
 
 def from_messages(mechanism: Mechanism, messages: Sequence[bytes]) -> Reports:

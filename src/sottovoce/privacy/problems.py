@@ -7,13 +7,13 @@ from sottovoce.core.exact import BEYOND, COARSE, COPIED, ENDS, NO_LAW, STALE, TW
 from sottovoce.privacy.declared import HIDDEN_PART, OTHER_CLASSES, WRONG_CODES
 from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_DRAWS, WRONG_ID, WRONG_SUPPORT
 from sottovoce.privacy.follow import AGAIN, SPAN
-from sottovoce.privacy.forever import MORE_TOGETHER, WRONG_COHORT, WRONG_MEMO
+from sottovoce.privacy.forever import EXCESS_FOREVER, MORE_TOGETHER, WRONG_COHORT, WRONG_MEMO
 
 INFINITE = "Some message can come from one value and not from another: the ratio is infinite."
 LENGTH = "The length of a report depends on the coins."
-WRONG_RATIO = "The closed form of the ratio is not that of the enumerated messages."
-WRONG_DELTA = "The closed form of the delta is not that of the enumerated messages."
-WRONG_LAW = "The closed form of the likelihood is not that of the enumerated messages."
+WRONG_RATIO = "The closed form of the ratio differs from the enumerated messages."
+WRONG_DELTA = "The closed form of the delta differs from the enumerated messages."
+WRONG_LAW = "The closed form of the likelihood differs from the enumerated messages."
 BETWEEN = "A number between two grid points is not reported like a mixture of its neighbours."
 UNPROVEN = "There is no small instance on which the closed form could be proven."
 LATE_REFUSAL = "A value outside the domain is refused only after coins were drawn."
@@ -24,7 +24,6 @@ NO_CODE = "A value gets a code that the channel does not have."
 EXCESS = "The exact epsilon is"  # how sentences with numbers begin
 IDEAL_EXCESS = "The epsilon is"
 EXCESS_DELTA = "The exact delta is"
-EXCESS_FOREVER = "The exact epsilon for ever is"
 FAILED = "The sampler cannot be followed"
 
 _CLOSED_FORM = "Correct `sample` or the closed form: one of them states other probabilities than the other."

@@ -70,10 +70,10 @@ class WorstCase:
         return f"Report {shown}" if same_id else f"Message {shown}"
 
 
-def unused_budget(mechanism: Mechanism, claimed: Decimal, epsilon: float) -> str | None:
+def unused_budget(mechanism: Mechanism, claimed: Decimal, epsilon: float, waste: float = WASTE) -> str | None:
     """A sentence on budget that is left without a stated reason, or stated to be left and used; None otherwise."""
     coordinates = facet(mechanism.channel, Coordinates)
-    allowed = WASTE * (coordinates.chosen if coordinates else 1)
+    allowed = waste * (coordinates.chosen if coordinates else 1)
     if float(claimed) - epsilon > allowed:
         if mechanism.unused is not None:
             return None
