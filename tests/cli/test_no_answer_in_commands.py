@@ -25,6 +25,7 @@ GRR = "--method grr --epsilon 1 --low 0 --high 9"
 LINES = {
     "answer": "answer spec.json --value 3",
     "audit": "audit spec.json",
+    "audit-program": "audit-program --claimed 1 --value 3 --value 4 --samples 100 false",
     "bench": "bench --no-such-option",
     "demo": "demo --epsilon -1",
     "estimate": "estimate good.parquet",

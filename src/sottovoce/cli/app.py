@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +15,7 @@ from typer.core import TyperGroup
 
 from sottovoce import __version__
 from sottovoce.cli import BARE
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.late import load
 from sottovoce.core.registry import BY_QUESTION, builder, names
 
@@ -72,10 +75,29 @@ Invalid = Annotated[
 Panel = "The mechanism"
 
 
+@contextmanager
+def _plugins_in_one_sentence() -> Iterator[None]:
+    """A mechanism of another distribution that is left out is one line, like everything that is said."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, PluginWarning):
+            print(f"sottovoce: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+
+
 def run(arguments: list[str]) -> int:
     """Run the app and give its exit code."""
     try:
-        return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
+        with _plugins_in_one_sentence():
+            return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
         raise ParameterError(f"{_complaint(problem)}; see --help.") from None
     except typer.Abort:
@@ -127,10 +149,13 @@ def demo(
     participants: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many people answer.")] = 20_000,
     epsilon: Annotated[float, typer.Option(help="The privacy budget of each answer.")] = 1.0,
     page: Annotated[bool, typer.Option(help="Open the picture in a browser (only from a terminal).")] = True,
+    picture: Annotated[str | None, typer.Option(metavar="FILE", help="Write the picture (SVG) to a file.")] = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
-    load("cli.demo:demo")(participants, epsilon, open_page=page and sys.stdout.isatty(), as_json=json_)
+    opened = page and sys.stdout.isatty()
+    load("cli.demo:demo")(participants, epsilon, open_page=opened, as_json=json_, file=picture, force=force)
 
 
 @app.command()
@@ -323,7 +348,10 @@ def audit(
     name: Annotated[str | None, typer.Option(help="One mechanism on that grid.")] = None,
     json_: Json = False,
 ) -> None:
-    """The exact privacy loss of mechanisms, compared with their claims."""
+    """The exact privacy loss of mechanisms, compared with their claims, and why one fails.
+
+    Programs of others are tested by `audit-program`.
+    """
     if bool(specs) + all_ + (name is not None) != 1:
         raise ParameterError("The audit needs --all, or --name and a mechanism, or files with specifications.")
     if specs:
@@ -336,6 +364,34 @@ def audit(
     else:
         load("cli.grid:show")(rows)
     if not all(row["ok"] for row in rows):
+        raise typer.Exit(1)
+
+
+@app.command("audit-program", context_settings={"allow_interspersed_args": False})
+def audit_program(
+    program: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PROGRAM",
+            help="The program and its arguments, in which {value} and {count} are replaced; it prints reports.",
+        ),
+    ],
+    claimed: Annotated[str, typer.Option(metavar="EPSILON", help="The epsilon that the program claims.")],
+    value: Annotated[list[str], typer.Option(help="A value to ask reports of; give this option two to four times.")],
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Reports of each value: 20,000 if left out, or 1,000 if the program is run for each report."),
+    ] = None,
+    lines: Annotated[str, typer.Option(metavar="hex|text", help="How a line holds a report.")] = "hex",
+    skip: Annotated[int, typer.Option(min=0, help="Leading bytes that are an id, different in each report.")] = 0,
+    timeout: Annotated[float, typer.Option(help="Seconds that one run may take.")] = 60.0,
+    json_: Json = False,
+) -> None:
+    """Test the claimed epsilon of any program by its reports alone: a claim can be refuted, not confirmed."""
+    refuted = load("cli.program:audit_program")(
+        program, value, claimed=claimed, samples=samples, lines=lines, skip=skip, timeout=timeout, as_json=json_
+    )
+    if refuted:
         raise typer.Exit(1)
 
 
