@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from sottovoce.core.display import card, counted
 from sottovoce.core.rational import float_up, loss
 
 IDEALISED = "idealised: closed-form density ratio, not exact"
@@ -60,3 +61,24 @@ class Certificate:
         if self.claimed_forever is not None:
             found += f", for ever {self.epsilon_forever:.9g} of {self.claimed_forever} claimed"
         return f"{self.name}: {found}, {self.how}; {verdict}"
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.ok else f"FAILS with {counted(len(self.problems), 'problem')}"
+        found = f"epsilon={self.epsilon:.9g}, claimed={self.claimed}"
+        if self.delta is not None:
+            found = f"epsilon={self.claimed}, delta={float(self.delta):.9g}"
+        return f"Certificate({self.name} {self.fingerprint[:12]}, {found}, {verdict})"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("verdict", "holds" if self.ok else "FAILS"),
+            ("epsilon", f"{self.epsilon:.9g} of {self.claimed} claimed"),
+            ("computed", self.how),
+            ("exact", "yes" if self.exact else "no"),
+            ("fingerprint", self.fingerprint[:12]),
+        ]
+        if self.claimed_forever is not None:
+            facts.insert(2, ("for ever", f"{self.epsilon_forever:.9g} of {self.claimed_forever} claimed"))
+        if self.delta is not None:
+            facts.insert(2, ("delta", f"{float(self.delta):.9g}"))
+        return card(f"Certificate of {self.name}", facts, notes=self.problems)
