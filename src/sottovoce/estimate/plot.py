@@ -40,10 +40,8 @@ def plot(estimate: Estimate, bounds: Bounds, about: str, target: str, axes: Any)
     title = f"{kind}{through}, {counted(estimate.n, 'report')}, epsilon {estimate.epsilon:.4g}\n{about}"
     picture = DrawnValues(labels, estimate.values, bounds, places, limits)
     if len(labels) <= MOST_LISTED:
-        return _rows(picture, axes, title, "\n".join(filter(None, [named, note and fill(note, 90)])))
-    return _points(
-        picture, axes, title, noun, "\n".join(filter(None, [estimate.evidence.column, note and fill(note, 90)]))
-    )
+        return _rows(picture, axes, title, (estimate.evidence.column, named), note)
+    return _points(picture, axes, title, (noun, estimate.evidence.column), note)
 
 
 def plot_difference(found: Difference, level: float, method: str, axes: Any) -> Any:
@@ -164,5 +162,5 @@ def _named(axes: Any, title: str, names: tuple[str, str], note: str | None) -> A
     upright, level = names
     axes.set_ylabel(upright, parse_math=False)
     axes.set_xlabel("\n".join(filter(None, [level, note and fill(note, 90)])), fontsize="small", parse_math=False)
-    axes.set_title(title, fontsize="medium", loc="left", parse_math=False)
+    axes.set_title(title, fontsize="medium", parse_math=False)
     return axes

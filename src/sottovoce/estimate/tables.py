@@ -9,9 +9,9 @@ import inspect
 import math
 import re
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
-from sottovoce import __version__
 from sottovoce.core.display import printable
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.registry import builder
@@ -73,10 +73,10 @@ def number(value: float, form: str) -> str:
 
 
 # --- the sentence -------------------------------------------------------------------------------------------------
-def references(sources: Sequence[EstimateSource]) -> list[str]:
-    """The publications of mechanisms that are registered."""
+def references_of(names: Iterable[str]) -> list[str]:
+    """The publications of the mechanisms among these that are registered."""
     found = []
-    for name in dict.fromkeys(source.mechanism.name for source in sources):
+    for name in dict.fromkeys(names):
         try:
             text = inspect.getdoc(builder(name)) or ""
         except ParameterError:  # a mechanism of a protocol, or of a specification
@@ -98,8 +98,8 @@ def methods_sentence(subject: str, sources: Sequence[EstimateSource], about: Seq
     n = sum(own.n for own in sources)
     first = f"The {subject} was estimated from {n:,} reports under local differential privacy"
     text = [f"{first}, randomized by {through}." if through else f"{first}.", *about]
-    text.append(f"Computed with sottovoce {__version__}.")
-    if cited := references(sources):
+    text.append(f"Computed with sottovoce {version('sottovoce')}.")
+    if cited := references_of(own.mechanism.name for own in sources):
         text.append(f"{'Reference' if len(cited) == 1 else 'References'}: {'; '.join(cited)}.")
     return in_words(" ".join(text), simulated)
 
