@@ -248,7 +248,9 @@ def test_the_methods_sentence_says_how_numbers_were_made() -> None:
 def test_several_mechanisms_are_all_named_with_their_reports() -> None:
     m = sv.mechanism("nprr", sv.Interval(0, 10), epsilon=1)
     other = sv.mechanism("bernoulli", sv.Interval(0, 10), epsilon=2)
-    found = tables.methods_sentence("mean", [EstimateSource(m, 1000), EstimateSource(other, 2000)], ["So."], False)
+    found = tables.methods_sentence(
+        "mean", 3000, [EstimateSource(m, 1000), EstimateSource(other, 2000)], ["So."], False
+    )
     assert "from 3,000 reports" in found
     assert "randomized by nprr (epsilon 1, 1,000 reports) and bernoulli (epsilon 2, 2,000 reports). So." in found
     assert "References: nprr: Waudby-Smith" in found and "; bernoulli: Duchi" in found

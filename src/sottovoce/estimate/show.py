@@ -81,7 +81,7 @@ class ShownEstimate:
         about = [f"Estimates are {own.quality}."]
         about.append(intervals_sentence(level, method or own.default_method, target, together))
         about += [*own.notes, *filter(None, [own.missing])]
-        return methods_sentence(subject(own), own.sources, about, own.simulated)
+        return methods_sentence(subject(own), own.n, own.sources, about, own.simulated)
 
     def _repr_html_(self) -> str:
         """The table at 95 %; an approximate interval that is poor is said to be so."""

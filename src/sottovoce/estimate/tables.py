@@ -87,7 +87,9 @@ def references_of(names: Iterable[str]) -> list[str]:
     return found
 
 
-def methods_sentence(subject: str, sources: Sequence[EstimateSource], about: Sequence[str], simulated: bool) -> str:
+def methods_sentence(
+    subject: str, n: int, sources: Sequence[EstimateSource], about: Sequence[str], simulated: bool
+) -> str:
     """What was estimated, through which mechanisms, from how many reports, and what the numbers are."""
     through = " and ".join(
         f"{own.mechanism.name} (epsilon {own.mechanism.epsilon:.6g}"
@@ -95,7 +97,6 @@ def methods_sentence(subject: str, sources: Sequence[EstimateSource], about: Seq
         f"{f', {own.n:,} reports' if len(sources) > 1 else ''})"
         for own in sources
     )
-    n = sum(own.n for own in sources)
     first = f"The {subject} was estimated from {n:,} reports under local differential privacy"
     text = [f"{first}, randomized by {through}." if through else f"{first}.", *about]
     text.append(f"Computed with sottovoce {version('sottovoce')}.")

@@ -124,7 +124,8 @@ class Difference:
     def methods_sentence(self, level: float = 0.95, *, method: str = "fieller") -> str:
         """How this number was made, for a paper."""
         about = [intervals_sentence(level, method, self.target), "The p-value is two-sided."]
-        return methods_sentence("difference between the means of two groups", self.sources, about, self.simulated)
+        n = sum(source.n for source in self.sources)
+        return methods_sentence("difference between the means of two groups", n, self.sources, about, self.simulated)
 
     def to_markdown(self, level: float = 0.95, *, method: str = "fieller") -> str:
         """The table in Markdown, with `methods_sentence` below it."""
@@ -228,8 +229,8 @@ class Pairs:
 
     def methods_sentence(self) -> str:
         """How these numbers were made, for a paper."""
-        about = self._about()
-        return methods_sentence("difference between every two group means", self.sources, about, self.simulated)
+        n, what = sum(source.n for source in self.sources), "difference between every two group means"
+        return methods_sentence(what, n, self.sources, self._about(), self.simulated)
 
     def _about(self) -> list[str]:
         about = [intervals_sentence(self.level, "fieller", self.target, "Bonferroni")]
