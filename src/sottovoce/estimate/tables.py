@@ -36,7 +36,7 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#@]|:(?=//)|(?<=www)\.)")
 _LATEX = {
     **{character: f"\\{character}" for character in "{}$&#_%"},
     **{"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"},
-    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''", "`": r"\`{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "`": r"\`{}"},
 }
 
 
@@ -119,7 +119,7 @@ def markdown(table: PrintedTable, sentence: str) -> str:
         _row("---" if n < table.labels else "---:" for n in _columns(table)),
     ]
     lines += [_row(map(_in_markdown, row)) for row in table.rows]
-    return "\n".join([*lines, "", _in_markdown(sentence)]) + "\n"
+    return "\n".join([*lines, "", _in_markdown(sentence)])
 
 
 def _columns(table: PrintedTable) -> range:
@@ -149,7 +149,6 @@ def latex(table: PrintedTable, sentence: str) -> str:
             r"\hline",
             r"\end{tabular}",
             r"\end{table}",
-            "",
         ]
     )
 
@@ -157,4 +156,5 @@ def latex(table: PrintedTable, sentence: str) -> str:
 def _in_latex(text: str) -> str:
     if re.fullmatch(r"-[\d.,]+(e-?\d+)?", text):
         return f"${text}$"  # a minus sign, not a hyphen
-    return "".join(_LATEX.get(character, character) for character in text)
+    escaped = "".join(_LATEX.get(character, character) for character in text)
+    return re.sub(r'"([^"]*)"', r"``\1''", escaped).replace('"', "''")
