@@ -167,7 +167,7 @@ def test_equal_codes_have_one_text() -> None:
     assert _text(1) == _text(Fraction(2, 2)) == _text(Decimal("1.0")) == "1"
     assert _text((1, (Fraction(1, 2), -3))) == "(1,(1/2,-3))"
     assert len({_text(code) for code in (12, (12,), (1, 2), ((1, 2),), Fraction(1, 2), -12)}) == 6
-    with pytest.raises(TypeError, match="not of a str"):
+    with pytest.raises(TypeError, match="Got a str"):
         _text("secret")
 
 
@@ -294,7 +294,7 @@ def test_a_foreign_answer_is_not_sent(path: Path) -> None:
         database = sqlite3.connect(path, isolation_level=None)
         database.execute(change)
         database.close()
-        with pytest.raises(sv.PrivacyError, match="This is no"):
+        with pytest.raises(sv.PrivacyError, match="is invalid for"):
             client(TOYS["unary"], path).report(1)
 
 

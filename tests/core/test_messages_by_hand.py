@@ -55,7 +55,7 @@ def test_an_id_that_no_device_draws_is_refused() -> None:
             assert codec.split(SOME, id_bytes(words) + b"\x01") == (id_bytes(words), 1)
             assert SOME.first(words) == number % 3
         else:
-            with pytest.raises(ReportError, match="this id"):
+            with pytest.raises(ReportError, match="This id is invalid"):
                 codec.split(SOME, id_bytes(words) + b"\x01")
 
 

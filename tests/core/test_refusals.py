@@ -74,7 +74,7 @@ def test_whole_numbers_have_exact_positions_below_two_to_the_32() -> None:
     last = (1 << 32) - 1
     assert positions(Rounding(0, last, 1), np.array([0, last], np.uint32)).tolist() == [0, 1 << 32]
     for rounding in (Rounding(0, 1 << 32, 1), Rounding(1, 5, 1), Rounding(0, "2.5", 1)):
-        with pytest.raises(ValueError, match="exact positions"):
+        with pytest.raises(ValueError, match="Exact positions"):
             positions(rounding, np.array([2], np.uint32))
 
 

@@ -314,7 +314,7 @@ def test_group_variances(key: str) -> None:
 def test_one_bit_tells_no_spread() -> None:
     mechanism = bernoulli.build(TWO, epsilon=1)
     assert not tells_squares(mechanism.channel)
-    with pytest.raises(sv.NoIntervalError, match="do not tell the spread"):
+    with pytest.raises(sv.NoIntervalError, match="do not determine the spread"):
         _ = drawn(mechanism, None, None, 1000).variances
 
 
@@ -349,7 +349,7 @@ def test_bad_input_is_refused() -> None:
         lambda: est.ci(method="normal"),
         lambda: est.ci(1.5),
         lambda: est.ci(target="nobody"),
-        lambda: est.covariance("medians"),
+        lambda: est.covariance(target="nobody"),
         lambda: est.difference("f", "x"),
         lambda: est.difference("f", "f"),
         lambda: est.all_pairs(correction="none"),

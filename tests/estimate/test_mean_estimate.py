@@ -243,7 +243,7 @@ def test_wrong_tallies_are_refused() -> None:
     m = build("bernoulli")
     with pytest.raises(sv.ParameterError, match="at least one report"):
         m.estimate(sv.Tally.empty(m))
-    with pytest.raises(sv.ParameterError, match="made from a tally"):
+    with pytest.raises(sv.ParameterError, match="needs a tally"):
         m.estimate(np.array([3, 4]))
     with pytest.raises(sv.MismatchError, match="estimate from the tally"):
         m.estimate(sv.Tally(build("bernoulli", epsilon=2), 3, np.array([1, 2])))

@@ -61,7 +61,7 @@ def test_the_variance_of_two_participants_is_exactly_unbiased(method: str, epsil
     for first, second in [(codes[0], codes[-1]), (codes[1], codes[1])]:
         total = Fraction(0)
         for (one, p), (other, q) in product(laws[first].items(), laws[second].items()):
-            total += p * q * from_both(counted(mechanism, (one, other)))[1].exact
+            total += p * q * from_both(counted(mechanism, (one, other))).exact
         numbers, squares = (Fraction(first[i]) + Fraction(second[i]) for i in (0, 1))
         spread = (Fraction(first[0]) - Fraction(second[0])) ** 2 / 2
         assert total == squares / 2 - (numbers / 2 - centre) ** 2 + spread / 2
@@ -78,9 +78,9 @@ def test_moments_say_what_a_table_of_all_pairs_says(method: str, epsilon: Any, s
     table = sv.Mechanism(sums.name, sums.question, sums.channel, sums.claimed, CountJoint(), domain=sums.domain)
     reports = [report for report in range(1 << sums.channel.payload_bits) if sums.channel.contains(report)]
     picked = tuple(np.random.default_rng(seed).choice(reports, 40).tolist())
-    mean, spread = from_both(counted(sums, picked))
-    other_mean, other = from_both(counted(table, picked))
-    assert spread.exact == other.exact and spread.covariance == other.covariance
+    spread, other = (from_both(counted(one, picked)) for one in (sums, table))
+    (mean,), (other_mean,) = spread.also, other.also
+    assert spread.exact == other.exact and spread.joint == other.joint
     assert spread.number.variance == other.number.variance and spread.square.variance == other.square.variance
     assert mean.values() == other_mean.values() and spread.ends == other.ends
     assert np.allclose(spread.variances("population"), other.variances("population"), rtol=1e-12)

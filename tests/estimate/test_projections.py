@@ -135,7 +135,7 @@ def test_errors_at_share_zero_of_the_other_shapes(k: int) -> None:
 def test_unknown_projections_are_refused(seed: int) -> None:
     with pytest.raises(sv.ParameterError, match="norm-sub"):
         estimated(seed).project("cone")
-    with pytest.raises(sv.ParameterError, match="no projection"):
+    with pytest.raises(sv.ParameterError, match="not a projection"):
         estimated(seed).project("em")
     with pytest.raises(
         sv.ParameterError, match=r"needs a range for each value by itself; .* Known here: base-cut, em, linear"

@@ -207,8 +207,8 @@ def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["table-3"], "There is no such experiment"),
-        (["table-*"], "There is no such experiment"),
+        (["table-3"], "Unknown experiment"),
+        (["table-*"], "Unknown experiment"),
         (["group-age-by-sex"], "SOTTOVOCE_DATA"),
         (["coverage-shown-real"], "SOTTOVOCE_DATA"),
         (["coverage-*", "--figure", "x.svg"], "for one experiment"),

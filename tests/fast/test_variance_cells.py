@@ -15,6 +15,7 @@ from sottovoce.core.channel import Each, Rounding
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain import Powers
 from sottovoce.core.statistic.joint import CountJoint
+from sottovoce.estimate.mean.evidence import evidence
 from sottovoce.estimate.variance.evidence import from_both
 from sottovoce.estimate.variance.same_reports import from_outputs, readings
 from sottovoce.fast.numbers import batch_codes, encode_numbers
@@ -134,8 +135,8 @@ def test_the_covariance_of_both_readings_is_that_of_the_reports_one_by_one(domai
     channels, origin = both.channel.channels, domain.numbers.origin
     ((number,), (square,)) = (part.scales() for part in channels)
     pairs = [(number.read(first) + origin, square.read(second)) for first, second in map(both.channel.split, reports)]
-    _, spread = from_both(both.tally(reports))
-    assert spread.covariance == sample_covariance(pairs) != 0
+    spread = from_both(both.tally(reports))
+    assert spread.joint == sample_covariance(pairs) != 0
     assert spread.number.variance == sample_covariance([(a, a) for a, _ in pairs])
     assert spread.square.variance == sample_covariance([(b, b) for _, b in pairs])
 
@@ -145,8 +146,8 @@ def test_the_covariance_of_two_readings_of_one_report() -> None:
     reports = levels.privatize([3, 4, 4, 6, 5, 6, 6], seed=2)
     read = readings(levels)
     pairs = [(read.number[report], read.square[report]) for report in reports]
-    _, spread = from_outputs(levels.tally(reports))
-    assert spread.covariance == sample_covariance(pairs) != 0
+    spread = from_outputs(evidence(levels, levels.tally(reports)))
+    assert spread.joint == sample_covariance(pairs) != 0
     assert spread.square.variance == sample_covariance([(b, b) for _, b in pairs])
 
 

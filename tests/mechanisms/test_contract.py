@@ -130,7 +130,7 @@ class Calm(Window):
         return first, second * Fraction(999, 1000)
 
 
-@pytest.mark.parametrize(("node", "sentence"), [(Shifted, "biased|moments"), (Calm, "moments are not those")])
+@pytest.mark.parametrize(("node", "sentence"), [(Shifted, "biased|moments"), (Calm, "moments differ")])
 def test_a_wrong_reading_is_found_on_small_instances(node: type[Window], sentence: str) -> None:
     channel = Then(Rounding(0, 1, 4), node(5, 1, 3, 3 * UNIT // 4))
     mechanism = Mechanism("wrong", Mean(sv.Interval(0, 1)), channel, Decimal(20), CountOutputs())
@@ -147,5 +147,5 @@ def test_a_mean_test_accepts_the_truth_and_refuses_what_is_off() -> None:
         check_mean("it", mean, n, 1.0, variance, reach, off)
     with pytest.raises(AssertionError, match="probability below 1e-06"):
         check_mean("it", 1 + 1.01 * bound, n, 1.0, variance, reach, off)
-    with pytest.raises(AssertionError, match="cannot tell"):
+    with pytest.raises(AssertionError, match="too few to"):
         check_mean("it", 1.0, n // 10, 1.0, variance, reach, off)

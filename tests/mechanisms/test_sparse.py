@@ -101,7 +101,7 @@ def test_an_answer_is_a_mapping_or_pairs_and_zeros_may_be_written() -> None:
 )  # fmt: skip
 def test_everything_else_is_refused_before_a_coin_is_drawn(value: Any) -> None:
     domain = sv.Sparse(10, 2, "1.5")
-    with pytest.raises(sv.DomainError, match="at most 2 of them not zero"):
+    with pytest.raises(sv.DomainError, match="at most 2 of them nonzero"):
         domain.encode(value)
     with pytest.raises(sv.DomainError):
         sv.mechanism("sparse", domain, epsilon=1).randomize(value, TapeCoins(b""))
@@ -519,7 +519,7 @@ def test_what_does_not_fit_is_refused() -> None:
         Mechanism("wrong", VectorMean(sv.Sparse(4, 1)), Subset(4, 1, UNIT // 2), Decimal(1), CountOutputs())
     with pytest.raises(sv.MismatchError):
         Mechanism("wrong", Frequency(sv.Integers(0, 3)), channel, Decimal(1), Sums())
-    with pytest.raises(sv.ParameterError, match="say nothing"):
+    with pytest.raises(sv.ParameterError, match="independent of the code"):
         Signs(sv.Sparse(4, 2), 1, UNIT // 2)
     for wrong in ({1: 5}, [{0: 1, 1: 1, 2: 1}], 7):
         with pytest.raises(sv.ParameterError, match="vector of the domain"):
@@ -675,7 +675,7 @@ def test_what_says_both_signs_of_a_place_is_no_report() -> None:
         assert channel.contains(report) != wrong
         payload = message[:16] + report.to_bytes(25, "little")
         if wrong:
-            with pytest.raises(sv.ReportError, match="1 of 1 reports"):
+            with pytest.raises(sv.ReportError, match="Report 0 is invalid"):
                 mechanism.tally([payload])
         else:
             assert np.flatnonzero(mechanism.tally([payload]).cells).tolist() == [3, 139]

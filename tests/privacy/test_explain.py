@@ -143,9 +143,9 @@ def test_plain_words() -> None:
     text = explain("1.0", prior="0.01", choices=10).text()
     assert text.splitlines()[0] == "Epsilon 1. Fairly strong: an answer is a hint, not evidence."
     for part in (
-        "2.719 times",
+        "a factor 2.719",
         "at most 2.7 %",
-        "no less than 0.37 %",
+        "at least 0.37 %",
         "23.2 %",
         "a blind one 10 %",
         "47 times out of 100",

@@ -50,7 +50,7 @@ def test_the_question_is_the_one_of_all_branches_or_several() -> None:
     names = ("smokes", "type")
     arms = tuple(sv.Arm(name, sv.mechanism("grr", sv.Select(person, [name]), epsilon=1)) for name in names)
     assert sv.AskOneOfSeveral(arms).question.domain == person
-    with pytest.raises(sv.ParameterError, match="do not hold the same answer"):
+    with pytest.raises(sv.ParameterError, match="not views of one answer"):
         _ = Several((sv.Frequency(DIGITS), sv.Mean(sv.Interval(0, 1)))).domain
 
 
@@ -94,7 +94,7 @@ def test_branches_that_cannot_stand_side_by_side_are_refused() -> None:
     with pytest.raises(sv.ParameterError, match="choose their arm"):
         sv.SideBySide((sv.Branch("a", personal), sv.Branch("b", ask(1)))).start()
     for wrong in ((), (sv.Branch("a", ask(1)), sv.Branch("a", ask(2)))):
-        with pytest.raises(sv.ParameterError, match="names differ"):
+        with pytest.raises(sv.ParameterError, match="names must differ"):
             sv.SideBySide(wrong)
     with pytest.raises(sv.ParameterError, match="not those of the protocols"):
         BOTH.advance(((),))

@@ -32,7 +32,7 @@ def test_the_weights_are_participants_over_variance() -> None:
     parts = [found[arm.name].value for arm in arms]
     assert found["mean"].value == pytest.approx(np.dot(found["mean"].evidence.weights, parts))
     assert found["mean"].std_errors[0] < 1.1 * min(found[arm.name].std_errors[0] for arm in arms)
-    assert found["mean"].n == 6000 and found["mean"].mechanism.epsilon == pytest.approx(4)
+    assert found["mean"].n == 6000 and found["mean"].epsilon == pytest.approx(4)
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_half_width_is_that_of_a_normal_interval() -> None:
     wider = case.plan(epsilon=1, half_width="0.2", level=0.99)
     assert wider.participants / plan.participants == pytest.approx((2.5758293 / 1.9599640) ** 2, rel=1e-3)
     assert plan.participants == case.plan(epsilon=1, std_error=0.2 / 1.959963984540054).participants
-    assert "a half-width of 0.2 at 95 %" in plan.advice and "where 0.2 was asked for" in plan.advice
+    assert "a half-width of 0.2 at 95 %" in plan.advice and "(0.2 was requested)" in plan.advice
     assert list(plan.to_frame()["half_width"]) == pytest.approx([1.959964 * one.std_error for one in plan.options])
 
 

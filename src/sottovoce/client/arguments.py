@@ -13,7 +13,7 @@ class SentenceParser(argparse.ArgumentParser):
 
     def __init__(self, verb: str, takes: str, description: str) -> None:
         super().__init__(prog=f"sottovoce {verb}", description=description)
-        self._sentence = f"The arguments of {verb} are {takes}; some are not as they must be."
+        self._sentence = f"Invalid arguments. The arguments of {verb} are {takes}."
 
     def error(self, message: str) -> NoReturn:
         raise ParameterError(self._sentence)

@@ -25,10 +25,10 @@ from sottovoce.core.specs import parse
 class Client:
     """Checks the guarantee once, then randomizes answers on the device.
 
-    The loss is computed from the channel, never believed, and held exactly against `limit`: the largest epsilon of one
-    report. The limit 1.15 is the decimal, not the float next to it. Without a limit the mechanism is held against its
-    own claim. A mechanism whose guarantee is not pure is refused unless it is named in `accept`: "approximate" takes
-    any delta, "approximate(0.000001)" this one only; and so for the sensitive codes of "utility_optimised".
+    The loss is computed from the channel and compared exactly with `limit`: the largest epsilon of one report. The
+    limit 1.15 is the decimal, not the float next to it. Without a limit the loss is compared with the mechanism's own
+    claim. A guarantee that is not pure is refused unless `accept` names it: "approximate" accepts any delta,
+    "approximate(0.000001)" this one only; the same holds for the sensitive codes of "utility_optimised".
 
     Where a mechanism keeps a memo, `memo` is the file for it (`sottovoce.client.memo`): the permanent answer to each
     value, and the cohort, are drawn once and stay there. All reports of one value together spend `epsilon_forever`,
@@ -37,8 +37,8 @@ class Client:
     value. Beyond the limit the device no longer answers. Without a memo no number of reports has such a bound, so a
     lifetime limit refuses the mechanism.
 
-    A message is returned at a `tick`, a public time after the call, since how long an answer takes would tell something
-    of it: `Tick(0.01)` is ten milliseconds, and `public_tick` chooses where none is given. Simulations turn it off with
+    A message is returned at a `tick`, a public time after the call, since the duration of an answer depends on the
+    answer: `Tick(0.01)` is ten milliseconds, and the default is that of `public_tick`. Simulations turn it off with
     `NoTick()`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
     """
 
@@ -52,10 +52,10 @@ class Client:
     def __post_init__(self) -> None:
         found = self.mechanism
         if not isinstance(found, Mechanism) or isinstance(self.accept, str):
-            raise ParameterError("A client takes a mechanism, and the guarantees it accepts as a tuple of names.")
+            raise ParameterError("A client needs a mechanism, and the guarantees it accepts as a tuple of names.")
         limit, _ = _most("limit", self.limit), _most("lifetime_limit", self.lifetime_limit)
         promised = _accepted(found.guarantee, self.accept)
-        # A delta belongs to the epsilon that is claimed, and it is what a limit bounds.
+        # A delta belongs to the claimed epsilon, and the limit bounds that epsilon.
         allowed = found.claimed if limit is None or promised.delta is not None else limit
         broken = promised.broken_by(found.channel, allowed)
         if limit is not None and (broken is not None or (promised.delta is not None and found.claimed > limit)):
@@ -68,7 +68,7 @@ class Client:
         object.__setattr__(self, "tick", self.tick or public_tick(found))
 
     def _check_lifetime(self) -> None:
-        """All reports of one value together stay below a limit, where they do at all."""
+        """All reports of one value together must stay below the limit; without a memo they have none."""
         forever = self.mechanism.ratio_forever
         if forever is None:
             if self.lifetime_limit is not None:
@@ -84,13 +84,13 @@ class Client:
 
     @property
     def _forever_limit(self) -> Decimal:
-        """What bounds the reports of all values together."""
+        """The limit of the reports of all values together."""
         limits = _most("lifetime_limit", self.lifetime_limit), _most("limit", self.limit)
         return next(limit for limit in (*limits, self.mechanism.claimed_forever, Decimal(0)) if limit is not None)
 
     @property
     def most_values(self) -> int | None:
-        """How many different values this device answers about in its lifetime; None where nothing bounds them."""
+        """How many different values this device answers about in its lifetime; None if unlimited."""
         forever = self.mechanism.ratio_forever
         if forever is None or forever == 1:
             return None
@@ -115,16 +115,16 @@ class Client:
         return cls(Mechanism.from_spec(plain), limit, accept, lifetime_limit, tick=tick, memo=memo)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
-        """The randomized message: a 16-byte random id, then the payload. It takes a tick, whatever the value."""
+        """The randomized message: a 16-byte random id, then the payload. It takes a tick for every value."""
         return self._after(lambda: self._randomized(value, coins))
 
     def report_text(self, text: str) -> bytes:
-        """The same of an answer that a person typed; to read it takes no time beyond the tick."""
-        typed = load("client.typed:typed")  # which most programs do not need
+        """The same for an answer that a person typed; reading it is part of the tick."""
+        typed = load("client.typed:typed")  # most programs do not need it
         return self._after(lambda: self._randomized(typed(self.mechanism.domain, text), None))
 
     def _randomized(self, value: object, coins: Coins | None) -> bytes:
-        """By way of the memo, which is on disk before a message is made of it, where the mechanism keeps one."""
+        """The message; if the mechanism keeps a memo, the memo is on disk before a message is made of it."""
         if self.mechanism.claimed_forever is None:
             return self.mechanism.randomize(value, coins)
         kept = load("client.memo:Memo")(self.memo).keep(self.mechanism, value, self.most_values)
@@ -136,16 +136,16 @@ class Client:
 
 
 def _most(name: str, limit: object) -> Decimal | None:
-    """A limit as an exact decimal; None where there is none.
+    """A limit as an exact decimal; None if there is none.
 
-    A float of few digits means the decimal that was written, or the number that it is where that is a little larger;
-    one of more digits was computed, and means the number that it is.
+    A float of few digits stands for the decimal that was written, or for its own exact value if that is a little
+    larger; a float of more digits was computed and stands for its exact value.
     """
     if limit is None:
         return None
     if isinstance(limit, bool) or not isinstance(limit, (int, float, Decimal)):
         raise reject(name, "a client", "a number", limit)
-    # A program may forbid decimals of floats unless they are asked for by name.
+    # A program may forbid the implicit conversion of floats to decimals.
     exact = Decimal.from_float(limit) if isinstance(limit, float) else Decimal(limit)
     if not exact.is_finite() or exact < 0:
         raise PrivacyError(f"The {name} of a device must be a finite number of at least 0.")
@@ -156,7 +156,7 @@ def _most(name: str, limit: object) -> Decimal | None:
 
 
 def _accepted(guarantee: str, accept: tuple[str, ...]) -> Guarantee:
-    """The guarantee, where a device accepts it: pure ones always, others by name."""
+    """The guarantee, if a device accepts it: pure ones always, others by name."""
     promised = Guarantee.read(guarantee)
     if not {guarantee, promised.kind} & {"pure", *accept}:
         raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {guarantee}.")

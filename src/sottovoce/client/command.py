@@ -48,7 +48,7 @@ def _decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise ValueError("This is no number.") from None
+        raise ValueError("This is not a number.") from None
 
 
 def _read() -> str:

@@ -1,7 +1,7 @@
-"""What a device keeps for mechanisms with a memo: its cohorts, and one permanent answer for each value.
+"""The file that a device keeps for mechanisms with a memo: its cohorts, and one permanent answer for each value.
 
-Both are drawn once, from a secret of this device, and written to disk before a report is made of them. A crash, a
-restart or a second process finds what was written; one that comes before that draws the same again from the secret.
+Both are drawn once, from a secret of this device, and written to disk before a report is made of them. After a crash
+or a restart, or in a second process, they are read from the file, or drawn again from the secret with the same result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SETUP = (
     "CREATE TABLE IF NOT EXISTS device (one INTEGER PRIMARY KEY CHECK (one = 1), secret BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS mechanism (fingerprint BLOB PRIMARY KEY, cohort INTEGER NOT NULL,"
     " reports INTEGER NOT NULL) WITHOUT ROWID",
-    # Ordered by a keyed hash, without numbers: the file does not tell which value came first.
+    # Ordered by a keyed hash, without numbers: the file does not show which value came first.
     "CREATE TABLE IF NOT EXISTS answer (fingerprint BLOB, value BLOB, kept BLOB NOT NULL,"
     " PRIMARY KEY (fingerprint, value)) WITHOUT ROWID",
     f"PRAGMA user_version = {VERSION}",
@@ -38,14 +38,14 @@ _SETUP = (
 
 
 class Kept(NamedTuple):
-    """What reports of a value are made of."""
+    """The permanent answer to a value, and the cohort in which it was drawn."""
 
     answer: int
     cohort: int
 
 
 class Spent(NamedTuple):
-    """What a mechanism was asked on this device: each of the values spends `epsilon_forever`, however many reports."""
+    """How many values a device was asked about, each of which spends `epsilon_forever`, and how often it was asked."""
 
     values: int
     reports: int
@@ -55,9 +55,9 @@ class Spent(NamedTuple):
 class Memo:
     """A file of memos, for all mechanisms of a device, readable by its owner alone.
 
-    Values are not in it: an entry is found by a keyed hash of fingerprint and code. But whoever reads the file has the
-    key as well and can try values, so it is as private as the answers are. A device that loses it draws new memos, and
-    spends `epsilon_forever` again.
+    It does not contain values: an entry is found by a keyed hash of fingerprint and code. But a reader of the file has
+    the key as well and can try values, so the file is as private as the answers. A device that loses it draws new
+    memos, and spends `epsilon_forever` again.
     """
 
     path: Path
@@ -68,8 +68,8 @@ class Memo:
     def keep(self, mechanism: Mechanism, value: object, most: int | None = None) -> Kept:
         """The permanent answer to a value and the cohort: found, or drawn and written.
 
-        With more than `most` distinct values no value is answered from then on, not even the first: otherwise each
-        missing report would tell that the value is a new one. The same is read, computed and written for each value.
+        After more than `most` distinct values the device answers no value, not even the first: otherwise a missing
+        report would show that the value is new. The same is read, computed and written for each value.
         """
         label = _label(mechanism, mechanism.domain.encode(value))  # refused before the file is opened
         mine = bytes.fromhex(mechanism.fingerprint)
@@ -92,7 +92,7 @@ class Memo:
         return Kept(int.from_bytes(found[0], "little"), cohort)
 
     def spent(self, mechanism: Mechanism) -> Spent:
-        """How many values a mechanism was asked about, and how often."""
+        """How many values the device was asked about through a mechanism, and how often."""
         mine = bytes.fromhex(mechanism.fingerprint)
         with self._changed() as database:
             found = database.execute("SELECT reports FROM mechanism WHERE fingerprint = ?", (mine,)).fetchone()
@@ -100,7 +100,7 @@ class Memo:
 
     @contextmanager
     def _changed(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, alone in the file: all of it is on disk afterwards, or nothing."""
+        """One exclusive transaction: afterwards all of it is on disk, or nothing."""
         try:
             self._create()
             # Opened anew each time: a connection must not be shared by threads or cross a fork.
@@ -112,7 +112,7 @@ class Memo:
                 yield database
                 database.execute("COMMIT")
             finally:
-                database.close()  # which rolls back what was not committed
+                database.close()  # rolls back what was not committed
         except (OSError, sqlite3.Error) as error:
             raise MemoError(
                 f"The memo of this device cannot be read or written ({type(error).__name__}), so it does not answer."
@@ -177,7 +177,7 @@ def _keyed(secret: bytes, purpose: bytes, label: bytes) -> bytes:
 
 
 def _label(mechanism: Mechanism, code: object) -> bytes:
-    """A mechanism and a code in one text for each: equal codes have equal texts, however they are written."""
+    """A mechanism and a code as texts: equal codes have equal texts."""
     return bytes.fromhex(mechanism.fingerprint) + _text(code).encode()
 
 
@@ -186,7 +186,7 @@ def _text(code: object) -> str:
         return f"({','.join(map(_text, code))})"
     if isinstance(code, (int, Fraction, Decimal)):
         return str(Fraction(code))
-    raise TypeError(f"A memo is kept of numbered answers and of numbers, not of a {type(code).__name__}.")
+    raise TypeError(f"Memos are kept of numbered answers and of numbers. Got a {type(code).__name__}.")
 
 
 def _to_bytes(answer: int) -> bytes:

@@ -1,4 +1,4 @@
-"""When a message leaves the device: at a public time after the call, so that its duration tells nothing."""
+"""When a message leaves the device: at a public time after the call, so that its duration reveals nothing."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 SHORTEST = 0.004  # seconds: many times what an ordinary answer takes
 WRITTEN = 0.1  # seconds: many times what it takes to write to a disk
-STEPS = 256  # numbers and words that a device goes through in a small part of that
+STEPS = 256  # numbers and words that a device processes in a small part of that
 LONGEST = 3600  # seconds
-SPIN = 200_000  # nanoseconds before the end: to wake up from sleep takes a varying time
+SPIN = 200_000  # nanoseconds before the end: waking up from sleep takes a varying time
 _SECOND = 1_000_000_000
 
 
@@ -26,8 +26,8 @@ _SECOND = 1_000_000_000
 class Tick:
     """Work ends `seconds` after it began, or at a multiple of that if it took longer.
 
-    It sleeps until shortly before, and then looks at the clock until the time has come: the moment of return depends on
-    the clock, not on the work. A refusal waits as well, since a device that asks again may send right after it.
+    It sleeps until shortly before, and then polls the clock: the moment of return depends on the clock, not on the
+    work. An error waits as well, since a device that asks again may send right after it.
     """
 
     seconds: float
@@ -61,7 +61,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class NoTick:
-    """Returns at once: for simulations and measurements, where nobody's answer is at stake."""
+    """Returns at once: for simulations and measurements without private answers."""
 
     def after(self, work: Callable[[], T]) -> T:
         """Do the work."""
@@ -69,7 +69,7 @@ class NoTick:
 
 
 def public_tick(mechanism: Mechanism) -> Tick:
-    """A tick that is longer than an answer takes, from public quantities only: how many numbers and words it reads."""
+    """A tick longer than an answer takes, from public quantities only: the numbers and words that it reads."""
     shortest = SHORTEST if mechanism.claimed_forever is None else WRITTEN
     numbers = len(mechanism.domain.coordinates or ()) + getattr(mechanism.domain, "most", 0)
     return Tick(shortest * (1 + (numbers + mechanism.channel.words) // STEPS))

@@ -1,4 +1,4 @@
-"""Text as a domain holds it: what a person types, and what a cell of a file says."""
+"""Text as a value of a domain: typed by a person, or read from a cell of a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def holds_texts(domain: Domain) -> bool:
 def typed(domain: Domain, value: object) -> object:
     """A text as the number that the domain holds, or the number 7 as the category "7".
 
-    What is not written as such a number is left as it is: the domain refuses it in its own words.
+    Other texts are returned unchanged; the domain checks them.
     """
     raw = root(domain)
     if isinstance(value, str) and len(value) <= MAX_LENGTH:
@@ -42,7 +42,7 @@ def typed(domain: Domain, value: object) -> object:
 
 
 def _number(text: str) -> object:
-    """A float where it stands for exactly this decimal, since many of those are quick to read; else the decimal."""
+    """A float if it stands for exactly this decimal, since floats are quick to read; else the decimal."""
     if not _NUMBER.fullmatch(text):
         return text
     near, exact = float(text), Decimal(text.strip())

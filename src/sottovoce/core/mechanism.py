@@ -1,4 +1,4 @@
-"""A mechanism: a question's domain, the channel its answers go through, and what is counted of the reports."""
+"""A mechanism: a question's domain, the channel of its answers, and the statistic of the reports."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Mechanism:
     """Frozen and complete: `spec()` holds all of it, `from_spec` needs no builder.
 
     Attributes:
-        name: how it was asked for, or what a protocol calls it.
+        name: that of the registry, or the one that a protocol gives it.
         question: what is asked of the crowd.
         channel: the law of a report given the code of an answer.
-        claimed: the budget that was asked for; `epsilon` is computed from the channel.
+        claimed: the requested budget; `epsilon` is computed from the channel.
         statistic: what a tally counts.
         domain: what a device encodes; that of the question unless it is a view of it.
-        guarantee: "pure" unless it says otherwise.
+        guarantee: "pure" by default.
         unused: why less is lost than claimed, for a mechanism that cannot use all of its budget.
         claimed_forever: the budget of all reports of one unchanged value together, where a device keeps a memo;
             `epsilon_forever` is computed. Each further value spends it again.
@@ -68,13 +68,13 @@ class Mechanism:
             raise SpecError(f"The name of a mechanism is a text of 1 to {MAX_NAME} printable characters.")
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
         if type(self.version) is not int or self.version != 1:
-            raise SpecError("This package knows version 1 of a mechanism.")
+            raise SpecError("This package supports version 1 of a mechanism.")
         promised = Guarantee.read(self.guarantee)
         self._check_question()
         check_fits(self.domain, self.channel)
         check_memos(self.channel)
         if not isinstance(self.statistic, Statistic):
-            raise SpecError("The statistic of a mechanism is an object such as CountOutputs().")
+            raise SpecError("The statistic of a mechanism must be an object such as CountOutputs().")
         self.statistic.check(self.channel)
         if self.unused is not None and not _is_reason(self.unused):
             raise SpecError(f"The reason for unused budget is a text of 1 to {MAX_REASON} printable characters.")
@@ -82,14 +82,14 @@ class Mechanism:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
         if not self.channel.exact and self.guarantee != "idealised":
             raise SpecError(f"A {self.channel.kind} channel computes with floats: its guarantee can only be idealised.")
-        # Of floats nothing is exact: an idealised claim is looked at by the device and by the audit.
+        # Floats are not exact: an idealised claim is checked by the device and by the audit.
         broken = None if promised.kind == "idealised" else promised.broken_by(self.channel, self.claimed)
         if broken is not None:
             raise PrivacyError(f"This {self.name} channel has {broken} it claims.")
         self._check_forever()
 
     def _check_forever(self) -> None:
-        """Both budgets are claimed where a memo is kept, and the memo keeps the second one."""
+        """A mechanism with a memo claims both budgets, and its memo must keep the second one."""
         forever = self.ratio_forever
         if forever is None:
             if self.claimed_forever is not None:
@@ -105,9 +105,9 @@ class Mechanism:
             )
 
     def _check_question(self) -> None:
-        """The domain is that of the question, or a view through which it can be asked."""
+        """The domain must be that of the question, or a view of it."""
         if not isinstance(self.question, Question):
-            raise SpecError("The question of a mechanism is an object such as Mean(Interval(0, 10)).")
+            raise SpecError("The question of a mechanism must be an object such as Mean(Interval(0, 10)).")
         if self.domain is None:
             object.__setattr__(self, "domain", self.question.domain)
         if not isinstance(self.domain, Domain) or not self.question.is_asked_through(self.domain):
@@ -173,17 +173,17 @@ class Mechanism:
         return public
 
     def _read(self, public: Words) -> Words:
-        """What the sampler sees of an id: nothing, where its channel declares no public words and is audited so."""
+        """The public words that the sampler is given: none if its channel declares none, since it is audited so."""
         return public if self.channel.publics else NO_WORDS
 
     @property
     def cohorts(self) -> int:
-        """How many cohorts there are, of which a device draws one and keeps it; 1 where there are none."""
+        """How many cohorts there are; a device draws one and keeps it. 1 if there are none."""
         memoised = facet(self.channel, Memoised)
         return 1 if memoised is None else memoised.cohorts
 
     def draw_cohort(self, coins: Coins | None = None) -> int:
-        """The cohort of a device, drawn once and kept: with another one it would need another memo of each value."""
+        """The cohort of a device, drawn once and kept: another cohort would need another memo of each value."""
         source = coins if coins is not None else SystemCoins()
         source.begin(1)
         return source.below(self.cohorts)
@@ -204,7 +204,7 @@ class Mechanism:
         """A fresh message of a device that keeps this memo, and the cohort in which it was drawn."""
         stages = stages_of(self.channel)
         if stages is None or type(memo) is not int or not stages[0].contains(memo):
-            raise PrivacyError(f"This is no memo of {self.name}.")
+            raise PrivacyError(f"This memo is invalid for {self.name}.")
         self._check_cohort(cohort)
         source = coins if coins is not None else SystemCoins()
         source.begin(stages[1].words + 2)
@@ -213,14 +213,14 @@ class Mechanism:
 
     def _check_cohort(self, cohort: int) -> None:
         if type(cohort) is not int or not 0 <= cohort < self.cohorts:
-            raise PrivacyError(f"This is no cohort of {self.name}.")
+            raise PrivacyError(f"This cohort is invalid for {self.name}.")
 
     def payload(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> bytes:
-        """What leaves the device beside the id."""
+        """The part of a message after the id."""
         return codec.encode(self.channel, self.channel.sample(code, coins, public))
 
     def draw(self, code: Any, coins: Coins) -> tuple[Words, int]:
-        """Public words and report of one participant of a batch, from the words a batch gives to it."""
+        """Public words and report of one participant of a batch, from the words of this participant."""
         coins.begin(self.words)
         public = self._public(coins) if self.channel.publics else NO_WORDS
         return public, self.channel.sample(code, coins, public)
@@ -244,10 +244,10 @@ class Mechanism:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any] | str | bytes, *, budget: Budget | None = None) -> Mechanism:
-        """The mechanism a specification describes. The channel is taken as it is; no builder is called.
+        """The mechanism that a specification describes. The channel is taken as it is; no builder is called.
 
-        What would cost a device too much is refused before it is computed (`sottovoce.core.work`). Where a file holds
-        several specifications they share a budget.
+        Specifications that cost a device too much are refused before they are computed (`sottovoce.core.work`). Several
+        specifications of one file share a budget of work.
         """
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
@@ -272,7 +272,7 @@ class Mechanism:
         )
         if canonical(mechanism.spec()) != canonical(plain):
             places = "; ".join(_corrections(mechanism.spec(), plain)[:8]) or "it has unknown keys"
-            raise SpecError(f"This is not how this version writes the mechanism: {places}.")
+            raise SpecError(f"The specification is not the one that this version writes for the mechanism: {places}.")
         return mechanism
 
     @cached_property
@@ -310,20 +310,20 @@ class Mechanism:
         return late.load("tally.stream:tally_batches")(self, batches, threads=threads)
 
     def estimate(self, tally: Any, question: Any = None, decoder: Any = None, candidates: Any = None) -> Any:
-        """What the crowd said, with intervals: unbiased, unless a decoder is named.
+        """The estimate of the question, with intervals: unbiased, unless a decoder is named.
 
         Args:
-            tally: of this mechanism. Decoders that need a likelihood which counts do not determine take the reports.
+            tally: of this mechanism. A decoder whose likelihood needs more than counts takes the reports.
             question: another question that the same reports answer.
             decoder: a name such as "simplex" or "em", or an object with parameters.
-            candidates: the answers of interest, where not all shares are wanted.
+            candidates: the answers of interest, if not all shares are wanted.
         """
         return late.load("estimate.make:estimate")(self, tally, question, decoder, candidates)
 
     def variance(self, truth: Any, n: int = 1, *, target: str = "population") -> Any:
-        """The exact variance of an estimate from n reports, were this the truth.
+        """The exact variance of an estimate from n reports, for a given truth.
 
-        For frequencies the truth are the shares of all codes, and each share has a variance. For a mean it is a number
+        For frequencies the truth is the shares of all codes, and each share has a variance. For a mean it is a number
         that all participants hold, or an array of such numbers.
         """
         return late.load(f"estimate.{self.question.room}.evidence:predicted_variance")(self, truth, n, target=target)
@@ -334,7 +334,7 @@ class Mechanism:
         return found
 
     def average_variance(self, prior: Any) -> float:
-        """The variance of one report read as a number, averaged over what is believed of the answers."""
+        """The variance of one report read as a number, averaged over a prior of the answers."""
         found: float = late.load("estimate.mean.moments:average_variance")(self, prior)
         return found
 
@@ -361,7 +361,7 @@ def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = ""
 
 
 def _corrections(own: Mapping[str, Any], given: Mapping[str, Any], path: str = "") -> list[str]:
-    """What a specification should say where it differs; what it says instead is not repeated."""
+    """The expected content of a specification at each difference; its own content is not repeated."""
     lines: list[str] = []
     for key in sorted(own):
         a, b, here = own[key], given.get(key), f"{path}{key}"
@@ -373,7 +373,7 @@ def _corrections(own: Mapping[str, Any], given: Mapping[str, Any], path: str = "
 
 
 def check_same(left: Mechanism, right: Mechanism, doing: str) -> None:
-    """Refuse to go on with two different mechanisms, and show what differs."""
+    """Refuse two different mechanisms, and show what differs."""
     if left.fingerprint != right.fingerprint:
         places = "; ".join(difference(left.spec(), right.spec()))
         raise MismatchError(

@@ -1,4 +1,4 @@
-"""What is asked of the crowd: declared by whoever asks, never guessed from a channel.
+"""What is asked of the crowd: declared, never inferred from a channel.
 
 A question owns a plain noun, says which domain a participant answers, and names the room of the analysis side that
 knows it: `estimate/<room>` reads tallies, `study/planners/<room>` finds methods, `testing/<room>` checks mechanisms.
@@ -41,7 +41,7 @@ class Question(ABC):
         return {}
 
     def brief(self) -> Spec:
-        """The question in plain data, where its domain is known from elsewhere."""
+        """The question in plain data, without its domain."""
         return {"kind": self.kind, **self.fields()}
 
     def spec(self) -> Spec:
@@ -49,7 +49,7 @@ class Question(ABC):
         return {**self.brief(), "domain": self.domain.spec()}
 
     def answerable_from(self, evidence: Any) -> bool:
-        """Whether what tallies say, also those of another question, answers this one."""
+        """Whether this evidence, also of another question, answers this one."""
         found: bool = evidence.answers(self)
         return found
 
@@ -144,7 +144,7 @@ class GroupMean(Question):
         _no_fields(cls, fields)
         by, value = getattr(domain, "group", None), getattr(domain, "value", None)
         if by is None or value is None:
-            raise ParameterError(f"Means by group are asked of pairs, not of a domain of kind {domain.kind}.")
+            raise ParameterError(f"Means by group need a domain of pairs. Got one of kind {domain.kind}.")
         return cls(by, value)
 
 
@@ -171,7 +171,7 @@ class VectorMean(Question):
 
 @dataclass(frozen=True, slots=True)
 class Several(Question):
-    """Several questions, each of which a part of the participants answers. A protocol asks them, not a mechanism."""
+    """Several questions, each answered by a part of the participants. Protocols ask them; a mechanism asks one."""
 
     kind: ClassVar[str] = "several"
     room: ClassVar[str] = "several"
@@ -183,7 +183,7 @@ class Several(Question):
         """What every participant holds: the questions are about views of it."""
         first, *others = (_held(question.domain) for question in self.questions)
         if any(other != first for other in others):
-            raise ParameterError("Participants who are asked these questions do not hold the same answer.")
+            raise ParameterError("The domains of these questions are not views of one answer.")
         return first
 
     @classmethod
@@ -195,7 +195,7 @@ class Several(Question):
 
     @staticmethod
     def of(questions: Iterable[Question]) -> Question:
-        """One question where all are the same."""
+        """A single question if all are the same."""
         different = tuple(dict.fromkeys(questions))
         return different[0] if len(different) == 1 else Several(different)
 
@@ -213,7 +213,7 @@ QUESTIONS: dict[str, type[Question]] = {
 
 
 def question_from_brief(brief: object, domain: Domain) -> Question:
-    """The question of a specification whose domain stands elsewhere."""
+    """The question of a specification, with a domain from elsewhere."""
     return _kind_of(brief).about(domain, _rest(brief, ("kind",)))
 
 
@@ -227,7 +227,7 @@ def question_from_spec(spec: object) -> Question:
 def _kind_of(spec: object) -> type[Question]:
     kind = spec.get("kind") if isinstance(spec, Mapping) else None
     if not isinstance(kind, str) or kind not in QUESTIONS:
-        raise SpecError(f"A question of a specification has a kind among {', '.join(QUESTIONS)}.")
+        raise SpecError(f"A question of a specification must have a kind among {', '.join(QUESTIONS)}.")
     return QUESTIONS[kind]
 
 

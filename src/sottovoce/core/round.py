@@ -1,7 +1,7 @@
 """Rounds: who is asked what, and how one round leads to the next.
 
 A protocol is a pure state machine. Its whole state is the history of tallies, so a collector can stop, save the
-tallies, and go on elsewhere with the same result; or close the protocol early, with what is known by then.
+tallies, and resume elsewhere with the same result; or close the protocol early, with a partial result.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Round:
         object.__setattr__(self, "arms", tuple(self.arms))
         names = [arm.name for arm in self.arms]
         if not names or len(set(names)) != len(names):
-            raise ParameterError(f"A round has at least one arm, and their names differ. Got {names}.")
+            raise ParameterError(f"A round must have at least one arm, and their names must differ. Got {names}.")
         if self.quota is not None:
             check_integer("quota", "a round", self.quota, 1, 1 << 53)
 
@@ -63,11 +63,11 @@ class Round:
 
     @property
     def epsilon(self) -> float:
-        """The most that one participant, who answers in one arm, can lose."""
+        """The largest privacy loss of one participant, who answers in one arm."""
         return max(arm.mechanism.epsilon for arm in self.arms)
 
     def may_end(self, reports: int) -> bool:
-        """Whether so many reports are enough."""
+        """Whether this number of reports is enough."""
         return self.quota is None or reports >= self.quota
 
     def arm_at(self, ticket: int) -> int:
@@ -76,7 +76,7 @@ class Round:
             ticket -= arm.weight
             if ticket < 0:
                 return place
-        raise ValueError(f"A ticket of this round is below {self.weight}.")
+        raise ValueError(f"A ticket of this round must be below {self.weight}.")
 
     def assign(self, coins: Coins) -> int:
         """An arm by data-independent coins: participants do not choose, and values play no part."""
@@ -88,14 +88,14 @@ class Round:
 class Protocol(ABC):
     """Who is asked what, round after round, to answer a question. Frozen: everything that changes is in the history.
 
-    `epsilon` is the most that one participant can lose. Participants answer once, in one arm, so it is the largest
+    `epsilon` is the largest privacy loss of one participant. Participants answer once, in one arm, so it is the largest
     budget of any arm; a protocol that asks the same person again adds the budgets up.
     """
 
     epsilon: Any  # an exact decimal: a field, or a property
 
     def __init_subclass__(cls) -> None:
-        """What every protocol keeps is done once, around the `advance` of each."""
+        """Wraps the `advance` of each protocol in the checks that all of them share."""
         super().__init_subclass__()
         own = cls.__dict__.get("advance")
         if own is not None and not hasattr(own, "__wrapped__"):
@@ -112,20 +112,20 @@ class Protocol(ABC):
 
     @abstractmethod
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
-        """What follows these finished rounds: another round, or the estimates.
+        """The next round after these finished rounds, or the estimates.
 
-        Where the protocol is `closing`, nobody else will answer, and it gives the estimates that can be given now. The
-        last round of the history may then be unfinished: it has one tally for each arm like any other, of fewer reports
-        than its quota. What a partial estimate leaves out is said by its `missing`.
+        With `closing` no more reports will come, and the result is the estimates that are possible now. The last round
+        of the history may then be unfinished: it has one tally for each arm like any other, with fewer reports than its
+        quota. The `missing` of a partial estimate says what it leaves out.
         """
 
     def effort(self) -> int:
-        """Steps of work that finding its rounds takes at most, known from sizes alone; see `core.work`."""
+        """An upper bound of the steps that finding its rounds takes, from sizes alone; see `core.work`."""
         return ROUNDS_EFFORT
 
 
 def _kept(advance: Callable[..., Round | Estimates]) -> Callable[..., Round | Estimates]:
-    """What is made of simulated tallies is marked; a protocol that closes has reports, and gives estimates."""
+    """Results of simulated tallies are marked; closing needs reports and must give estimates."""
 
     @wraps(advance)
     def kept(self: Any, history: History, closing: bool = False) -> Round | Estimates:
@@ -138,7 +138,7 @@ def _kept(advance: Callable[..., Round | Estimates]) -> Callable[..., Round | Es
         found = advance(self, rounds, closing) if closing else advance(self, rounds)
         if isinstance(found, Round):
             if closing:
-                raise TypeError(f"{type(self).__name__} asks for another round where it was to close.")
+                raise TypeError(f"{type(self).__name__} asks for another round although it is closing.")
             return found
         simulated = any(getattr(tally, "simulated", False) for tallies in rounds for tally in tallies)
         return {name: marked(one, simulated) for name, one in found.items()}
@@ -147,7 +147,7 @@ def _kept(advance: Callable[..., Round | Estimates]) -> Callable[..., Round | Es
 
 
 def partial(found: Estimates, missing: str) -> Estimates:
-    """Estimates of a protocol that was closed early, each of which says what is missing."""
+    """Estimates of a protocol that was closed early; each says what is missing."""
     return {name: _lacking(one, missing) for name, one in found.items()}
 
 

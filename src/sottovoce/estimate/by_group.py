@@ -1,4 +1,4 @@
-"""What only estimates about groups have: four views, and comparisons. Other estimates refuse them in a sentence."""
+"""Members that only estimates about groups have: four views, and comparisons. Other estimates raise an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T", "Difference", "Equality", "Pairs")
 
 
 class ByGroup:
-    """Asks `evidence.by_group`; what comes out is a simulation where the estimate is."""
+    """Asks `evidence.by_group`; results of a simulated estimate are marked as simulated."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class ByGroup:
         found = self.evidence.by_group
         if found is None:
             raise ParameterError(
-                f"Groups are compared in an estimate of means by group; this is one of a {self.evidence.noun}."
+                f"Comparisons of groups need an estimate of means by group; this is one of a {self.evidence.noun}."
             )
         return found
 
@@ -79,7 +79,7 @@ class ByGroup:
 
     @property
     def variances(self) -> Estimate:
-        """The variance of the values within each group whose mean is shown, where the reports say enough."""
+        """The variance of the values within each group whose mean is shown, if the reports determine it."""
         return self._of(self._groups.within)
 
     def difference(self, group: object, other: object, *, target: str = "population") -> Difference:
@@ -91,7 +91,7 @@ class ByGroup:
         return self._marked(self._groups.all_pairs(level, correction, target))
 
     def test_equality(self, *, target: str = "population") -> Equality:
-        """A test of whether all groups have the same mean; small groups count for little, but they count."""
+        """A test of whether all groups have the same mean; small groups have a small weight."""
         return self._marked(self._groups.test_equality(target))
 
     def power(
@@ -103,5 +103,5 @@ class ByGroup:
         participants: int | None = None,
         level: float = 0.95,
     ) -> float:
-        """How likely so many participants like these, by default as many, show a difference of two groups' means."""
+        """The probability that this many participants, by default as many as here, show a difference of two means."""
         return self._groups.power(difference, (group, other), participants, level)

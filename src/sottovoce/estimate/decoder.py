@@ -1,6 +1,6 @@
 """Decoders: from evidence to values. One file of `estimate/decoders` each, found by its name.
 
-The decoder "base-cut" is the class `BaseCutDecoder` of `estimate/decoders/base_cut.py`. There is no other list.
+The decoder "base-cut" is the class `BaseCutDecoder` of `estimate/decoders/base_cut.py`. No other list is needed.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ class Fit:
 
 
 class Decoded(NamedTuple):
-    """The values of a decoder, and how it ended where it is iterative."""
+    """The values of a decoder, and how it ended if it is iterative."""
 
     values: Floats
     fit: Fit | None = None
 
 
 class Decoder(ABC):
-    """Subclasses are frozen dataclasses; their fields are the parameters, a prior among them where there is one.
+    """Subclasses are frozen dataclasses; their fields are the parameters, including a prior if there is one.
 
     A decoder that moves values keeps the standard errors of the unbiased ones. Its intervals are those of the unbiased
-    values, moved to where the truth can be: at the border of what is possible no other interval is known to cover.
+    values, moved into the possible range: at the border of that range no other interval is known to cover.
 
     Attributes:
-        name: how it is asked for.
-        needs: what it needs of evidence.
+        name: the name by which it is requested.
+        needs: the offers of evidence that it needs.
         moves: whether values may differ from the unbiased ones.
         projects: whether it needs the unbiased values only, so that `estimate.project` may ask for it.
     """
@@ -62,11 +62,11 @@ class Decoder(ABC):
         """The values."""
 
     def quality(self, evidence: Evidence) -> str:
-        """What the values are, in words."""
+        """The kind of the values, in words."""
         return f"projected ({self.name})"
 
     def default_method(self, evidence: Evidence) -> str:
-        """Which intervals are given where none are named."""
+        """The default method of intervals."""
         return (evidence.default_inside or evidence.default) if self.moves else evidence.default
 
     def interval(self, evidence: Evidence, values: Floats, level: float, method: str, target: str) -> Bounds:
@@ -74,7 +74,7 @@ class Decoder(ABC):
         if not self.moves:
             return evidence.interval(level, method, target)
         low, high = evidence.inside(level, method, target)
-        # A decoder looks at all values together, so it may leave the interval of one of them.
+        # A decoder uses all values together, so a value may lie outside its own interval.
         shown = np.clip(values, *evidence.limits)
         return Bounds(np.fmin(low, shown), np.fmax(high, shown))
 
@@ -92,12 +92,12 @@ def names() -> tuple[str, ...]:
 def decoder(name: str, **parameters: Any) -> Decoder:
     """A decoder by name. Parameters are those of its class."""
     if name not in names():
-        raise ParameterError(f"There is no decoder of this name. Known: {', '.join(names())}.")
+        raise ParameterError(f"Unknown decoder. Known: {', '.join(names())}.")
     kind = "".join(map(str.capitalize, name.split("-")))
     found = load(f"estimate.decoders.{name.replace('-', '_')}:{kind}Decoder")
     known = list(inspect.signature(found).parameters)
     if not {*parameters} <= {*known}:
-        raise ParameterError(f"The decoder {name} has no such parameter. Known: {', '.join(known) or 'none'}.")
+        raise ParameterError(f"Unknown parameter of the decoder {name}. Known: {', '.join(known) or 'none'}.")
     made: Decoder = found(**parameters)
     return made
 
@@ -107,12 +107,12 @@ def as_decoder(given: Any) -> Decoder:
     if isinstance(given, Decoder):
         return given
     if not isinstance(given, str):
-        raise ParameterError(f"A decoder is an object or one of the names {', '.join(names())}.")
+        raise ParameterError(f"A decoder must be an object or one of the names {', '.join(names())}.")
     return decoder(given)
 
 
 def check_needs(chosen: Decoder, evidence: Evidence) -> None:
-    """Refuse a decoder that needs what evidence does not have."""
+    """Refuse a decoder whose needs the evidence does not offer."""
     missing = chosen.needs - evidence.offers
     if missing:
         known = [name for name in names() if decoder(name).needs <= evidence.offers]

@@ -32,7 +32,7 @@ LINEAR = LinearDecoder()
 
 
 class PoorIntervalWarning(UserWarning):
-    """An approximate interval is asked for where it misses clearly oftener than it promises."""
+    """A requested approximate interval misses clearly more often than its level promises."""
 
 
 def check_target(target: str) -> None:
@@ -48,7 +48,7 @@ def check_level(level: float) -> None:
 
 
 class EstimateSource(NamedTuple):
-    """A mechanism that participants answered through, and how many did."""
+    """A mechanism, and the number of its reports."""
 
     mechanism: Mechanism
     n: int
@@ -67,7 +67,7 @@ class EstimateSource(NamedTuple):
 
 
 def sources_of(tallies: Iterable[Any]) -> tuple[EstimateSource, ...]:
-    """The sources of tallies; those of the same mechanism are one, and those without reports none."""
+    """The sources of tallies; those of the same mechanism are merged, and those without reports left out."""
     found: dict[str, EstimateSource] = {}
     for tally in tallies:
         key, n = tally.mechanism.fingerprint, tally.n
@@ -78,18 +78,18 @@ def sources_of(tallies: Iterable[Any]) -> tuple[EstimateSource, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate(ByGroup, ShownEstimate):
-    """What the crowd answers to a question, with standard errors for the population.
+    """The estimated answer to a question, with standard errors for the population.
 
     Attributes:
         question: what was asked.
         values: one number for each of `labels`.
-        std_errors: those of the unbiased values, also where a decoder moved them.
-        evidence: what the tallies say; it has the intervals.
+        std_errors: those of the unbiased values, also if a decoder moved them.
+        evidence: the readings of the tallies; it has the intervals.
         sources: the mechanisms of all arms and rounds, with the number of reports of each.
-        decoder: what made values of the evidence.
+        decoder: computed the values from the evidence.
         fit: how an iterative decoder ended.
-        notes: sentences that belong to this estimate, such as what a protocol decided.
-        simulated: the reports were no survey; words, tables and pictures say so too.
+        notes: sentences about this estimate, such as the decisions of a protocol.
+        simulated: the reports are simulated; words, tables and pictures say so.
     """
 
     question: Question
@@ -130,19 +130,19 @@ class Estimate(ByGroup, ShownEstimate):
     def value(self) -> float:
         """The estimate of a single number, such as a mean."""
         if len(self.values) != 1:
-            raise ParameterError(f"This estimate has {len(self.values)} values, not one: ask for `values`.")
+            raise ParameterError(f"This estimate has {len(self.values)} values, not one: use `values`.")
         return float(self.values[0])
 
     @property
     def labels(self) -> Sequence[object]:
-        """What each value is about."""
+        """The label of each value."""
         return self.evidence.labels
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism, where there is only one."""
+        """The mechanism, if there is only one."""
         if len(self.sources) != 1:
-            raise ParameterError(f"This estimate comes from {len(self.sources)} mechanisms: ask for `sources`.")
+            raise ParameterError(f"This estimate comes from {len(self.sources)} mechanisms: use `sources`.")
         return self.sources[0].mechanism
 
     @property
@@ -152,7 +152,7 @@ class Estimate(ByGroup, ShownEstimate):
 
     @property
     def quality(self) -> str:
-        """What the values are, in a word: unbiased, projected, ..."""
+        """The kind of the values, in a word: unbiased, projected, ..."""
         return self.decoder.quality(self.evidence)
 
     # --- intervals ---------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ class Estimate(ByGroup, ShownEstimate):
     ) -> Bounds:
         """Confidence intervals, one per value, by one of `evidence.methods`; by default by `default_method`.
 
-        target "population": what holds in the population these participants were drawn from; "sample": what holds
-        among these very participants, so that only the privacy noise counts. `simultaneous` makes all intervals
+        target "population": the value in the population from which participants were drawn; "sample": the value among
+        these participants, so that only the privacy noise counts. `simultaneous` makes all intervals
         hold at once (Bonferroni).
         """
         check_level(level)
@@ -183,7 +183,7 @@ class Estimate(ByGroup, ShownEstimate):
 
     @property
     def default_method(self) -> str:
-        """Which intervals are given where none are named."""
+        """The default method of intervals."""
         return self.decoder.default_method(self.evidence)
 
     def covariance(self, *, target: str = "population") -> Floats:
@@ -212,13 +212,13 @@ class Estimate(ByGroup, ShownEstimate):
         chosen = as_decoder(name)
         if not chosen.projects:
             raise ParameterError(
-                f"{chosen.name} is no projection of unbiased values: ask the mechanism for"
+                f"{chosen.name} is not a projection of unbiased values: use the mechanism's"
                 f" estimate(tally, decoder={chosen.name!r})."
             )
         return self.decoded(chosen)
 
     def answer(self, question: Question) -> Estimate:
-        """What the same reports say of another question, unbiased."""
+        """The unbiased estimate of another question from the same reports."""
         found = self.evidence if question == self.question else self.evidence.answer(question)
         return replace(self._of(found), question=question)
 
@@ -231,7 +231,7 @@ class Estimate(ByGroup, ShownEstimate):
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table: value, estimate, standard error and interval for the target; of a simulation one column more.
+        """A table: value, estimate, standard error and interval for the target; a simulation has one more column.
 
         `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
         """
@@ -255,7 +255,7 @@ class Estimate(ByGroup, ShownEstimate):
         target: str = "population",
         simultaneous: bool = False,
     ) -> dict[str, Any]:
-        """All of it in plain data that JSON can hold; what is not finite is None."""
+        """All of it in plain data for JSON; numbers that are not finite are None."""
         bounds = self.ci(level, method=method, target=target, simultaneous=simultaneous)
         errors = np.sqrt(self.evidence.variances(target))
         columns = (self.labels, self.values, errors, *bounds)
@@ -278,7 +278,7 @@ class Estimate(ByGroup, ShownEstimate):
         }
 
     def remark(self, bounds: Bounds, *, target: str = "population") -> str | None:
-        """One sentence where an estimate, or one of these intervals of it, lies where the truth cannot be."""
+        """One sentence if estimates or intervals lie outside the possible range; else None."""
         return remark(self, bounds, target=target)
 
     def explain(self, level: float = 0.95) -> str:
@@ -287,7 +287,7 @@ class Estimate(ByGroup, ShownEstimate):
         return in_words(" ".join(filter(None, said)), self.simulated)
 
     def _promise(self) -> str:
-        """Who answered, and what a report gives away: true for any odds that somebody held before."""
+        """Who answered, and the privacy loss of a report; true for any prior odds."""
         through = " and ".join(dict.fromkeys(source.mechanism.name for source in self.sources))
         promises = {source.mechanism.guarantee for source in self.sources} - {"pure"}
         but = f" ({', '.join(sorted(promises))})" if promises else ""

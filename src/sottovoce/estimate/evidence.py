@@ -1,7 +1,8 @@
-"""What one or several tallies say, by the shape of the law: the contract between counting and estimating.
+"""Readings of one or several tallies, by the shape of the law: the contract between counting and estimating.
 
 One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally)`,
-which finds the shape, and `answer(evidence, question)`, which says what evidence of another room says of its question.
+which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which
+answers its question from evidence of another room; and `predicted_variance(mechanism, truth, n, target=...)`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
-MOST_EXCESS = 4 / 3  # how many times as often as promised an interval may miss before it is called poor
+MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor
 
 
 class Bounds(NamedTuple):
@@ -43,7 +44,7 @@ class Bounds(NamedTuple):
 
 
 class Offer(Enum):
-    """What evidence may have, and a decoder may need."""
+    """Properties that evidence may offer and a decoder may need."""
 
     COVARIANCE = "the covariance of all values"
     LIKELIHOOD = "a likelihood"
@@ -72,17 +73,16 @@ class Counted:
 
 
 class Evidence(ABC):
-    """Linear unbiased readings with their variances, the intervals there are, and words for them.
+    """Linear unbiased readings with their variances, the available intervals, and words for them.
 
     Attributes:
-        methods: of intervals; `default` is the one that is given where none is named, `default_inside` where a decoder
-            moved the values.
-        noun: what one value is called.
-        quality: what the linear estimate is, in a word.
+        methods: of intervals; `default` is the default one, `default_inside` that of values that a decoder moved.
+        noun: the name of one value.
+        quality: the kind of the linear estimate, in a word.
         column: the heading of the labels in a table.
         n: how many reports there are.
-        labels: what each value is about.
-        question: what the values answer, where that is known.
+        labels: one for each value.
+        question: the question of the values, if it is known.
         also: evidence about other questions that was read from the same reports.
     """
 
@@ -107,41 +107,41 @@ class Evidence(ABC):
         """Estimated variances of the values: privacy noise only ("sample"), or with sampling ("population")."""
 
     def covariance(self, target: str) -> Floats:
-        """The estimated covariance matrix of the values, where it is known."""
+        """The estimated covariance matrix of the values, if it is known."""
         each = self.variances(target)
         if len(each) > 1:
             raise NoCovarianceError(f"The covariance of these {len(each)} values is not known.")
         return each.reshape(1, 1)
 
     def likelihood(self) -> Mixture:
-        """The likelihood of shares as an operator, where there is one."""
-        raise ParameterError(f"The reports about this {self.noun} have no likelihood that could be decoded.")
+        """The likelihood of shares as an operator, if there is one."""
+        raise ParameterError(f"Reports about a {self.noun} have no likelihood of shares.")
 
     def null_errors(self) -> Floats:
-        """The standard error of each value, were the true one zero; of shares only."""
-        raise ParameterError(f"A {self.noun} has no standard error for a value that nobody holds.")
+        """The standard error of each value if the true one is zero; for shares only."""
+        raise ParameterError(f"A {self.noun} has no standard error at share zero.")
 
     @property
     @abstractmethod
     def limits(self) -> tuple[Any, Any]:
-        """Between which numbers the truth lies."""
+        """The possible range of the truth."""
 
     @property
     def offers(self) -> frozenset[Offer]:
-        """What decoders may ask for."""
+        """The offers to decoders."""
         return frozenset({Offer.RANGE})
 
     def decoded(self, decoder: Decoder) -> Decoded:
-        """What a decoder makes of this evidence."""
+        """The values of a decoder."""
         return decoder.decode(self)
 
     def with_reports(self, reports: Any) -> Evidence:
-        """The same, with the reports themselves where their likelihood needs them."""
+        """The same, with the reports themselves if their likelihood needs them."""
         return self
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> Evidence:
         """The same about some codes only."""
-        raise ParameterError(f"Candidates are chosen among shares; this {self.noun} has none.")
+        raise ParameterError(f"Candidates are supported for shares only, not for a {self.noun}.")
 
     # --- intervals ---------------------------------------------------------------------------------
     @abstractmethod
@@ -150,18 +150,18 @@ class Evidence(ABC):
 
     @abstractmethod
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        """Values for which the normal approximation should not be trusted."""
+        """Values for which the normal approximation is poor."""
 
     @abstractmethod
     def warning(self) -> str | None:
-        """What is to be said of the normal interval, where it is poor."""
+        """The warning about the normal interval, if it is poor."""
 
     def doubt(self, method: str, level: float) -> str | None:
-        """What is to be said of the intervals of a method at a level, where they do not hold what they promise."""
+        """The warning about intervals of a method at a level, if they miss more often than they promise."""
         return self.warning() if method == "normal" else None
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
-        """Intervals where the truth can be, for values that a decoder moved there."""
+        """Intervals inside the possible range, for values that a decoder moved there."""
         return Bounds(*(np.clip(end, *self.limits) for end in self.interval(level, method, target)))
 
     def normal(self, level: float, target: str) -> Bounds:
@@ -173,16 +173,16 @@ class Evidence(ABC):
     # --- questions ---------------------------------------------------------------------------------
     @property
     def by_group(self) -> GroupMeansEvidence | None:
-        """What is known of groups, where this evidence is about groups."""
+        """The evidence about groups, if this is about groups."""
         return None
 
     def answer(self, question: Question) -> Evidence:
-        """What the same reports say of a question."""
+        """The evidence of the same reports about a question."""
         known = next((one for one in (self, *self.also) if one.question == question), None)
         if known is not None:
             return known
         if not isinstance(question, Question):
-            raise ParameterError("A question is an object such as Mean(Interval(0, 10)).")
+            raise ParameterError("A question must be an object such as Mean(Interval(0, 10)).")
         found: Evidence | None = late.load(f"estimate.{question.room}.evidence:answer")(self, question)
         if found is None:
             raise ParameterError(

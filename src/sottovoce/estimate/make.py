@@ -11,6 +11,7 @@ from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.question import Question
+from sottovoce.core.statistic import Statistic
 from sottovoce.estimate.decoder import Decoder, as_decoder
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Evidence, Offer
@@ -25,11 +26,13 @@ def estimate(
     decoder: str | Decoder | None = None,
     candidates: Iterable[object] | None = None,
 ) -> Estimate:
-    """What the crowd said. Decoders that need a likelihood take reports too: not every tally determines it."""
+    """The estimate. Decoders that need a likelihood accept reports too: not every tally determines it."""
     chosen = None if decoder is None else as_decoder(decoder)
     reports = _reports(mechanism, data) if chosen is not None and Offer.LIKELIHOOD in chosen.needs else None
     tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
-    found: Evidence = late.load(f"estimate.{mechanism.question.room}.evidence:evidence")(mechanism, tally)
+    room = late.load(f"estimate.{mechanism.question.room}.evidence")
+    _check_reads(mechanism, room.READS)
+    found: Evidence = room.evidence(mechanism, tally)
     if reports is not None:
         found = found.with_reports(reports)
     if candidates is not None:
@@ -41,10 +44,19 @@ def estimate(
     return unbiased if chosen is None else unbiased.decoded(chosen)
 
 
+def _check_reads(mechanism: Mechanism, known: tuple[type[Statistic], ...]) -> None:
+    """Refuse cells that this room would take for those of another statistic."""
+    if not isinstance(mechanism.statistic, known):
+        raise ParameterError(
+            f"A question of kind {mechanism.question.kind} is not answered from counts of kind"
+            f" {mechanism.statistic.kind}. Known: {', '.join(one.kind for one in known)}."
+        )
+
+
 def check_tally(mechanism: Mechanism, tally: object) -> Tally:
     """A tally of this mechanism with at least one report."""
     if not isinstance(tally, Tally):
-        raise ParameterError(f"An estimate is made from a tally: count the reports first. Got {type(tally).__name__}.")
+        raise ParameterError(f"An estimate needs a tally: count the reports first. Got {type(tally).__name__}.")
     check_same(mechanism, tally.mechanism, "estimate from the tally")
     if tally.n == 0:
         raise ParameterError("An estimate needs at least one report; this tally has none.")
@@ -52,7 +64,7 @@ def check_tally(mechanism: Mechanism, tally: object) -> Tally:
 
 
 def _reports(mechanism: Mechanism, data: Any) -> Reports | None:
-    """Reports, where they were given: a batch, or messages as devices send them."""
+    """Reports, if they were given: a batch, or messages as devices send them."""
     if isinstance(data, Reports):
         check_same(mechanism, data.mechanism, "estimate from reports")
         return data
@@ -63,9 +75,9 @@ def _reports(mechanism: Mechanism, data: Any) -> Reports | None:
 def _among(mechanism: Mechanism, found: Evidence, candidates: Iterable[object]) -> Evidence:
     """The same evidence about some answers only."""
     if Offer.CANDIDATES not in found.offers:
-        raise ParameterError(f"Candidates are chosen among shares; an estimate of a {found.noun} has none.")
+        raise ParameterError(f"Candidates are supported for shares only, not for a {found.noun}.")
     listed = list(candidates)
     codes = [mechanism.domain.encode(candidate) for candidate in listed]
     if not codes or len({*codes}) < len(codes):
-        raise ParameterError("Candidates are a list of different answers, at least one.")
+        raise ParameterError("Candidates must be a list of at least one answer, all different.")
     return found.restricted(np.array(codes, np.int64), tuple(listed))

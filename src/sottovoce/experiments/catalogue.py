@@ -26,7 +26,7 @@ def find(id_: str) -> Experiment:
         if experiment.id == id_:
             return experiment
     known = ", ".join(experiment.id for experiment in EXPERIMENTS)
-    raise ParameterError(f"There is no such experiment. Known: {known}.")
+    raise ParameterError(f"Unknown experiment. Known: {known}.")
 
 
 def matching(pattern: str) -> list[Experiment]:

@@ -16,14 +16,14 @@ from sottovoce.experiments.page import Section
 
 Point = dict[str, Any]  # a value of each axis
 Row = dict[str, Any]  # plain values; the axes are among them
-# Each axis has a name and its values; several names and tuples of values where not all combinations are wanted.
+# Each axis has a name and its values; several names and tuples of values if not all combinations are wanted.
 Axes = tuple[tuple[str | tuple[str, ...], tuple[Any, ...]], ...]
 Cell = Callable[[Mapping[str, Any], int, int], list[Row]]  # point, runs, seed
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A cell that is loaded when it is called: a list of experiments needs none of what computes them."""
+    """A cell that is loaded when it is called: listing experiments does not load their modules."""
 
     target: str  # "module:name"
 
@@ -36,22 +36,21 @@ class Late:
 class Experiment:
     """What is computed, and what it is compared with.
 
-    `cell` must be a function of a module, so that another process finds it. Its random numbers come from the seed it
-    is given alone.
+    `cell` must be a function of a module, so that another process finds it. Its random numbers come from its seed only.
     """
 
     id: str
     title: str
     metric: str
     grid: Axes
-    quick: Axes  # the part of the grid that is computed in a hurry
+    quick: Axes  # the part of the grid that a quick run computes
     runs: int
     quick_runs: int
     cell: Cell
     figure: str  # "module:name" of the function that draws the rows; loaded late, as it needs matplotlib
-    columns: tuple[str, ...]  # of the table that a person sees
+    columns: tuple[str, ...]  # of the printed table
     summary: Callable[[Sequence[Row]], list[str]] | None = None
-    paper: str | None = None  # none where we study our own methods
+    paper: str | None = None  # empty for studies of our own methods
     data: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     published: Mapping[tuple[Any, ...], float] | None = None  # by the values of the axes
@@ -74,12 +73,12 @@ class Experiment:
         return json.dumps([row[name] for name in self.axes])
 
     def cell_seed(self, point: Mapping[str, Any], seed: int) -> int:
-        """A seed of the cell's own, so that neither order nor number of workers matters."""
+        """The cell's own seed, independent of the order and number of workers."""
         text = json.dumps([self.id, seed, self.key(point)])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
 
     def identity(self, seed: int, runs: int, data: str | None = None) -> str:
-        """What finished cells must have in common to be taken over: the same code, seed, runs and data."""
+        """What finished cells must share to be reused: code, seed, runs and data."""
         text = json.dumps([self.id, source_digest(), seed, runs, data])
         return hashlib.sha256(text.encode()).hexdigest()
 

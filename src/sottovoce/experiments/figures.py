@@ -1,4 +1,4 @@
-"""Pictures of experiments, as SVG that is the same for the same rows."""
+"""Pictures of experiments, as reproducible SVG."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARKERS = "osv^x"
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure; text stays text, and neither a date nor a random name is in it."""
+    """Write a figure; text stays text, without dates and random names."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     with mpl.rc_context({"svg.hashsalt": "sottovoce", "svg.fonttype": "none"}):
         figure.savefig(unfinished, format="svg", metadata={"Date": None}, bbox_inches="tight")
@@ -67,7 +67,7 @@ def group_errors(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 
 
 def stated_and_true(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """True epsilon by stated epsilon; on the grey line a claim is kept."""
+    """True epsilon by stated epsilon; the grey line is equality."""
     figure, axes = _plain(experiment.title)
     stated = sorted({row["epsilon"] for row in rows})
     axes.plot([0, stated[-1]], [0, stated[-1]], color="0.6", linewidth=6, alpha=0.5, label="what is stated, and ours")
@@ -81,7 +81,7 @@ def stated_and_true(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 
 
 def coverage(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """A dot for each interval that was judged, a line of dots for each kind; the level that is promised is a bar."""
+    """A dot for each judged interval, a row of dots for each kind; the promised level is a bar."""
     found = by_kind(rows)
     figure, axes = _plain(experiment.title)
     for place, ((_, _, _, level), each) in enumerate(found.items()):

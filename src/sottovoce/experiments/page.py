@@ -19,13 +19,13 @@ class PageColumn:
     head: str
     field: str
     form: str = ""  # as in format()
-    where: tuple[tuple[str, Any], ...] = ()  # which row of the line; the first where nothing is said
+    where: tuple[tuple[str, Any], ...] = ()  # which row of the line; the first by default
     scale: float | None = None  # the number written is start + scale * value
     start: float = 0
     missing: str = ""
 
     def text(self, line: Sequence[Row]) -> str:
-        """What stands in this column of a line."""
+        """The text of this column in a line."""
         found = next((row for row in line if all(row[name] == value for name, value in self.where)), None)
         value = None if found is None else found[self.field]
         if value is None:
@@ -39,7 +39,7 @@ def percent(head: str, digits: int = 2, field: str = "coverage", missing: str = 
 
 
 def rejected(head: str, digits: int = 1, missing: str = "", **where: Any) -> PageColumn:
-    """What is not covered, in percent."""
+    """The share that is not covered, in percent."""
     return PageColumn(head, "coverage", f".{digits}f", tuple(where.items()), -100, 100, missing)
 
 
@@ -89,7 +89,7 @@ def sections(page: str) -> dict[str, str]:
 
 
 def rewritten(old: str, head: str, order: Sequence[str], new: Mapping[str, str]) -> str:
-    """A page with some sections written anew, in this order; the others stay as they are."""
+    """A page with some sections rewritten, in this order; the others stay as they are."""
     known = {**sections(old), **new}
     return head + "".join(f"<!-- section: {name} -->\n{known[name]}" for name in order if name in known)
 

@@ -1,4 +1,4 @@
-"""Runs an experiment: finished cells are taken over, the others computed on all cores, results and picture written."""
+"""Runs an experiment: finished cells are reused, the others computed on all cores, results and picture written."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sottovoce.experiments import store
 from sottovoce.experiments.experiment import Experiment, Point, Row
 
 DATA_VARIABLE = "SOTTOVOCE_DATA"
-PATIENCE = 1.0  # seconds of work that are not worth other processes, which need as long to start
+PATIENCE = 1.0  # seconds of work below which other processes do not pay, since they take as long to start
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An experiment with a seed, and the folder that holds what is finished."""
+    """An experiment with a seed, and the folder of its results."""
 
     experiment: Experiment
     folder: Path
@@ -57,7 +57,7 @@ class Job:
         return len(self.experiment.points(quick=self.quick))
 
     def missing_data(self) -> str | None:
-        """A sentence where a file of shared data is needed and not there."""
+        """A sentence if a file of shared data is needed and missing."""
         try:
             for name in self.experiment.needs:
                 data_file(name)
@@ -66,7 +66,7 @@ class Job:
         return None
 
     def identity(self) -> str:
-        """What a stored cell must have in common with this job."""
+        """What a stored cell must share with this job."""
         files = [data_file(name).read_bytes() for name in self.experiment.needs]
         data = "".join(hashlib.sha256(content).hexdigest() for content in files) or None
         return self.experiment.identity(self.seed, self.runs, data)
@@ -75,7 +75,7 @@ class Job:
         """The rows of each finished cell."""
         identity = self.identity()
         cells: dict[str, list[Row]] = {}
-        # A cell may be in both places, where a run ended between writing the one and removing the other.
+        # A cell is in both places if a run ended between writing the one and removing the other.
         for rows in (store.read_results(self.results, identity), store.read_journal(self.journal, identity)):
             new: dict[str, list[Row]] = {}
             for row in rows:
@@ -84,7 +84,7 @@ class Job:
         return cells
 
     def work(self, workers: int | None = None) -> Iterator[int]:
-        """Compute what is missing; yields how many cells are done at each step, first those that were found."""
+        """Compute the missing cells; yields how many cells are done at each step, first those that were found."""
         finished, identity = self.found(), self.identity()
         points = self.experiment.points(quick=self.quick)
         missing = [point for point in points if self.experiment.key(point) not in finished]
@@ -105,7 +105,7 @@ class Job:
 
     def _shared(self, missing: list[Point], workers: int) -> Iterator[list[Row]]:
         """Cells computed by other processes; each is taken off the list when it is done."""
-        # A fresh interpreter each: a fork would copy whatever threads and locks this process has.
+        # A fresh interpreter each: a fork would copy the threads and locks of this process.
         pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=leave_with_parent)
         try:
             waiting = {pool.submit(compute, self.experiment, p, self.runs, self.seed): p for p in missing}
@@ -128,7 +128,7 @@ class Job:
         return rows
 
     def draw(self, rows: list[Row], path: Path | None = None) -> str | None:
-        """Write the picture; a sentence where that cannot be."""
+        """Write the picture; returns a sentence if that is impossible."""
         try:
             figure = load(self.experiment.figure)
             save = load("experiments.figures:save")
@@ -145,7 +145,7 @@ def compute(experiment: Experiment, point: Point, runs: int, seed: int) -> list[
 
 
 def leave_with_parent() -> None:
-    """In a worker: end when the process that started it is gone, even if that was killed and could not say so."""
+    """In a worker: end when the process that started it is gone, even if that was killed."""
     parent = parent_process()
     if parent is None:
         return
@@ -164,7 +164,7 @@ def cores() -> int:
 
 
 def data_file(name: str) -> Path:
-    """A file of the folder of shared data, which is no part of the package."""
+    """A file of the folder of shared data, which is not part of the package."""
     folder = os.environ.get(DATA_VARIABLE)
     path = Path(folder or "") / name
     if not folder or not path.is_file():

@@ -16,7 +16,7 @@ _IDENTITY = b"sottovoce.identity"
 
 
 def read_results(path: Path, identity: str) -> list[Row]:
-    """The rows of a finished run; none where there is no such file, or where it is of another run."""
+    """The rows of a finished run; none if there is no such file, or if it is of another run."""
     try:
         table = pq.read_table(path)
     except (FileNotFoundError, pa.ArrowInvalid):
@@ -37,7 +37,7 @@ def write_results(path: Path, identity: str, rows: Sequence[Row]) -> None:
 
 
 def read_journal(path: Path, identity: str) -> list[Row]:
-    """The rows of cells that were finished before a run was broken off; a line that was cut off is left out."""
+    """The rows of cells that were finished before a run was interrupted; an incomplete line is left out."""
     rows: list[Row] = []
     if not path.exists():
         return rows
@@ -52,7 +52,7 @@ def read_journal(path: Path, identity: str) -> list[Row]:
 
 
 def append_journal(path: Path, identity: str, rows: Sequence[Row]) -> None:
-    """One finished cell, on disk before the next is begun; it starts a new line, in case the last was cut off."""
+    """One finished cell, on disk before the next begins; it starts a new line, in case the last is incomplete."""
     with path.open("a", encoding="utf-8") as file:
         file.write("\n" + json.dumps({"identity": identity, "rows": list(rows)}) + "\n")
         file.flush()

@@ -12,19 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import codec
-from sottovoce.core.channel import Channel, Each, Hints, Keyed, Mix, SampledCoordinates, Subset, Table
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.display import card, counted
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels.base import Draws, Sample, empty_reports, index_type, lanes, last_node, sampler
-from sottovoce.fast.kernels.compose.each import unpacked
-from sottovoce.fast.kernels.compose.keyed import side_by_side
+from sottovoce.fast.kernels.base import (
+    Draws,
+    Sample,
+    empty_reports,
+    index_type,
+    invalid_reports,
+    lanes,
+    last_node,
+    sampler,
+)
 from sottovoce.fast.kernels.compose.public import copy_public, refused_ids
-from sottovoce.fast.kernels.masks import mask_bytes, masks_of, popcounts
-from sottovoce.fast.kernels.vector.hints import wrong_hints
+from sottovoce.fast.kernels.masks import mask_bytes, masks_of
 from sottovoce.fast.numbers import batch_codes, scalar_code
 from sottovoce.fast.threads import chunks, run, stretch
 from sottovoce.fast.words import WordStream
@@ -207,7 +213,7 @@ def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint
     bits = mechanism.channel.payload_bits
     if outputs is None and (payload.ndim != 2 or payload.dtype != np.uint64 or payload.shape[1] != lanes(bits)):
         raise ReportError(f"Reports of this mechanism come as masks of {bits} bits.")
-    wrong = _wrong(last_node(mechanism.channel), payload)
+    wrong = invalid_reports(mechanism.channel, payload)
     if public is not None:
         wrong |= refused_ids(mechanism.channel, public)
     if wrong.any():
@@ -221,43 +227,6 @@ def _invalid(places: NDArray[np.intp]) -> str:
     listed, more = ", ".join(map(str, places[:MAX_LISTED])), len(places) - MAX_LISTED
     subject = f"Report {listed} is" if len(places) == 1 else f"Reports {listed}{f' and {more} more' * (more > 0)} are"
     return f"{subject} invalid for this mechanism: no device sends such an id or payload."
-
-
-def _wrong(node: Channel, payload: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which payloads are invalid for a node."""
-    outputs = outputs_of(node)
-    if outputs is not None:
-        wrong = (payload < 0) | (payload >= outputs)
-        possible = possible_outputs(node)
-        return wrong if possible is None else wrong | ~possible[np.where(wrong, 0, payload)]
-    spare = 64 * payload.shape[1] - node.payload_bits
-    wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
-    if isinstance(node, Subset):
-        wrong |= popcounts(payload) != node.w
-    if isinstance(node, Hints):
-        wrong |= wrong_hints(node, payload)
-    if isinstance(node, SampledCoordinates):
-        node = Each((node.inner,) * node.count)
-    if isinstance(node, (Each, Keyed)):
-        for part, reports in unpacked(node if isinstance(node, Each) else side_by_side(node), payload):
-            wrong |= _wrong(last_node(part), reports)
-    return wrong
-
-
-@lru_cache(maxsize=16)
-def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
-    """Which outputs have positive probability; None if all have."""
-    if isinstance(node, Mix):
-        each = [(possible_outputs(last_node(branch)), outputs_of(branch) or 0) for branch in node.channels]
-        if all(found is None for found, _ in each):
-            return None
-        return np.concatenate([np.ones(size, bool) if found is None else found for found, size in each])
-    if isinstance(node, Keyed):
-        return None if all(node.neutral) else np.tile(np.array(node.neutral) > 0, outputs_of(node.key) or 1)
-    if not isinstance(node, Table):
-        return None
-    possible = np.any(np.array(node.rows, np.uint64), axis=0)
-    return None if possible.all() else possible
 
 
 def from_messages(mechanism: Mechanism, messages: Sequence[bytes]) -> Reports:

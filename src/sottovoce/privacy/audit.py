@@ -1,12 +1,12 @@
 """The audit: the exact privacy loss of the code that ships, computed on the messages it sends.
 
 A small alphabet is enumerated: `Mechanism.randomize` (`remember` and `answer_from`, where a memo is kept) runs once for
-every outcome of its coins, and the laws of the whole message, id and payload, are compared for every pair of codes. Of
-a memo its own law is enumerated as well, and that of two reports together (`sottovoce.privacy.forever`). A
-large one is certified by the closed form of its channel, after that closed form has been proven equal to an
-enumeration of small instances of the same nodes.
-Either way the instance itself is looked at as well: some codes are enumerated where they have few outcomes, and
-seeded messages must have the id they were given, be readable, and support codes as often as the closed form says.
+every outcome of its coins, and the laws of the whole message, id and payload, are compared for every pair of codes. The
+law of a memo is enumerated as well, and that of two reports together (`sottovoce.privacy.forever`). A large alphabet is
+certified by the closed form of its channel, after that closed form has been proven equal to an enumeration of small
+instances of the same nodes. Either way the instance itself is checked as well: some codes with few outcomes are
+enumerated, and seeded messages must have the id they were given, be readable, and support codes as often as the closed
+form says.
 """
 
 from __future__ import annotations
@@ -55,32 +55,31 @@ PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where
 DELTA_RUNS = 1 << 16  # to enumerate all of an instance with a delta
 MAX_IDS = 1 << 10
 SPOT_RUNS = 1 << 10  # of the sampler, for one code of a large instance
-SPOT_WORDS = 16  # of a sampler that may have so few outcomes
+SPOT_WORDS = 16  # of a sampler that may have few enough outcomes
 MAX_BETWEEN = 4  # coordinates of a vector that are tried between two grid points
 ODD_PLACE = 0x5A827999  # between two grid points, of 2**32: about a third of the way, and no round number
 
 INFINITE = "Some message can come from one value and not from another: the ratio is infinite."
 LENGTH = "The length of a report depends on the coins."
-WRONG_RATIO = "The closed form of the ratio is not that of the enumerated messages."
-WRONG_DELTA = "The closed form of the delta is not that of the enumerated messages."
-WRONG_LAW = "The closed form of the likelihood is not that of the enumerated messages."
+WRONG_RATIO = "The closed form of the ratio differs from the enumerated messages."
+WRONG_DELTA = "The closed form of the delta differs from the enumerated messages."
+WRONG_LAW = "The closed form of the likelihood differs from the enumerated messages."
 BETWEEN = "A number between two grid points is not reported like a mixture of its neighbours."
 UNFOLLOWED = "not to be followed"
 UNPROVEN = "There is no small instance on which the closed form could be proven."
 
-# What makes decisions depend on each other, or have no law of their own: then the enumerated law is not theirs.
+# Coins whose draws depend on each other or have no law of their own: the enumerated law does not hold for them.
 DEPENDENT = frozenset({TWICE, STALE, AGAIN, COPIED, NO_LAW, COARSE})
 MessageLaw = dict[bytes, Fraction]
 
 
 def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
-    """The exact privacy loss of a mechanism, and whether it keeps what it claims.
+    """The exact privacy loss of a mechanism, and whether it keeps its claim.
 
-    With an epsilon it is held against that one. A bare channel needs one: it need not be honest enough to become a
-    mechanism.
+    With an epsilon the loss is compared with that one. A bare channel needs one: it may be unfit to become a mechanism.
     """
     if not isinstance(subject, (Mechanism, Channel)):
-        raise ParameterError(f"An audit is of a mechanism or a channel. Got {type(subject).__name__}.")
+        raise ParameterError(f"An audit needs a mechanism or a channel. Got {type(subject).__name__}.")
     if isinstance(subject, Mechanism):
         name, fingerprint, channel = subject.name, subject.fingerprint, subject.channel
         claimed = subject.claimed if epsilon is None else check_epsilon("audit", epsilon)
@@ -106,7 +105,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         watch_messages(device, problems)
         stages = stages_of(channel)
         forever = None if stages is None else closed_ratio(stages[0])
-    except Exception as error:  # a sampler is anybody's code; one that fails is not certified, whatever the error
+    except Exception as error:  # a sampler may be third-party code; any error of it means that it is not certified
         problems.append(f"The sampler cannot be followed: {type(error).__name__}: {error}")
     if not DEPENDENT.isdisjoint(problems):
         ratio, delta, how, forever = None, None, UNFOLLOWED, None
@@ -122,7 +121,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
 
 
 def domain_problems(mechanism: Mechanism) -> Iterator[str]:
-    """Values outside the domain must be refused, before a coin is drawn; all others must have a code."""
+    """Values outside the domain must be refused before a coin is drawn; all others must have a code."""
     declared = mechanism.domain.foreign()
     for value in declared:
         coins = NoCoins()
@@ -135,7 +134,7 @@ def domain_problems(mechanism: Mechanism) -> Iterator[str]:
             yield "A value outside the domain is not refused by the domain."
         else:
             yield "A value outside the domain is reported."
-    # What every domain but the most unusual refuses, whatever this one declares: it may lack a code.
+    # Values that almost every domain refuses, whatever this one declares: they may lack a code.
     for value in Domain.foreign(mechanism.domain):
         try:
             code = mechanism.domain.encode(value)
@@ -149,7 +148,7 @@ def domain_problems(mechanism: Mechanism) -> Iterator[str]:
 
 
 def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) -> Mechanism:
-    """The subject's own way to send, on the codes of a channel; made past the checks that keep a mechanism honest."""
+    """The subject's own `randomize` on the codes of a channel; built without the checks of a mechanism."""
     if isinstance(subject, Mechanism):
         device = object.__new__(type(subject))
         parts = {field.name: getattr(subject, field.name) for field in fields(subject)}
@@ -162,7 +161,7 @@ def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) ->
 
 # --- enumeration ----------------------------------------------------------------------------------------
 def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, str]:
-    """The ratio and how it was found; what is wrong is added to the problems as it is seen."""
+    """The ratio and how it was found; problems are appended."""
     channel = device.channel
     if not channel.exact:
         return closed_ratio(channel), IDEALISED
@@ -193,7 +192,7 @@ def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, 
 
 
 def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
-    """The delta of the enumerated messages at the claimed epsilon; e**epsilon is rounded down, so the delta is not."""
+    """The delta of the enumerated messages at the claimed epsilon; rounding does not lower it."""
     allowed = odds(device.claimed)
     columns = _columns(device, problems)
     rows = list(zip(*columns, strict=True))
@@ -204,7 +203,7 @@ def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
 
 
 def _protected(device: Mechanism, promised: Guarantee, problems: list[str]) -> tuple[Fraction | None, str]:
-    """The ratio of those enumerated messages that a utility-optimised guarantee protects."""
+    """The ratio of the enumerated messages that a utility-optimised guarantee protects."""
     found = guarded_ratio(_columns(device, problems), promised.sensitive or frozenset())
     if found is None:
         problems.append(INFINITE)
@@ -218,7 +217,7 @@ def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
     channel = device.channel
     ids, laws = [SOME_ID], []
     if channel.publics or stages_of(channel):
-        raise TooLargeError("Only channels without public words and memos are followed message by message.")
+        raise TooLargeError("Only channels without public words and memos can be enumerated message by message.")
     for code in channel.codes():
         law, _ = _message_law(device, code, ids, DELTA_RUNS // channel.inputs, problems)
         problems += _law_problems(channel, code, law, ids)
@@ -230,14 +229,14 @@ def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
 
 
 def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | None:
-    """The ratio of the enumerated messages; a closed form that does not agree with them is a problem."""
+    """The ratio of the enumerated messages; a closed form that differs from them is a problem."""
     channel = device.channel
     ids = list(islice(public_words(channel), MAX_IDS + 1)) if channel.publics else [SOME_ID]
     if len(ids) * channel.inputs > limit:
         raise TooLargeError("There are too many codes and public words to enumerate.")
     laws, left = [], limit
     for code in channel.codes():
-        # A code that takes far more than its share shows at once that all of them would take too long.
+        # A code that takes far more than its share shows early that all of them would take too long.
         law, runs = _message_law(device, code, ids, min(left, 3 * limit // (2 * channel.inputs)), problems)
         problems += _law_problems(channel, code, law, ids)
         laws.append(law)
@@ -255,7 +254,7 @@ def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | 
 
 
 def _between_problems(device: Mechanism, ids: list[Words], limit: int, problems: list[str]) -> Iterator[str]:
-    """Numbers off the grid are not enumerated one by one: a mixture of two laws is no worse than both of them."""
+    """Numbers off the grid must have mixtures of grid laws, which lose no more than those; they are not enumerated."""
     up = Fraction(ODD_PLACE, 1 << PLACES)
     for codes in _between_codes(device.channel):
         near, far, law = (_message_law(device, code, ids, limit, problems)[0] for code in codes)
@@ -266,7 +265,7 @@ def _between_problems(device: Mechanism, ids: list[Words], limit: int, problems:
 
 
 def _between_codes(channel: Channel) -> Iterator[list[Any]]:
-    """Two grid points beside each other and a number between them; of a vector, in one coordinate after another.
+    """Two neighbouring grid points and a number between them; of a vector, in one coordinate after another.
 
     The coordinate before it is between two points as well, the others are at an end of their grids.
     """
@@ -287,12 +286,12 @@ def _between_codes(channel: Channel) -> Iterator[list[Any]]:
 def _message_law(
     device: Mechanism, code: Any, ids: list[Words], max_runs: int, problems: list[str]
 ) -> tuple[MessageLaw, int]:
-    """The law of the message that a code sends, and how often the device had to run for it."""
+    """The law of the message of a code, and how often the device ran for it."""
     law: MessageLaw = {}
     runs = 0
     spans = message_spans(device.channel)
     for words in ids:
-        cohort = cohort_of(device.channel, words)  # as likely as any other, like the id
+        cohort = cohort_of(device.channel, words)  # uniform, like the id
 
         def draw(tree: Coins, words: Words = words, cohort: int = cohort) -> bytes:
             nonlocal runs

@@ -1,7 +1,7 @@
 """What an epsilon means: odds, beliefs and guesses, in numbers and in plain words.
 
-Standard library only, so that a device can show it. Every number is what an observer who knows the law of the
-reports, and everything else but the answer, can reach at most; it is computed exactly and rounded against privacy.
+Standard library only, so that a device can show it. Every number is an upper bound for an observer who knows the
+law of the reports and everything else but the answer; it is computed exactly and rounded against privacy.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _DIGITS = 60
 HALF = Decimal("0.5")
 
 RANGES = (
-    ("0.1", "Very strong: a single answer says next to nothing, and only large crowds are heard."),
-    ("0.5", "Strong: an answer gives a faint hint at most."),
+    ("0.1", "Very strong: a single answer reveals almost nothing; only large crowds give estimates."),
+    ("0.5", "Strong: an answer is a faint hint at most."),
     ("1", "Fairly strong: an answer is a hint, not evidence."),
     ("2", "Moderate: an answer is weak evidence, and everyone can still deny it with good reason."),
     ("4", "Weak for one person: an answer is mostly true, though it can still be denied."),
     ("8", "Very weak: an answer is almost always true; denying it convinces few."),
 )
-WEAKEST = "Hardly any: whoever sees the answers may take them for the truth."
+WEAKEST = "Almost none: the reported answer is practically always the true one."
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What `answers` answers of `epsilon` each may tell an observer who gave a fact the probability `prior`.
+    """What `answers` answers of `epsilon` each can reveal to an observer who gave a fact the probability `prior`.
 
     Fractions are exact up to e**epsilon, which is rounded up in the 60th digit; `to_dict` rounds upper bounds up and
     lower bounds down.
@@ -61,7 +61,7 @@ class Explanation:
 
     @property
     def odds(self) -> Fraction:
-        """No report multiplies the odds of two answers by more: e**epsilon."""
+        """The largest factor by which a report changes the odds between two answers: e**epsilon."""
         context = Context(prec=_DIGITS)
         return Fraction(context.next_plus(context.exp(self.total)))
 
@@ -97,14 +97,14 @@ class Explanation:
     def advantage(self) -> Fraction:
         """The largest total variation distance of two answers' reports, (e - 1)/(e + 1).
 
-        It is also the gain over a blind guess of an even yes or no, twice over (right minus wrong), and how often
-        randomized response tells the truth before it asks a fair coin.
+        It is also twice the gain over a blind guess of an even yes or no (right minus wrong), and how often randomized
+        response reports the truth without a fair coin.
         """
         return (self.odds - 1) / (self.odds + 1)
 
     @property
     def words(self) -> str:
-        """A plain word for the range of the total epsilon; opinions differ where the borders are."""
+        """A plain word for the range of the total epsilon; the borders are conventions."""
         return next((words for limit, words in RANGES if self.total <= Decimal(limit)), WEAKEST)
 
     def over(self, answers: int) -> Explanation:
@@ -146,8 +146,8 @@ class Explanation:
         lines = [
             f"Epsilon {decimal_text(self.epsilon)}{each}. {self.words}",
             f"Odds: {what} the odds between two answers by at most a factor {_figures(self.odds)}.",
-            f"Belief: what somebody held for {_share(self.prior)} likely can come to at most"
-            f" {_percent(self.posterior)}, and fall to no less than {_percent(self.posterior_low, up=False)}.",
+            f"Belief: a fact of probability {_share(self.prior)} can rise to at most"
+            f" {_percent(self.posterior)} and fall to at least {_percent(self.posterior_low, up=False)}.",
             f"Guess: the best guess of {chosen} is right at most {_percent(self.guess_of_choices)} of the time;"
             f" a blind one {_percent(Fraction(1, self.choices))}.",
             f"Coin: at worst as if {self.coin()}.",
@@ -159,13 +159,13 @@ class Explanation:
     def _again(self) -> str:
         """How answers add up."""
         parts = [f"{times} answers {_percent(self.over(times).posterior)}" for times in (2, 5, 10)]
-        return f"answering afresh adds up; the belief above can come to, after {', '.join(parts)}."
+        return f"fresh answers add up; the belief above can rise to, after {', '.join(parts)}."
 
 
 def explain(epsilon: object, *, prior: object = HALF, choices: int = 2, answers: int = 1) -> Explanation:
-    """What an epsilon means to somebody who gave a fact the probability `prior` before.
+    """What an epsilon means to an observer who gave a fact the probability `prior` before.
 
-    `choices` is how many equally likely answers there are to guess from, `answers` how often a person answers afresh.
+    `choices` is the number of equally likely answers to guess from, `answers` the number of fresh answers of a person.
     """
     number = check_epsilon(OWNER, epsilon)
     try:
@@ -187,10 +187,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = SentenceParser("explain", takes, "What an epsilon means, in plain words.")
     parser.add_argument("epsilon", help="the privacy budget of one answer")
     parser.add_argument("--prior", default="0.5", help="what an observer believed before, a probability")
-    parser.add_argument(
-        "--choices", type=int, default=2, help="how many equally likely answers there are to guess from"
-    )
-    parser.add_argument("--answers", type=int, default=1, help="how often a person answers afresh")
+    parser.add_argument("--choices", type=int, default=2, help="number of equally likely answers to guess from")
+    parser.add_argument("--answers", type=int, default=1, help="number of fresh answers of a person")
     parser.add_argument("--json", action="store_true", help="print plain data")
     options = parser.parse_args(arguments)
     said = explain(options.epsilon, prior=options.prior, choices=options.choices, answers=options.answers)
@@ -210,7 +208,7 @@ def _up(value: Fraction) -> float:
 
 
 def _figures(value: Fraction) -> str:
-    """Four figures, rounded up; more where there is no exponent to save them."""
+    """Four figures, rounded up; more for numbers without an exponent."""
     number = _decimal(value, 4, ROUND_CEILING)
     return f"{number:,f}" if value < 10**15 else f"{number:.3e}"
 

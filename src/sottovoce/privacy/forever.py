@@ -1,4 +1,4 @@
-"""The audit of what a device keeps: its cohort, its memo, and two reports of an unchanged value together."""
+"""The audit of a device's memory: its cohort, its memo, and two reports of an unchanged value together."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MAX_ENUMERATED = 16  # cohorts whose memos are enumerated: all of a small instan
 JOINT_RUNS = 1 << 12  # of the device, for two reports of one code
 JOINT_COHORTS = 2
 
-WRONG_MEMO = "The closed form of the ratio for ever is not that of the enumerated memo."
-WRONG_COHORT = "A device does not draw each cohort as often as any other."
+WRONG_MEMO = "The closed form of the ratio for ever differs from the enumerated memo."
+WRONG_COHORT = "A device does not draw its cohort uniformly."
 MORE_TOGETHER = "Two reports of an unchanged value lose more together than its memo does: something is drawn again."
 
 
 def closed_ratio(channel: Channel) -> Fraction | None:
-    """The closed form of the ratio; None where it is infinite."""
+    """The closed form of the ratio; None if it is infinite."""
     try:
         return channel.ratio()
     except (PrivacyError, ZeroDivisionError):
@@ -36,15 +36,15 @@ def closed_ratio(channel: Channel) -> Fraction | None:
 
 
 def cohort_of(channel: Channel, words: Words) -> int:
-    """The cohort of an id; 0 where there are none."""
+    """The cohort of an id; 0 if there are none."""
     memoised = facet(channel, Memoised)
     return 0 if memoised is None else memoised.cohort(words)
 
 
 def memo_problems(device: Mechanism, codes: list[Any], ids: Sequence[Words], problems: list[str]) -> Iterator[str]:
-    """Whether the memo has the ratio for ever that is claimed for it, and bounds what two reports lose together.
+    """Whether the memo has the claimed ratio for ever, and bounds the loss of two reports together.
 
-    The ratio is compared in each cohort, since everyone knows the cohort of a report. Given all codes and cohorts it is
+    The ratio is compared in each cohort, since the cohort of a report is public. Over all codes and cohorts it must be
     that of the closed form, otherwise at most as large.
     """
     memoised = facet(device.channel, Memoised)
@@ -58,7 +58,7 @@ def memo_problems(device: Mechanism, codes: list[Any], ids: Sequence[Words], pro
     whole = len(codes) == device.channel.inputs and len(cohorts) == device.cohorts
     if found != closed and (whole or closed is None or found is None or found > closed):
         yield WRONG_MEMO
-    with suppress(TooLargeError):  # the memo is what bounds them, and it has been looked at
+    with suppress(TooLargeError):  # the memo bounds them, and it has been checked
         together = _largest(_ratio_together(device, codes, pair, problems) for pair in _pairs(memoised, ids))
         if closed is not None and (together is None or together > closed):
             yield MORE_TOGETHER
@@ -85,7 +85,7 @@ def _ratio_together(
     """The ratio of two messages with these ids, made of one memo."""
     memoised = facet(device.channel, Memoised)
     if memoised is None:
-        raise TypeError("Only reports from a memo are looked at together.")
+        raise TypeError("Only reports from a memo can be enumerated together.")
     cohort, (first, second) = memoised.cohort(ids[0]), memoised.stages
     spans = [first.words, second.words + 2, second.words + 2]
 
@@ -113,7 +113,7 @@ def _pairs(memoised: Memoised, ids: Sequence[Words]) -> Iterator[tuple[Words, Wo
 
 
 def _largest(ratios: Iterator[Fraction | None]) -> Fraction | None:
-    """The largest of several ratios; None where one is infinite."""
+    """The largest of several ratios; None if one is infinite."""
     worst = Fraction(1)
     for ratio in ratios:
         if ratio is None:
@@ -123,7 +123,7 @@ def _largest(ratios: Iterator[Fraction | None]) -> Fraction | None:
 
 
 def _some(numbers: range, most: int) -> list[int]:
-    """All of them, or some, evenly spread."""
+    """All of them, or some, evenly spaced."""
     return (
         [*numbers]
         if len(numbers) <= most

@@ -30,14 +30,14 @@ MOST = 1 << 53  # participants that may be given
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The error that is asked for: a standard error, or half the width of a normal interval."""
+    """The requested error: a standard error, or half the width of a normal interval."""
 
     size: Decimal
     level: float | None = None  # of the interval; None for a standard error
 
     @property
     def std_error(self) -> float:
-        """The standard error that meets it."""
+        """The largest standard error that meets it."""
         return float(self.size) / (1 if self.level is None else normal_quantile(self.level))
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Plan:
     """Options, best first; `advice` says in words what follows from them.
 
     `found` is what the plan found: "error", "participants" or "epsilon". `measure` says what the standard errors of
-    the options are the standard errors of; where there are several values, how they are summed up.
+    the options refer to; if there are several values, how they are averaged.
     """
 
     question: Question
@@ -131,7 +131,7 @@ class Plan:
         )
 
     def expected_frame(self) -> pd.DataFrame:
-        """What the first choice lets expect of each group, as a table; without rows for other questions."""
+        """The expected errors of each group with the first choice, as a table; empty for other questions."""
         import pandas as pd
 
         each = self.best.expected
@@ -162,14 +162,14 @@ def plan(
 
     The third is found: the error to expect, the participants needed, or the least epsilon of three digits, from 0.0001
     on, that is enough. An error is a `std_error`, or the `half_width` of a normal interval at `level`. The first choice
-    meets it with the participants or epsilon found, and not with one participant, or one step of epsilon, less. Where
-    a question has several values, the error is the root mean square of theirs, and `Plan.measure` says so.
+    meets it with the participants or epsilon found, but not with one participant, or one step of epsilon, less. If a
+    question has several values, the error is the root mean square of theirs, and `Plan.measure` says so.
 
-    A `prior` says what is believed of the answers: the shares of all values for a `Frequency`; a `Prior`, or answers of
+    A `prior` describes the expected answers: the shares of all values for a `Frequency`; a `Prior`, or answers of
     earlier days, for a `Mean` or a `Variance`; a pair of the groups' shares and their priors for a `GroupMean`; a
     `Prior` of one coordinate for a `VectorMean`. Without one, answers are taken to be spread evenly.
 
-    `methods` names the methods to try; `mechanism` is what a protocol asks with. With `target="sample"`, errors are
+    `methods` names the methods to try; `mechanism` is the one that a protocol uses. With `target="sample"`, errors are
     those of the privacy noise alone.
     """
     if not isinstance(question, Question):
@@ -178,7 +178,7 @@ def plan(
     goal = _goal(std_error, half_width, level)
     if sum(given is None for given in (epsilon, participants, goal)) != 1:
         raise ParameterError(
-            "A plan takes two of epsilon, participants and an error (std_error or half_width), and finds the third."
+            "A plan needs two of epsilon, participants and an error (std_error or half_width), and finds the third."
         )
     request = Request(question, prior, None if methods is None else tuple(methods), mechanism, target)
     budget = None if epsilon is None else check_epsilon(OWNER, epsilon)
@@ -203,7 +203,7 @@ def _goal(std_error: Any, half_width: Any, level: Any) -> Goal | None:
     if not isinstance(level, float) or not 0 < level < 1:
         raise reject("level", OWNER, "a number in (0, 1)", level)
     if std_error is not None and half_width is not None:
-        raise ParameterError("A plan takes one of std_error and half_width.")
+        raise ParameterError("A plan needs one of std_error and half_width.")
     for name, given in (("std_error", std_error), ("half_width", half_width)):
         if given is not None:
             size = check_decimal(name, OWNER, given)
@@ -230,12 +230,12 @@ def _least_epsilon(planner: Planner, n: int, goal: Goal) -> tuple[Decimal, Ways]
         try:
             tried[index] = planner.ways(search.epsilon_at(index))
             return tried[index].least(n), tried[index].options(n)[0].std_error
-        except (ParameterError, SpecError):  # no method has room for so small a budget
+        except (ParameterError, SpecError):  # no method supports a budget this small
             return math.inf, math.inf
 
     found = _least(lambda index: errors(index)[0], lambda index: errors(index)[1], goal, search.EPSILONS)
     if found is None:
-        planner.ways(Decimal(MAX_EPSILON)).options(n)  # refuses where there is no method at all
+        planner.ways(Decimal(MAX_EPSILON)).options(n)  # raises if there is no method at all
         raise ParameterError(
             f"With {n:,} participants, no epsilon up to {MAX_EPSILON} gives {goal}: more participants are needed."
         )
@@ -245,10 +245,10 @@ def _least_epsilon(planner: Planner, n: int, goal: Goal) -> tuple[Decimal, Ways]
 def _least(
     least: Callable[[int], float], first: Callable[[int], float], goal: Goal, scale: search.SearchScale
 ) -> int | None:
-    """Where the first choice meets the goal, at or after the place where any that may come first does.
+    """Where the first choice meets the goal, at or after the point where any possible first choice does.
 
-    The smallest error falls along the scale. That of the first choice may rise where another one, as good but with
-    smaller reports, takes its place; so the search for it starts where the smallest error meets the goal.
+    The smallest error falls along the scale. That of the first choice may rise where an equally good option with
+    smaller reports replaces it; so the search for it starts where the smallest error meets the goal.
     """
     start = search.least(least, goal.std_error, scale)
     if start is None:
@@ -260,7 +260,7 @@ def _advice(planner: Planner, made: Plan) -> str:
     best, goal = made.best, made.goal
     expected, asked = f"a standard error of {best.std_error:.4g}", ""
     if goal is not None:
-        asked = f", where {goal.size} was asked for"
+        asked = f" ({goal.size} was requested)"
         if goal.level is not None:
             width = f"a half-width of {best.half_width(goal.level):.4g} at {100 * goal.level:g} %"
             expected = f"{width} (standard error {best.std_error:.4g})"

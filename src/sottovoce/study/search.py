@@ -1,4 +1,4 @@
-"""Searches for the least number of participants, or the least epsilon, that is enough."""
+"""Searches for the least sufficient number of participants or epsilon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE = 16  # guesses before the search only halves
 
 @dataclass(frozen=True, slots=True)
 class SearchScale:
-    """Numbered places from `low` to `high`, a first guess, and the slope of log(error) over log(place) to expect."""
+    """Numbered places from `low` to `high`, a first guess, and the expected slope of log(error) over log(place)."""
 
     low: int
     high: int
@@ -52,8 +52,8 @@ EPSILONS = SearchScale(
 def least(error: Callable[[int], float], goal: float, scale: SearchScale) -> int | None:
     """The first index of a scale whose error is at most the goal, for errors that fall along it; None if there is none.
 
-    The error at the index returned meets the goal and that of the index before does not, whatever the errors are:
-    guesses follow the errors seen so far, and only decide how soon the two are found.
+    The error at the returned index meets the goal and that of the index before does not. Guesses follow the errors
+    seen so far and affect the number of steps only.
     """
     seen = _Seen(goal, scale)
     below, above = scale.low - 1, scale.high + 1  # the last that does not meet the goal, the first that does

@@ -13,8 +13,8 @@ from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism, check_same
-from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs, possible_outputs
-from sottovoce.fast.kernels.base import Count, last_node
+from sottovoce.fast.batch import Reports, checked, from_messages, payload_outputs
+from sottovoce.fast.kernels.base import Count, all_outputs_are_possible
 from sottovoce.fast.threads import run, thread_count
 from sottovoce.tally.tally import Tally, report_cells
 
@@ -36,7 +36,7 @@ def _safe(batch: Reports) -> Reports:
         if public is None or public.shape != (len(batch), 2) or public.dtype != np.uint64:
             raise ReportError("Hashed reports come with two public words each.")
         return checked(batch.mechanism, payload, public)
-    plain = possible_outputs(last_node(batch.mechanism.channel)) is None
+    plain = all_outputs_are_possible(batch.mechanism.channel)
     if indices and plain and payload.max(initial=0) < (outputs or 0):
         return batch
     return checked(batch.mechanism, payload, public)

@@ -25,13 +25,11 @@ from sottovoce.core.channel import (
     HadamardSets,
     Keyed,
     Mix,
-    Noise,
     PoolMap,
     Public,
     Rates,
     Rounding,
     Subset,
-    Table,
     Then,
     Window,
 )
@@ -41,6 +39,9 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.keyed import CountKeyed
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.tally.laws import law_row
@@ -49,6 +50,7 @@ from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
 MAX_STEPS = 1 << 22
+DRAWN = (CountOutputs, CountSupports, CountSeeds, CountKeyed)  # what is drawn is counted so
 
 
 def simulate_counts(mechanism: Mechanism, histogram: Any, *, seed: int, joint: bool = True) -> Tally:
@@ -66,6 +68,9 @@ def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int
         )
     check_integer("runs", "simulate_cells", runs, 1, 1 << 24)
     rng = np.random.default_rng(check_integer("seed", "simulate_counts", seed, 0, 1 << 256))
+    if not isinstance(mechanism.statistic, DRAWN):
+        known = ", ".join(statistic.kind for statistic in DRAWN)
+        raise ParameterError(f"Tallies are drawn for counts of {known}, not of kind {mechanism.statistic.kind}.")
     if not joint and not isinstance(mechanism.statistic, CountSupports):
         raise ParameterError("Only counts of supports can be drawn cell by cell; leave joint=True.")
     each_run = np.broadcast_to(held.astype(np.int64), (runs, len(held)))
@@ -87,11 +92,20 @@ def _others(held: Ints) -> Ints:
 
 @singledispatch
 def _draw(channel: Channel, held: Ints, rng: np.random.Generator) -> Ints:
-    """The cells of each run; a row of `held` has the number of holders of each code."""
-    raise ParameterError(
-        f"The joint law of the tally cells of a {channel.kind} channel is not tractable;"
-        " joint=False draws each cell from its own exact law."
-    )
+    """The cells of each run; a row of `held` has the number of holders of each code.
+
+    For a node without a version of its own output by output, from its law.
+    """
+    outputs = outputs_of(channel)
+    if outputs is None or channel.publics or not channel.codes_are_indices:
+        raise ParameterError(
+            f"The joint law of the tally cells of a {channel.kind} channel is not tractable;"
+            " joint=False draws each cell from its own exact law."
+        )
+    cells = np.zeros((len(held), outputs), np.int64)
+    for code in _holders(held):
+        _add(cells, held[:, code], law_row(channel, int(code)), rng)
+    return cells
 
 
 @_draw.register
@@ -158,15 +172,6 @@ def _(channel: Block, held: Ints, rng: np.random.Generator) -> Ints:
     for code in _holders(held):
         members = [sets.inside(int(code), index) for index in range(sets.size)]
         cells[:, members] += rng.multinomial(held[:, code] - pooled[:, code], np.full(sets.size, 1 / sets.size))
-    return cells
-
-
-@_draw.register(Table)
-@_draw.register(Noise)
-def _(channel: Table | Noise, held: Ints, rng: np.random.Generator) -> Ints:
-    cells = np.zeros((len(held), channel.outputs), np.int64)
-    for code in _holders(held):
-        _add(cells, held[:, code], law_row(channel, int(code)), rng)
     return cells
 
 

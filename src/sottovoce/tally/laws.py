@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, Chain, Channel, Keyed, Mix, Noise, Rounding, Subset, Table, Then, Window
-from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.rational import UNIT
@@ -22,8 +22,14 @@ Floats = NDArray[np.float64]
 
 @singledispatch
 def law_row(channel: Channel, code: int) -> Floats:
-    """The probability of each output, given a code; where a channel rounds, the code is the index of a grid point."""
-    raise ParameterError(f"The reports of a {channel.kind} channel are not numbered, so their law is not a row.")
+    """The probability of each output, given a code; where a channel rounds, the code is the index of a grid point.
+
+    For a node without a version of its own from its likelihood, output by output.
+    """
+    outputs = outputs_of(channel)
+    if outputs is None or channel.publics or not channel.codes_are_indices:
+        raise ParameterError(f"The reports of a {channel.kind} channel are not numbered, so their law is not a row.")
+    return np.array([float(channel.likelihood(output, code)) for output in range(outputs)])
 
 
 def law_at(channel: Channel, number: Any) -> Floats:

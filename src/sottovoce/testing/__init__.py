@@ -1,4 +1,4 @@
-"""What third parties need to test their own mechanisms."""
+"""Checks for mechanisms, also for those of third parties."""
 
 from sottovoce.testing.contract import check_mechanism
 

@@ -1,4 +1,4 @@
-"""The vectors of a ball on which a mechanism is tried."""
+"""The vectors of a ball on which a mechanism is tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A channel against brute force: its whole law, walked through coin by coin, and everything that is claimed of it."""
+"""A channel against brute force: its whole law, enumerated coin by coin, and all its closed forms."""
 
 from __future__ import annotations
 
@@ -46,12 +46,15 @@ def check_by_law(channel: Channel) -> None:
         for words, report in outcomes:
             require(channel.contains(report), "A drawn report is not in the alphabet.")
             found = channel.likelihood(report, code, words)
-            require(found == ids * one.get((words, report), Fraction(0)), f"The likelihood of {report} is not the law.")
+            require(
+                found == ids * one.get((words, report), Fraction(0)),
+                f"The likelihood of {report} differs from the law.",
+            )
     _check_ratio(channel, laws)
     _check_extremes(channel, laws)
     _check_delta(channel, laws)
     _check_rates(channel, laws)
-    require(channel_from_spec(channel.spec()) == channel, "The plain data of a channel lose something.")
+    require(channel_from_spec(channel.spec()) == channel, "A channel differs after a round trip through plain data.")
 
 
 def _check_ratio(channel: Channel, laws: Laws) -> None:
@@ -59,12 +62,12 @@ def _check_ratio(channel: Channel, laws: Laws) -> None:
     try:
         claimed = channel.ratio()
     except PrivacyError:
-        require(brute is None or _is_bound(channel), f"A ratio of {brute} is called infinite.")
+        require(brute is None or _is_bound(channel), f"The ratio is {brute}, but the closed form is infinite.")
         return
     except TooLargeError:
         return
-    require(brute is not None and brute <= claimed, f"The ratio is {brute}, more than the {claimed} that is claimed.")
-    require(brute == claimed or _is_bound(channel), f"The ratio is {brute}, less than the {claimed} that is claimed.")
+    require(brute is not None and brute <= claimed, f"The ratio is {brute}, more than the claimed {claimed}.")
+    require(brute == claimed or _is_bound(channel), f"The ratio is {brute}, less than the claimed {claimed}.")
 
 
 def _is_bound(channel: Channel) -> bool:
@@ -84,9 +87,9 @@ def _check_extremes(channel: Channel, laws: Laws) -> None:
     points = [laws[code] for code in laws]
     for report, (high, low) in enumerate(zip(most, least, strict=True)):
         column = [one.get(((0, 0), report), Fraction(0)) for one in points]
-        require(low <= min(column) and max(column) <= high, f"The extremes of output {report} do not hold its law.")
+        require(low <= min(column) and max(column) <= high, f"The extremes of output {report} do not bound its law.")
         equal = (high, low) == (max(column), min(column))
-        require(equal or _is_bound(channel), f"The extremes of output {report} are not those of the law.")
+        require(equal or _is_bound(channel), f"The extremes of output {report} differ from the law.")
 
 
 def _check_delta(channel: Channel, laws: Laws) -> None:
@@ -100,7 +103,7 @@ def _check_delta(channel: Channel, laws: Laws) -> None:
         except TooLargeError:
             return
         brute = max(excess(one, other, odds) for one in rows for other in rows)
-        require(claimed == brute, f"The delta at odds {odds} is {brute}, not the {claimed} that is claimed.")
+        require(claimed == brute, f"The delta at odds {odds} is {brute}, not the claimed {claimed}.")
 
 
 def _check_rates(channel: Channel, laws: Laws) -> None:
@@ -122,7 +125,7 @@ def _check_rates(channel: Channel, laws: Laws) -> None:
 
 
 def _short_hash(channel: Channel) -> bool:
-    """Nested maps read words derived by a cipher, which short words do not go through evenly."""
+    """Nested maps read words derived by a cipher, which is not uniform on short words."""
     return channel.publics > 1
 
 
@@ -146,7 +149,7 @@ class Bare:
 
 
 def check_draws(channel: Channel, seed: int, count: int, bits: int) -> None:
-    """A batch from coins of so many bits against the scalar sampler, report by report."""
+    """A batch from coins of `bits` bits against the scalar sampler, report by report."""
     mechanism: Any = Bare(channel)
     codes, stream = batch_codes_of(mechanism.channel, seed, count), WordStream.seeded(mechanism.words, seed)
     try:
@@ -158,7 +161,7 @@ def check_draws(channel: Channel, seed: int, count: int, bits: int) -> None:
     for place, report in enumerate(batch):
         coins = TapeCoins(stream.rows(place, 1).tobytes(), stream.overflow(place), bits=bits)
         words, expected = mechanism.draw(scalar_code(mechanism.channel, codes[place]), coins)
-        require(report == expected, f"With coins of {bits} bits report {place} is not that of the scalar sampler.")
+        require(report == expected, f"With coins of {bits} bits report {place} differs from the scalar sampler.")
         if batch.public is not None:
             require(tuple(int(word) for word in batch.public[place]) == words, "The public words of a batch differ.")
 
@@ -170,7 +173,7 @@ def _check_tally(mechanism: Mechanism, seed: int, count: int) -> None:
     for place, report in enumerate(batch):
         words = (0, 0) if batch.public is None else (int(batch.public[place, 0]), int(batch.public[place, 1]))
         cells += report_cells(mechanism, report, words)
-    require(bool((cells == found).all()), f"The {mechanism.statistic.kind} are not counted like their definition.")
+    require(bool((cells == found).all()), f"The counts of {mechanism.statistic.kind} differ from their definition.")
 
 
 def batch_codes_of(channel: Channel, seed: int, count: int) -> Any:
@@ -194,7 +197,7 @@ def mechanisms_of(channel: Channel) -> Iterator[Mechanism]:
 
 
 def question_of(domain: Domain) -> Question:
-    """Something to ask of a domain."""
+    """A question about a domain."""
     if isinstance(domain, Pair):
         return GroupMean(domain.group, domain.value) if domain.value.numbers is not None else Frequency(domain)
     if domain.coordinates is not None or isinstance(domain, Sparse):
@@ -203,7 +206,7 @@ def question_of(domain: Domain) -> Question:
 
 
 def domain_of(channel: Channel) -> Domain:
-    """What a channel takes."""
+    """A domain for a channel."""
     slots = slots_of(channel)
     if slots is not None:
         return slots.vectors

@@ -1,4 +1,4 @@
-"""The codes on which a mechanism is tried, and the one way in which a check fails."""
+"""The codes on which a mechanism is tested, and the error of a failed check."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sottovoce.fast.slots import slot_rows
 from sottovoce.testing.balls import ball_batch
 
 _GOLDEN = 0x9E3779B97F4A7C15  # strides by this fraction of a range come near to every number
-_FINE = 16  # steps of a grid whose points are all tried
-_BETWEEN = 0x5A827999  # of 2**32: a place between two grid points that no halving or thirding reaches
+_FINE = 16  # steps of a grid whose points are all tested
+_BETWEEN = 0x5A827999  # of 2**32: a place between two grid points that is not a simple fraction
 
 
 def require(holds: bool, sentence: str) -> None:
@@ -28,7 +28,7 @@ def require(holds: bool, sentence: str) -> None:
 
 
 def codes_of(channel: Channel) -> list[Any]:
-    """Every code; where numbers are rounded, grid points and a number after each, of a fine grid some of them."""
+    """Every code; for rounded numbers grid points and a number after each, of a fine grid some of them."""
     if isinstance(channel, Keyed):
         return list(product(channel.key.codes(), codes_of(channel.inner)))
     if isinstance(channel, Each):
@@ -90,5 +90,5 @@ def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
 
 
 def loosest(guarantee: str) -> str:
-    """The same kind of guarantee with as much allowed as there can be: small instances need not keep the budget."""
+    """The same kind of guarantee with the largest budget: small instances need not keep the claimed one."""
     return "approximate(0.999999)" if guarantee.startswith("approximate(") else guarantee

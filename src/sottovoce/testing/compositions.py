@@ -46,7 +46,7 @@ from sottovoce.core.rational import UNIT
 from sottovoce.core.work import HUGE, effort, steps
 
 Make = Callable[["Maker", int], Channel]
-SHORT_WORD, LONG_WORD = 4, 64  # bits of public words, where all of them are gone through and in use
+SHORT_WORD, LONG_WORD = 4, 64  # bits of public words: short for enumeration, and those in use
 ATTEMPTS = 200
 MAX_WORK = 1 << 14
 
@@ -115,7 +115,7 @@ class Maker:
         return Subset(inputs or 3, 1, UNIT - 1)
 
     def rounding(self, steps: int) -> Rounding:
-        """A grid with so many steps."""
+        """A grid with this number of steps."""
         low, high = self.rng.choice((("0", "1"), ("-0.3", "0.1"), ("1000000.1", "1000000.2")))
         return Rounding(low, high, steps)
 
@@ -144,7 +144,7 @@ def block(maker: Maker, depth: int) -> Channel:
 
 def table(maker: Maker, depth: int) -> Channel:
     width = maker.rng.choice((2, 3, 5, 8))
-    if maker.rng.random() < 0.2:  # every output is sure for some code
+    if maker.rng.random() < 0.2:  # some code reports each output with probability 1
         width = maker.inputs
         rows = [[UNIT if y == row else 0 for y in range(width)] for row in range(maker.inputs)]
         maker.rng.shuffle(rows)
@@ -183,7 +183,7 @@ def then(maker: Maker, depth: int) -> Channel:
     first = maker.indexed(depth - 1, maker.inputs)
     reports = outputs_of(first) or 1 << first.payload_bits
     if reports > 32:
-        raise ValueError("Too many reports between two stages.")
+        raise ValueError("There are too many reports between two stages.")
     return Then(first, maker.indexed(depth - 1, reports))
 
 
@@ -202,7 +202,7 @@ def chain(maker: Maker, depth: int) -> Channel:
 def cohorts(maker: Maker, depth: int) -> Channel:
     made = chain(maker, depth)
     if made.inputs not in (2, 3, 4):
-        raise ValueError("Few values are mapped to.")
+        raise ValueError("The map has too few values.")
     digits = maker.rng.choice((1, 2)) if made.inputs == 2 else 1
     k = maker.rng.randrange(2, made.inputs**digits + 1)
     short = 2 if maker.word == SHORT_WORD else LONG_WORD  # a chain has many outcomes for each id
@@ -295,7 +295,7 @@ def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:
 
 
 def work(channel: Channel) -> int:
-    """About how many products it takes to go through the whole law of a channel by its closed form."""
+    """About how many products the whole law of a channel takes by its closed form."""
     known = effort(channel)
     reports = outputs_of(channel) or 1 << min(64, channel.payload_bits)
     if isinstance(channel, Hints):

@@ -1,6 +1,6 @@
 """One contract for every mechanism, exact checks first.
 
-`check_mechanism` raises `AssertionError` with one sentence at the first thing that does not hold.
+`check_mechanism` raises `AssertionError` with one sentence at the first failed check.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel
-from sottovoce.core.channel.facets import Coordinates, facet
+from sottovoce.core.channel.facets import Coordinates, facet, outputs_of
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
@@ -18,6 +18,7 @@ from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import within
 from sottovoce.fast.batch import draw
+from sottovoce.fast.kernels.base import invalid_reports, last_node
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.privacy.audit import audit
@@ -29,17 +30,19 @@ WASTE = 1e-6
 WASTED_DELTA = 0.01  # share of a delta: noise on a grid has it in steps
 MAX_ENUMERATED = 8  # codes of a mechanism that has small instances as well
 MAX_ALONE = 1 << 10  # of one that has none
+MAX_TRIED = 8  # bits of a payload, where all payloads are tried
 MAX_LAW = 1 << 18  # pairs of code and report; a table has no smaller instance, and two side by side have too many
 
 
 def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_000) -> None:
-    """Everything a mechanism must keep; what its question adds to that is in the module of the question's room."""
+    """All checks of a mechanism; those of its question are in the module of the question's room."""
     room = load(f"testing.{mechanism.question.room}")
     check_privacy(mechanism)
     instances = [room.instance(mechanism, channel) for channel in small_channels(mechanism.channel)]
     require(bool(instances) or not mechanism.channel.exact, "There is no small instance whose law could be enumerated.")
     for small in instances:
         check_law(small)
+        check_refused(small.channel)
         room.check_small(small)
     check_spec(mechanism)
     check_messages(mechanism, seed)
@@ -57,10 +60,10 @@ def small_channels(whole: Channel) -> list[Channel]:
 
 
 def check_privacy(mechanism: Mechanism) -> None:
-    """The audit holds, and no budget is wasted, unless the mechanism declares that some is left and why."""
+    """The audit holds, and the budget is used up, unless the mechanism declares why some is left."""
     certificate = audit(mechanism)
     require(certificate.ok, str(certificate))
-    if mechanism.delta is not None:  # its ratio may be infinite; the exact delta at the claimed epsilon is not
+    if mechanism.delta is not None:  # its ratio may be infinite; the exact delta at the claimed epsilon is finite
         spent = float(certificate.delta or 0) >= (1 - WASTED_DELTA) * float(mechanism.delta)
         require(spent, f"{mechanism.name} wastes delta: {float(certificate.delta or 0):.9g} of {mechanism.delta}.")
         return
@@ -78,24 +81,40 @@ def check_law(mechanism: Mechanism) -> None:
     channel = mechanism.channel
     laws = {code: law(channel, code) for code in codes_of(channel)}
     alphabets = {frozenset(one) for one in laws.values()}
-    # Under a delta an output may be missing for some inputs: that is what the delta counts.
+    # Under a delta an output may be impossible for some inputs: the delta counts these.
     require(len(alphabets) == 1 or mechanism.delta is not None, "The alphabet of the reports depends on the input.")
     ids = len({words for words, _ in next(iter(alphabets))})
     for code, one in laws.items():
         require(sum(one.values()) == 1, f"The law of code {code} does not sum to one.")
         for (words, report), probability in one.items():
             require(channel.contains(report), "A drawn report is not in the alphabet.")
-            require(probability * ids == channel.likelihood(report, code, words), "The likelihood is not the law.")
+            require(
+                probability * ids == channel.likelihood(report, code, words), "The likelihood differs from the law."
+            )
+
+
+def check_refused(channel: Channel) -> None:
+    """A batch refuses exactly the payloads that are no reports; all of them are tried, where they are few."""
+    node = last_node(channel)
+    if node.payload_bits > MAX_TRIED:
+        return
+    every = np.arange(1 << node.payload_bits, dtype=np.uint64)
+    refused = invalid_reports(channel, every if outputs_of(node) is not None else every.reshape(-1, 1))
+    known = [not channel.contains(report) for report in range(len(every))]
+    require(refused.tolist() == known, f"Batches of the node {node.kind} do not refuse what `contains` refuses.")
 
 
 def check_spec(mechanism: Mechanism) -> None:
     """The specification is complete."""
     again = Mechanism.from_spec(mechanism.spec())
-    require(again == mechanism and again.fingerprint == mechanism.fingerprint, "The specification loses something.")
+    require(
+        again == mechanism and again.fingerprint == mechanism.fingerprint,
+        "A mechanism differs after a round trip through its specification.",
+    )
 
 
 def check_messages(mechanism: Mechanism, seed: int) -> None:
-    """Messages have one length; what no participant can have sent is refused."""
+    """Messages have one length; messages that no participant can have sent are refused."""
     width = codec.ID_BYTES + codec.payload_bytes(mechanism.channel)
     coins = SeededCoins(seed)
     for code in batch_of_codes(mechanism.channel, seed, 50):
@@ -129,7 +148,7 @@ def check_fast_is_scalar(mechanism: Mechanism, seed: int, count: int = 40) -> No
     for place, report in enumerate(batch):
         coins = TapeCoins(stream.rows(place, 1).tobytes(), stream.overflow(place))
         words, expected = mechanism.draw(scalar_code(mechanism.channel, codes[place]), coins)
-        require(report == expected, f"Report {place} of a batch is not that of the scalar sampler.")
+        require(report == expected, f"Report {place} of a batch differs from the scalar sampler.")
         if batch.public is not None:
             require(tuple(int(w) for w in batch.public[place]) == words, "The public words of a batch differ.")
 
@@ -142,8 +161,14 @@ def check_tallies(mechanism: Mechanism, seed: int, count: int = 60) -> None:
     a, b, c = (mechanism.tally(batch[i::3]) for i in range(3))
     empty = Tally.empty(mechanism)
     require((a + b) + c == a + (b + c) == c + a + b == whole == whole + empty, "Tallies do not merge.")
-    require(Tally.from_bytes(whole.to_bytes(), mechanism=mechanism) == whole, "A tally's bytes lose something.")
-    require(Tally.from_rows(mechanism, [*a.to_rows(), *b.to_rows(), *c.to_rows()]) == whole, "Rows lose something.")
+    require(
+        Tally.from_bytes(whole.to_bytes(), mechanism=mechanism) == whole,
+        "A tally differs after a round trip through bytes.",
+    )
+    require(
+        Tally.from_rows(mechanism, [*a.to_rows(), *b.to_rows(), *c.to_rows()]) == whole,
+        "A tally differs after a round trip through rows.",
+    )
     require(mechanism.tally_batches([to_arrow(batch[:7]), to_arrow(batch[7:])]) == whole, "Arrow batches differ.")
     cells = np.zeros(mechanism.cells, np.int64)
     for place, report in enumerate(batch):

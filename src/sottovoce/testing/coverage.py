@@ -23,7 +23,7 @@ from sottovoce.estimate.shares.supports import SupportsEvidence
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_REACH = 6.5  # standard deviations walked through; the mass beyond, below 1e-9, counts as not covered
+_REACH = 6.5  # standard deviations that are enumerated; the mass beyond, below 1e-9, counts as not covered
 _ROUNDING = 1e-12
 
 
@@ -114,7 +114,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
 
 
 def _first_true(test: Callable[[Ints], NDArray[np.bool_]], counts: Ints, places: Ints, rows: int) -> Ints:
-    """For each row the least of its counts from which on a monotone test is true; one past the last where none is."""
+    """For each row the least of its counts from which on a monotone test is true; one past the last if none is."""
     low, high = np.full(rows, np.iinfo(np.int64).max), np.full(rows, -1)
     np.minimum.at(low, places, counts)
     np.maximum.at(high, places, counts + 1)

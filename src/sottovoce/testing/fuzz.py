@@ -1,6 +1,6 @@
 """`python -m sottovoce.testing.fuzz --minutes 10`: random channels against brute force, and hostile specifications.
 
-It goes on until the time is over or something does not hold, and prints the seed with which that is made again.
+It runs until the time is over or a check fails, and prints the seed that reproduces the failure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIZES = (300, 2_000, 10_000, 95_000)  # bytes of a specification
 
 
 def check_channel(seed: int) -> None:
-    """One random channel; what is too large to enumerate is passed over."""
+    """One random channel; channels that are too large to enumerate are skipped."""
     short, long = pair_of_channels(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BatchWarning)
@@ -64,7 +64,7 @@ def main() -> int:
     """Both kinds in turn, until the time is over."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--seed", type=int, default=None, help="where to start; any number if left out")
+    parser.add_argument("--seed", type=int, default=None, help="first seed; random if left out")
     options = parser.parse_args()
     start = secrets.randbelow(1 << 30) if options.seed is None else options.seed
     end, done = time.monotonic() + 60 * options.minutes, 0
@@ -78,7 +78,7 @@ def main() -> int:
     except AssertionError as problem:
         print(problem, file=sys.stderr)
         return 1
-    print(f"{done} channels and as many specifications: all that must hold held")
+    print(f"{done} channels and as many specifications: all checks passed")
     return 0
 
 

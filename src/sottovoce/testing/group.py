@@ -1,4 +1,4 @@
-"""What a mechanism for means by group must keep beside the rest of the contract."""
+"""Checks of mechanisms for means by group, in addition to the contract."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sottovoce.testing.statistics import check_rate
 def keyed_of(mechanism: Mechanism) -> Keyed:
     """The channel, which must be a keyed one."""
     if not isinstance(mechanism.channel, Keyed):
-        raise AssertionError("Means by group go through a keyed channel.")
+        raise AssertionError("Means by group need a keyed channel.")
     return mechanism.channel
 
 
@@ -31,16 +31,16 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     """The same question through a small channel."""
     rounding = rounding_of(channel.inner) if isinstance(channel, Keyed) else None
     if not isinstance(channel, Keyed) or rounding is None:
-        raise AssertionError("The values of groups are numbers that are rounded first.")
+        raise AssertionError("The values of groups must be numbers that are rounded first.")
     question = GroupMean(Integers(0, channel.key.inputs - 1), Interval(rounding.low, rounding.high))
     return Mechanism(mechanism.name, question, channel, Decimal(MAX_EPSILON), mechanism.statistic)
 
 
 def check_small(mechanism: Mechanism) -> None:
-    """Sizes and sums of one report are unbiased over the enumerated law; sums up to what clamped noise loses."""
+    """Sizes and sums of one report are unbiased over the enumerated law; sums up to the bias of clamped noise."""
     channel = keyed_of(mechanism)
     if scales_of(channel.inner) is None:
-        return  # a coarse stand-in, which shows the law only
+        return  # a coarse stand-in, for the law only
     inner = channel.inner.second if isinstance(channel.inner, Then) else channel.inner
     for group, value in codes_of(channel):
         sizes, sums = np.zeros(channel.key.inputs), np.zeros(channel.key.inputs)
@@ -61,7 +61,7 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     channel = keyed_of(mechanism)
     rates = channel.key.rates()
     if rates is None:
-        raise AssertionError("A key has support rates.")
+        raise AssertionError("A key must have support rates.")
     own, other = float(rates[0]), float(rates[1])
     count = max(reports, int(4000 / min(own, other, 1 - own, 1 - other)))
     codes = np.zeros((count, 2), np.uint64)

@@ -1,4 +1,4 @@
-"""Specifications by somebody who wants a device to hang, to fill its memory or to fail with an unknown error.
+"""Hostile specifications, which try to make a device hang, fill its memory or fail with an unknown error.
 
 Each recipe takes a random generator and a size in bytes and gives the text of a specification, near that size at most.
 Standard library only: it describes channels and builds none.
@@ -45,7 +45,7 @@ def text_of(
 
 
 def integers(size: int) -> Plain:
-    """The domain of so many whole numbers."""
+    """The domain of `size` whole numbers."""
     return {"kind": "integers", "low": 0, "high": size - 1}
 
 
@@ -130,7 +130,7 @@ def _stage(rng: Random, k: int) -> Plain:
 
 
 def sensitive_products(rng: Random, size: int) -> bytes:
-    """A guarantee that goes through the law of a product, report by report."""
+    """A guarantee whose check enumerates the law of a product, report by report."""
     k, stages = rng.choice(((500, 1), (60, 2), (64, 1), (12, 4), (500, 0)))
     channel = subset(k)
     for _ in range(stages):
@@ -140,7 +140,7 @@ def sensitive_products(rng: Random, size: int) -> bytes:
 
 
 def tall_trees(rng: Random, size: int) -> bytes:
-    """As many stages as there may be, most of them deep down: what they cost is added up at each."""
+    """The largest number of stages, most of them deeply nested: each level adds up their cost."""
     leaves = max(2, size // 150)
     stages = [subset(2, 1, rng.randrange(UNIT // 2 + 1, UNIT)) for _ in range(leaves)]
     while len(stages) > 1:
@@ -224,7 +224,7 @@ def long_powers(rng: Random, size: int) -> bytes:
 
 
 def slots(rng: Random, size: int) -> bytes:
-    """Sparse vectors with as many entries as there may be, in front of anything."""
+    """Sparse vectors with the largest number of entries, before any channel."""
     dimensions, most = rng.choice((2, 100, 1 << 20)), rng.choice((1, 2, 48, 4096))
     held: Plain = {"dimensions": dimensions, "most": min(most, dimensions), "bound": "1"}
     second = rng.choice(

@@ -1,6 +1,6 @@
-"""What an idealised mechanism for vectors of a ball must keep in place of an exact law: ratio, mean and variance.
+"""Checks of idealised mechanisms for vectors of a ball, in place of an exact law: ratio, mean and variance.
 
-Its closed forms are those of real numbers and cannot be enumerated; so reports are drawn, and must not refute them.
+Their closed forms are those of real numbers and cannot be enumerated; so reports are drawn, and must not refute them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from sottovoce.testing.statistics import ALPHA
 
 Floats = NDArray[np.float64]
 OFF = 0.3  # relative error of a mean that must be noticed
-LOSS = 0.35  # of epsilon that rounding may hide: a larger gap would say that the budget is not used
+LOSS = 0.35  # of epsilon that rounding may hide: a larger gap means that the budget is not used
 MOST_COORDINATES = 1 << 26  # that drawing reports may take
 FEWEST = 500  # reports of the rarer event, from which on the ratio is known well enough
 
 
 def check_drawn_ball(mechanism: Mechanism, seed: int, reports: int) -> None:
-    """Drawn reports have mean and variance of the closed forms, and do not tell more than the ratio allows."""
+    """Drawn reports have mean and variance of the closed forms, and do not refute the ratio."""
     check_mean_and_variance(mechanism, seed, reports)
     channel = mechanism.channel
     inner = channel.inner if isinstance(channel, Projected) else channel
@@ -61,7 +61,7 @@ def check_mean_and_variance(mechanism: Mechanism, seed: int, reports: int, off: 
     # Along the answer the variance is a mean of those of the coordinates, so at most the largest of them.
     bound = deviate * math.sqrt(float(variances.max()) / count)
     require(abs(away) <= bound, f"{mechanism.name}: the mean report is {away:+.3g} off, more than {bound:.3g}.")
-    require(bound < off or count < needed, f"{mechanism.name}: {count} reports cannot tell a mean that is off.")
+    require(bound < off or count < needed, f"{mechanism.name}: {count} reports are too few to detect a wrong mean.")
     chi = float(((means - held) ** 2 / variances).sum() * count)
     # The answer's own direction is one of d; all of them have nearly the same variance, which the factor allows for.
     limit = 1.1 * float(stats.chi2.isf(ALPHA, dimensions))

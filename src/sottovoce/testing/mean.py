@@ -1,4 +1,4 @@
-"""What a mechanism for means must keep beside the rest of the contract: its reports, read as numbers, are unbiased."""
+"""Checks of mechanisms for means, in addition to the contract: their reports, read as numbers, are unbiased."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sottovoce.testing.statistics import check_mean, check_rate, reports_for_mea
 
 CLAMPED = Fraction(1, 10**9)  # of the range, that clamped noise may be biased
 MOST_SUMMED = 1 << 12  # outputs whose likelihoods are summed up
-HELD = Fraction(7, 10)  # of the way through the range: what everyone holds when reports are drawn
+HELD = Fraction(7, 10)  # of the way through the range: the answer of everyone when reports are drawn
 OFF = 0.15  # of the range: a mean that is 30 % of half the range off must be noticed
 
 
@@ -53,15 +53,15 @@ def check_small(mechanism: Mechanism) -> None:
             first += probability * reads[report]
             second += probability * reads[report] ** 2
         found = need(channel, Numeric).moments(code)
-        require(found == (first, second), f"The moments are not those of the law at {code}.")
+        require(found == (first, second), f"The moments differ from the law at {code}.")
         require(is_clamped(channel) or abs(first - code) <= twice, f"The mean is biased at {code}.")
         predicted = mechanism.variance(code, 1, target="sample")
         error = abs(Fraction(predicted) - (second - first**2))
-        require(error <= second / 10**9, f"The predicted variance is not that of the law at {code}.")
+        require(error <= second / 10**9, f"The predicted variance differs from the law at {code}.")
 
 
 def check_whole(mechanism: Mechanism) -> None:
-    """At its full size: no bias, at the ends of the range, in its middle and between grid points; one variance."""
+    """At full size: no bias at the ends of the range, in its middle and between grid points; one variance."""
     channel, rounding = mechanism.channel, _rounding(mechanism)
     numbers = mechanism.domain.numbers
     require(numbers is not None, "The answers are not numbers.")
@@ -76,7 +76,7 @@ def check_whole(mechanism: Mechanism) -> None:
         require(abs(first - code) <= allowed, f"The mean is biased by {float(first - code):.3g} at {code}.")
     alone = np.array([mechanism.variance(code + origin, target="sample") for code in codes])
     many = mechanism.variance(np.array([float(code + origin) for code in codes]), target="sample")
-    require(bool(np.allclose(alone, many, rtol=1e-6)), "The variances of an array are not those of its numbers.")
+    require(bool(np.allclose(alone, many, rtol=1e-6)), "The variances of an array differ from those of its numbers.")
     if mechanism.domain.size is None:
         worst = mechanism.worst_case_variance()
         require(bool((alone <= worst * (1 + 1e-12)).all()), "Some variance exceeds the worst case.")
@@ -114,7 +114,7 @@ def _drawn(mechanism: Mechanism, place: int, count: int, seed: int) -> np.ndarra
 
 
 def _check_readings(mechanism: Mechanism, outputs: list[int]) -> None:
-    """One report is estimated as the number that it speaks for."""
+    """The estimate from one report is its reading."""
     reads = _readings(mechanism.channel)
     origin = mechanism.domain.numbers.origin if mechanism.domain.numbers else Fraction(0)
     scale = float(max(map(abs, reads)) + abs(origin))
@@ -124,7 +124,7 @@ def _check_readings(mechanism: Mechanism, outputs: list[int]) -> None:
 
 
 def numbers(mechanism: Mechanism) -> np.ndarray:
-    """The answer that each output speaks for."""
+    """The reading of each output, as an answer."""
     origin = mechanism.domain.numbers.origin if mechanism.domain.numbers else Fraction(0)
     return np.array([float(read + origin) for read in _readings(mechanism.channel)])
 
@@ -148,7 +148,7 @@ def _rounds_twice(channel: Channel) -> bool:
 
 
 def is_clamped(channel: Channel) -> bool:
-    """Whether noise is cut off somewhere far out, which no scale can undo."""
+    """Whether noise is clamped far out, which a scale cannot correct."""
     if isinstance(channel, Then):
         return is_clamped(channel.second)
     if isinstance(channel, Mix):

@@ -1,4 +1,4 @@
-"""What reading a stranger's specification costs, measured in a process of its own that has little memory and time.
+"""The cost of reading an untrusted specification, measured in a separate process with limited memory and time.
 
 Run as a program it reads lines from standard input, each a text in base64, and answers each with a line of JSON.
 """
@@ -32,14 +32,14 @@ ACCEPT = ("approximate", "idealised", "utility_optimised")
 class TextReading(NamedTuple):
     """How one text was read."""
 
-    outcome: str  # "read", "refused", or what went wrong
+    outcome: str  # "read", "refused", or the error
     seconds: float  # of computing
     megabytes: float  # above what the process held before
     said: str
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with it, if anything."""
+        """The problem, if any."""
         if self.outcome not in ("read", "refused"):
             return f"{self.outcome}: {self.said}"
         if self.seconds > MAX_SECONDS or self.megabytes > MAX_MEGABYTES:
@@ -74,9 +74,9 @@ def readings(texts: Iterable[bytes]) -> Iterator[TextReading]:
 
 
 def read(text: bytes) -> tuple[str, str]:
-    """As a device reads it, whatever it accepts, up to the id of a first report."""
+    """As a device that accepts every guarantee reads it, up to the id of a first report."""
     with suppress(SottovoceError):
-        Client.from_spec(text)  # which takes pure guarantees only
+        Client.from_spec(text)  # accepts pure guarantees only
     try:
         mechanism = Client.from_spec(text, accept=ACCEPT).mechanism
         _ = mechanism.epsilon, mechanism.epsilon_forever, mechanism.fingerprint
@@ -96,7 +96,7 @@ def measured(text: bytes) -> TextReading:
         outcome, said = read(text)
     except _StoppedError:
         outcome, said = "too long", ""
-    except Exception as problem:  # any other error is what this looks for
+    except Exception as problem:  # any other error is a finding
         outcome, said = type(problem).__name__, str(problem)[:200]
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -114,7 +114,7 @@ def _stopped(*_: object) -> NoReturn:
 def _peak(*, reset: bool = False) -> int:
     """The most memory that was held since the last reset, in KiB."""
     if reset:
-        ctypes.CDLL(None).malloc_trim(0)  # what was freed before must not hide what is held now
+        ctypes.CDLL(None).malloc_trim(0)  # memory that was freed before must not hide what is held now
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")
     with open("/proc/self/status") as file:

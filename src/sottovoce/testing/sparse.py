@@ -1,4 +1,4 @@
-"""What a mechanism for sparse vectors must keep beside the rest of the contract: every place is read without bias."""
+"""Checks of mechanisms for sparse vectors, in addition to the contract: every place is unbiased."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_WORDS = 1 << 26  # that drawing reports may take
 
 
 def sign_of(channel: Channel, report: int, place: int) -> int:
-    """Whether a report speaks for +1 or -1 at a place, or for neither."""
+    """The sign of a report at a place: +1, -1 or 0."""
     if isinstance(channel, Signs):
         return 1 if report >> place & 1 else -1
     if isinstance(channel, Hints):
@@ -42,7 +42,7 @@ def cells_of(mechanism: Mechanism, report: int) -> Any:
 
 
 def check_small_sparse(mechanism: Mechanism) -> None:
-    """Over the enumerated law: the mean of what is read is the answer, exactly, and the predicted variance is right."""
+    """Over the enumerated law: the mean reading is exactly the answer, and the predicted variance is right."""
     channel, slots = mechanism.channel, slots_of(mechanism.channel)
     if slots is None:
         raise AssertionError("This channel does not take sparse vectors.")
@@ -54,7 +54,9 @@ def check_small_sparse(mechanism: Mechanism) -> None:
             signs = [sign_of(channel, report, place) for place in range(slots.dimensions)]
             shipped = from_cells(mechanism, 1, cells_of(mechanism, report)).values()
             wrong = np.abs(shipped - float(scale) * np.array(signs)).max()
-            require(float(wrong) <= 1e-12 * float(scale), "The tally of a report is not read as its signs.")
+            require(
+                float(wrong) <= 1e-12 * float(scale), "The reading of a tally of one report differs from its signs."
+            )
             for place, sign in enumerate(signs):
                 first[place] += probability * sign * scale
                 second[place] += probability * sign**2 * scale**2
@@ -64,7 +66,7 @@ def check_small_sparse(mechanism: Mechanism) -> None:
         for target in ("population", "sample"):
             predicted = mechanism.variance(dict(code), 1, target=target)
             error = float(np.abs(predicted - exact).max())
-            require(error <= 1e-9 * float(scale) ** 2, "The predicted variance is not that of the law.")
+            require(error <= 1e-9 * float(scale) ** 2, "The predicted variance differs from the law.")
 
 
 def check_drawn_sparse(mechanism: Mechanism, seed: int, reports: int) -> None:

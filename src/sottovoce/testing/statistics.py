@@ -17,7 +17,7 @@ def binomial_rejects(count: int, n: int, rate: float) -> bool:
 
 
 def check_rate(what: str, count: int, n: int, rate: float) -> None:
-    """Fail where a count refutes its rate, or could not have refuted one that is 30 % off."""
+    """Fail if a count refutes its rate, or could not refute one that is 30 % off."""
     if binomial_rejects(count, n, rate):
         raise AssertionError(
             f"{what}: {count} of {n} against a rate of {rate:.6g}. A right rate gives this alarm with probability"
@@ -25,7 +25,7 @@ def check_rate(what: str, count: int, n: int, rate: float) -> None:
         )
     wrong = rate * 1.3 if rate * 1.3 < 1 else rate * 0.7
     if not binomial_rejects(count, n, wrong):
-        raise AssertionError(f"{what}: {n} reports cannot tell a rate of {rate:.6g} from {wrong:.6g}; take more.")
+        raise AssertionError(f"{what}: {n} reports are too few to distinguish a rate of {rate:.6g} from {wrong:.6g}.")
 
 
 def mean_bound(n: int, variance: float, reach: float) -> float:
@@ -35,13 +35,13 @@ def mean_bound(n: int, variance: float, reach: float) -> float:
 
 
 def reports_for_mean(variance: float, reach: float, off: float) -> int:
-    """How many reports surely tell a mean from one that is `off`: then both bounds together are less than that."""
+    """How many reports distinguish a mean from one that is `off`: then both bounds together are less than that."""
     half = 0.49 * off
     return math.ceil(math.log(2 / ALPHA) * 2 * (variance + reach * half / 3) / half**2)
 
 
 def check_mean(what: str, mean: float, n: int, truth: float, variance: float, reach: float, off: float) -> None:
-    """Fail where a mean refutes its law, or could not have refuted one that is `off`."""
+    """Fail if a mean refutes its law, or could not refute one that is `off`."""
     bound = mean_bound(n, variance, reach)
     if not abs(mean - truth) <= bound:
         raise AssertionError(
@@ -49,4 +49,6 @@ def check_mean(what: str, mean: float, n: int, truth: float, variance: float, re
             f" {ALPHA:g}."
         )
     if min(abs(mean - truth - off), abs(mean - truth + off)) <= bound:
-        raise AssertionError(f"{what}: {n} reports cannot tell a mean of {truth:.6g} from one that is {off:.3g} off.")
+        raise AssertionError(
+            f"{what}: {n} reports are too few to distinguish a mean of {truth:.6g} from one that is {off:.3g} off."
+        )

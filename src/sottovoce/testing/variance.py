@@ -1,4 +1,4 @@
-"""What a mechanism for a variance must keep beside the rest of the contract: a number and its square, side by side."""
+"""Checks of mechanisms for a variance, in addition to the contract: a number and its square, side by side."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 
 
 def check_small(mechanism: Mechanism) -> None:
-    """Both readings are unbiased over the enumerated law. That they are independent, the law of the whole has shown."""
+    """Both readings are unbiased over the enumerated law. Their independence is checked by the law of the whole."""
     for part in parts(mechanism) if isinstance(mechanism.channel, Each) else (mechanism,):
-        mean.check_small(mean.instance(part, part.channel))  # whose answers are its codes
+        mean.check_small(mean.instance(part, part.channel))  # its answers are its codes
 
 
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
-    """Each reading at full size; and a tally of both says of each what a tally of that one alone says, and of their
-    product what the reports say one by one."""
+    """Each reading at full size; a tally of both agrees with a tally of each alone, and with the products of single
+    reports."""
     both = parts(mechanism)
     for part in both:
         mean.check_drawn(part, seed, reports)
     channel = mechanism.channel
     if not isinstance(channel, Each):
-        raise AssertionError("A number and its square are reported side by side.")
+        raise AssertionError("A number and its square must be reported side by side.")
     codes = batch_of_codes(channel, seed, 400)
     batch = draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))
     spread = from_both(mechanism.tally(batch))

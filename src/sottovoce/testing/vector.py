@@ -1,4 +1,4 @@
-"""What a mechanism for vectors must keep beside the rest of the contract: each coordinate by itself is unbiased."""
+"""Checks of mechanisms for vectors, in addition to the contract: each coordinate is unbiased."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 
 
 def check_small(mechanism: Mechanism) -> None:
-    """Each coordinate is chosen equally often; what is read of it has the mean of the answer, and the moments that the
-    closed form says, over the enumerated law."""
+    """Over the enumerated law each coordinate is chosen equally often, and its reading has the mean of the answer and
+    the moments of the closed form."""
     if isinstance(mechanism.domain, Sparse):
         check_small_sparse(mechanism)
         return
@@ -64,12 +64,14 @@ def check_small(mechanism: Mechanism) -> None:
             share = Fraction(known.chosen, dimensions)
             require(chosen[coordinate] == share, "A coordinate is chosen more often than others.")
             expected = _moments(channel, number)
-            require((first[coordinate] / share, second[coordinate] / share) == expected, "Moments are not the law's.")
+            require(
+                (first[coordinate] / share, second[coordinate] / share) == expected, "The moments differ from the law."
+            )
             point = (number - Fraction(grid.low)) / grid.step
             require(clamped(channel) or expected[0] == point, f"The mean of coordinate {coordinate} is biased.")
             predicted = mechanism.variance([float(each) for each in code], 1, target="sample")[coordinate]
             exact = float(grid.step**2 * (expected[1] - expected[0] ** 2) / share)
-            require(abs(predicted - exact) <= 1e-9 * exact, "The predicted variance is not that of the law.")
+            require(abs(predicted - exact) <= 1e-9 * exact, "The predicted variance differs from the law.")
 
 
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
@@ -126,5 +128,5 @@ def _readings(channel: Channel) -> list[Fraction]:
 
 
 def clamped(channel: Channel) -> bool:
-    """Whether the noise of a coordinate is cut off somewhere far out."""
+    """Whether the noise of a coordinate is clamped far out."""
     return is_clamped(channel.inner if isinstance(channel, SampledCoordinates) else channel)

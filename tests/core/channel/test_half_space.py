@@ -408,7 +408,7 @@ def test_a_mask_with_spare_bits_is_no_report() -> None:
     masks = np.zeros((3, 2), np.uint64)
     assert len(checked(mechanism, masks, None)) == 3
     masks[1, 1] = 1 << 6
-    with pytest.raises(ReportError, match="position 1"):
+    with pytest.raises(ReportError, match="Report 1 is invalid"):
         checked(mechanism, masks, None)
 
 

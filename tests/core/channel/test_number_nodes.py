@@ -169,7 +169,7 @@ def test_rounding_is_exactly_unbiased_on_its_own_positions_and_reads_others_to_t
     [
         (lambda: Rounding(1, 1, 4), "above low"),
         (lambda: Rounding(0, 1, 0), "steps"),
-        (lambda: Window(5, 1, 3, UNIT // 8), "say nothing"),
+        (lambda: Window(5, 1, 3, UNIT // 8), "independent of the code"),
         (lambda: Window(1, 1, 3, UNIT // 2), "'k'"),
         (lambda: Noise(2, (UNIT,), (UNIT // 2, UNIT // 2), (UNIT // 2, UNIT // 2)), "at least three"),
         (lambda: Noise(1, (UNIT,), (UNIT,), (UNIT // 4, UNIT // 2, UNIT // 4)), "not be likelier"),
@@ -177,7 +177,7 @@ def test_rounding_is_exactly_unbiased_on_its_own_positions_and_reads_others_to_t
         (lambda: Mix((UNIT // 2, UNIT // 2), (Subset(2, 1, UNIT - 9), Subset(3, 1, UNIT - 9))), "same codes"),
         (lambda: Mix((UNIT,), (Subset(2, 1, UNIT - 9),)), "two or more"),
         (lambda: Mix((UNIT // 2, UNIT // 2), (Subset(5, 2, UNIT - 9), Subset(5, 1, UNIT - 9))), "numbered outputs"),
-        (lambda: Each(()), "from 1 to"),
+        (lambda: Each(()), "From 1 to"),
     ],
 )
 def test_bad_parameters_get_one_sentence(build: Any, sentence: str) -> None:

@@ -80,7 +80,7 @@ def test_an_id_that_would_favour_some_maps_is_drawn_again_and_refused_by_the_col
     message = m.randomize(5, coins)
     assert message[:16] == id_bytes((good, 2)), "the first id and one of the overflow range are passed over"
     forged = id_bytes((worst, 7)) + message[16:]
-    with pytest.raises(sv.ReportError, match="position 1"):
+    with pytest.raises(sv.ReportError, match="Report 1 is invalid"):
         from_messages(m, [message, forged])
     from sottovoce.core import codec
 

@@ -77,7 +77,7 @@ class Channel(ABC):
     # --- the law -----------------------------------------------------------------------------------
     @property
     def exact(self) -> bool:
-        """Whether probabilities are rational numbers; where they are floats, a guarantee can only be idealised."""
+        """Whether probabilities are rational numbers; with floats a guarantee can only be idealised."""
         return True
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Channel(ABC):
     # --- proofs and plain data ---------------------------------------------------------------------
     @property
     def parts(self) -> tuple[Channel, ...]:
-        """The channels that it is made of; equal grids of many coordinates once."""
+        """The channels that it is made of; equal grids of coordinates are listed once."""
         return ()
 
     @abstractmethod
@@ -123,7 +123,7 @@ def channel_from_spec(spec: object) -> Channel:
 
 
 def nested(channel: Channel) -> Iterator[Channel]:
-    """The channels that a channel is made of, and those that they are made of."""
+    """All channels that a channel is made of, recursively."""
     for part in channel.parts:
         yield part
         yield from nested(part)
@@ -138,6 +138,6 @@ def check_informative(owner: str, own: Fraction, other: Fraction) -> None:
     """An estimator divides by own - other."""
     if own <= other:
         raise ParameterError(
-            f"The reports of this {owner} channel say nothing about the code: a code must be supported more often"
+            f"The reports of this {owner} channel are independent of the code: a code must be supported more often"
             f" by its own reports than by others; raise epsilon or lower the number of categories."
         )

@@ -1,4 +1,4 @@
-"""What is known of a law beside its ratio: a node's closed form where it has one, else by going through the law."""
+"""Properties of a law beside its ratio: by a node's closed form if it has one, else by enumeration of the law."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import Divergent, Extremal, facet, outputs_of
 from sottovoce.core.errors import TooLargeError
 
-MAX_SUMMED = 1 << 18  # entries of a law that are gone through one by one
+MAX_SUMMED = 1 << 18  # entries of a law that are enumerated one by one
 MAX_PAIRED = 1 << 20  # of the laws of all pairs of codes
 
 
 def extremes(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
-    """For each output its largest and its smallest likelihood over all codes; zero where none can report it."""
+    """For each output its largest and its smallest likelihood over all codes; zero where no code can report it."""
     known = facet(channel, Extremal)
     return extremes_by_law(channel) if known is None else known.extremes()
 
@@ -24,7 +24,7 @@ def extremes_by_law(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
     outputs = outputs_of(channel)
     if outputs is None or channel.publics or outputs * channel.inputs > MAX_SUMMED:
         raise TooLargeError(
-            f"A {channel.kind} channel has no closed form for its extremes, and is too large to go through."
+            f"A {channel.kind} channel has no closed form for its extremes, and is too large to enumerate."
         )
     columns = [
         [channel.likelihood(y, code) for code in channel.codes()] if channel.contains(y) else [Fraction(0)]
@@ -47,7 +47,7 @@ def delta_by_law(channel: Channel, odds: Fraction) -> Fraction:
     outputs = outputs_of(channel)
     if outputs is None or channel.publics or outputs * channel.inputs**2 > MAX_PAIRED:
         raise TooLargeError(
-            f"A {channel.kind} channel has no closed form for its delta, and is too large to go through."
+            f"A {channel.kind} channel has no closed form for its delta, and is too large to enumerate."
         )
     reports = [report for report in range(outputs) if channel.contains(report)]
     rows = [[channel.likelihood(report, code) for report in reports] for code in channel.codes()]
@@ -55,5 +55,5 @@ def delta_by_law(channel: Channel, odds: Fraction) -> Fraction:
 
 
 def excess(one: Sequence[Fraction], other: Sequence[Fraction], odds: Fraction) -> Fraction:
-    """By how much the likelihoods of one code exceed `odds` times those of another, added up where they do."""
+    """Sum over outputs of max(0, likelihood of one code - `odds` * likelihood of another)."""
     return sum((p - odds * q for p, q in zip(one, other, strict=True) if p > odds * q), Fraction(0))

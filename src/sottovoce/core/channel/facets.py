@@ -1,7 +1,7 @@
-"""Facets: what some channels can do beyond the contract of all. They are asked for by `facet`, never guessed.
+"""Facets: what some channels can do beyond the contract of all. They are asked for by `facet`, never inferred.
 
-A node inherits the facets that its class may have, and `has` says which of them this instance has: a composition
-answers by what it is made of. Statistics, evidences and kernels ask for the facet that they need.
+A node inherits the facets that its class may have, and `has` says which of them this instance has: for a composition
+that depends on its parts. Statistics, evidences and kernels ask for the facet that they need.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Rates(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """Where supports of two codes may be disjoint: codes lie in groups, and a report *hits* one group.
+    """For codes whose supports may be disjoint: codes lie in groups, and a report *hits* one group.
 
     A report in the group of a code counts +1 (it supports the code) or -1. Any other code gives +1 and -1
     equally often, whether it is of the same group or not; so (plus - minus) / `slope` is unbiased.
@@ -47,9 +47,9 @@ class Contrast(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How a report is read as a number: from the output `first` on, a report y speaks for (y - origin) / slope.
+    """How a report is read as a number: from the output `first` on, a report y is read as (y - origin) / slope.
 
-    The mean of what is read is the code itself, so that the mean of many is an unbiased estimate.
+    The expected reading is the code itself, so that the mean of many readings is an unbiased estimate.
     """
 
     first: int
@@ -57,12 +57,12 @@ class Scale(NamedTuple):
     slope: Fraction
 
     def read(self, report: int) -> Fraction:
-        """The number that a report speaks for."""
+        """The reading of a report."""
         return (report - self.origin) / self.slope
 
 
 def readings(scales: tuple[Scale, ...], outputs: int) -> Iterator[Fraction]:
-    """What each output speaks for."""
+    """The reading of each output."""
     ends = [*(scale.first for scale in scales[1:]), outputs]
     for scale, end in zip(scales, ends, strict=True):
         yield from map(scale.read, range(scale.first, end))
@@ -81,13 +81,13 @@ class Facet(ABC):
 
 def facet(channel: Channel, kind: type[F]) -> F | None:
     """The channel as one that has a facet, or None."""
-    # Trees of thousands of nodes are asked often, and `isinstance` takes its time with abstract classes.
+    # Trees of thousands of nodes are asked often, and `isinstance` is slow with abstract classes.
     found = cast(F, channel) if kind in type(channel).__mro__ else None
     return found if found is not None and found.has(kind) else None
 
 
 def need(channel: Channel, kind: type[F]) -> F:
-    """The same where a channel without the facet is a mistake of the caller."""
+    """The same, with an error for a channel without the facet."""
     found = facet(channel, kind)
     if found is None:
         raise TypeError(f"The reports of a {channel.kind} channel {kind.lacking}.")
@@ -95,7 +95,7 @@ def need(channel: Channel, kind: type[F]) -> F:
 
 
 def trusted(channel: Channel, kind: type[F]) -> F:
-    """The same without asking: of a part that answered when the composition was asked for its own facet."""
+    """The same without a check, for a part that was checked when the composition was asked for its own facet."""
     return cast(F, channel)
 
 
@@ -125,18 +125,18 @@ class Relaying(Facet):
 
 
 class Supporting(Facet):
-    """A report speaks for some codes and not for others, each with a known rate."""
+    """A report supports some codes and not others, each with a known rate."""
 
     lacking = "support no codes"
     __slots__ = ()
 
     @abstractmethod
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
-        """Whether a report speaks for a code."""
+        """Whether a report supports a code."""
 
     @abstractmethod
     def rates(self, code: int = 0) -> Rates | Contrast | None:
-        """Support rates of a code, which are the same whatever the other code is; None where none supports it."""
+        """Support rates of a code, the same for every other code; None if no report supports it."""
 
     @property
     def rates_vary(self) -> bool:
@@ -157,7 +157,7 @@ class Summed(Facet):
     @property
     @abstractmethod
     def sums(self) -> tuple[int, ...]:
-        """The largest that one report adds to each sum."""
+        """The largest number that one report adds to each sum."""
 
     @abstractmethod
     def summands(self, report: int, public: Words = NO_WORDS) -> Sequence[int]:
@@ -229,7 +229,7 @@ class Coordinates(Vectors):
 
     @property
     def chosen(self) -> int:
-        """How many coordinates one report speaks of."""
+        """How many coordinates one report contains."""
         return self.dimensions
 
     @property
@@ -239,15 +239,15 @@ class Coordinates(Vectors):
 
     @abstractmethod
     def part_scales(self) -> tuple[Scale, ...] | None:
-        """How the report of one coordinate is read, in steps of its grid; None where it is not read as a number."""
+        """How the report of one coordinate is read, in steps of its grid; None if it is not read as a number."""
 
     @abstractmethod
     def part_moments(self, point: int) -> tuple[Fraction, Fraction]:
-        """Mean and mean square of what is read of one coordinate at a point of its grid, in steps, exactly."""
+        """Mean and mean square of the reading of one coordinate at a point of its grid, in steps, exactly."""
 
     @abstractmethod
     def parts_of(self, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
-        """The coordinates that a report speaks of, each with its own report."""
+        """The coordinates that a report contains, each with its own report."""
 
 
 # --- public words and memos ---------------------------------------------------------------------------------------
@@ -264,12 +264,12 @@ class PublicCoins(Facet):
 
     @property
     def tries(self) -> Fraction:
-        """How many ids a device draws until the node accepts one, in the mean."""
+        """The mean number of ids that a device draws until the node accepts one."""
         return Fraction(1)
 
 
 class Pooled(Facet):
-    """Public words choose one of many functions, each as likely as any other."""
+    """Public words choose one of many functions, uniformly."""
 
     lacking = "have no numbered public functions"
     __slots__ = ()
@@ -297,7 +297,7 @@ class Memoised(Facet):
 
     @property
     def cohorts(self) -> int:
-        """How many cohorts there are, of which a device keeps one; 1 where public words are new in each report."""
+        """How many cohorts there are; a device keeps one. 1 if public words are new in each report."""
         return 1
 
     def cohort(self, public: Words) -> int:
@@ -309,7 +309,7 @@ class Memoised(Facet):
         return code
 
 
-# --- closed forms in place of what goes through the law (`sottovoce.core.channel.closed_forms`) -----------------------
+# --- closed forms in place of enumerations of the law (`sottovoce.core.channel.closed_forms`) -----------------------
 class Extremal(Facet):
     """The largest and smallest likelihoods of outputs have a closed form."""
 
@@ -318,7 +318,7 @@ class Extremal(Facet):
 
     @abstractmethod
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
-        """For each output its largest and its smallest likelihood over all codes; zero where none can report it."""
+        """For each output its largest and its smallest likelihood over all codes; zero where no code can report it."""
 
 
 class Divergent(Facet):
@@ -333,14 +333,14 @@ class Divergent(Facet):
 
 
 class Costed(Facet):
-    """The closed forms take longer than short formulas do."""
+    """The closed forms take longer than short formulas."""
 
     lacking = "have short formulas"
     __slots__ = ()
 
     @abstractmethod
     def effort(self) -> Effort:
-        """Bounds of what the closed forms cost."""
+        """Bounds of the cost of the closed forms."""
 
 
 # --- one member, or None ------------------------------------------------------------------------------------------
@@ -369,13 +369,13 @@ def slots_of(channel: Channel) -> Slots | None:
 
 
 def stages_of(channel: Channel) -> tuple[Channel, Channel] | None:
-    """The stage that a device draws once for each value and keeps, and the fresh one; None where nothing is kept."""
+    """The stage that a device draws once for each value and keeps, and the fresh one; None if nothing is kept."""
     memoised = facet(channel, Memoised)
     return None if memoised is None else memoised.stages
 
 
 def rates_of(channel: Channel, code: int = 0) -> Rates | Contrast | None:
-    """Support rates of a code; None where reports support no codes, or not this one."""
+    """Support rates of a code; None if reports do not support this code."""
     supporting = facet(channel, Supporting)
     return None if supporting is None else supporting.rates(code)
 
@@ -389,7 +389,7 @@ def scales_of(channel: Channel) -> tuple[Scale, ...] | None:
 def check_memos(channel: Channel) -> None:
     """Devices keep the memo of a whole channel, or of one directly under a cohort, which they keep as well.
 
-    That of any other part would be redrawn in each report, and its budget spent again.
+    A memo of any other part would be redrawn in each report, which would spend its budget again.
     """
     memoised = facet(channel, Memoised)
     tops = channel.parts if memoised is not None and memoised.cohorts > 1 else (channel,)

@@ -28,7 +28,7 @@ def statistic_from_spec(spec: object) -> Statistic:
     """The statistic a specification describes."""
     kind = spec.get("kind") if isinstance(spec, Mapping) else None
     if not isinstance(kind, str) or kind not in STATISTICS:
-        raise SpecError(f"A statistic of a specification has a kind among {', '.join(STATISTICS)}.")
+        raise SpecError(f"A statistic of a specification must have a kind among {', '.join(STATISTICS)}.")
     take(spec, f"the statistic {kind}", ("kind",))
     found: Statistic = load(STATISTICS[kind])()
     return found

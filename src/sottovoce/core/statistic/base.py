@@ -11,12 +11,12 @@ from sottovoce.core.specs import Spec
 
 
 class Limits(NamedTuple):
-    """What the cells of every tally keep, in units of one report.
+    """Bounds that the cells of every tally keep, in units of one report.
 
     Attributes:
-        most: what one report adds to a cell at most; one number, or one for each cell.
-        total: what one report adds to all cells together, where that is the same for every report.
-        block: neighbouring cells to which one report adds at most 1 together; None where there is no such bound.
+        most: the largest number that one report adds to a cell; one number, or one for each cell.
+        total: the sum that one report adds to all cells, if that is the same for every report.
+        block: neighbouring cells to which one report adds at most 1 together; None if there is no such bound.
     """
 
     most: int | tuple[int, ...] = 1
@@ -33,7 +33,7 @@ class Statistic(ABC):
 
     @abstractmethod
     def check(self, channel: Channel) -> None:
-        """Refuse a channel whose reports cannot be counted so."""
+        """Refuse a channel whose reports this statistic cannot count."""
 
     @abstractmethod
     def cells(self, channel: Channel) -> int:

@@ -25,7 +25,7 @@ class CountJoint(Statistic):
 
     def check(self, channel: Channel) -> None:
         if not isinstance(channel, Each) or not 0 < self.cells(channel) <= MAX_JOINT:
-            raise SpecError("Joint cells are for channels side by side with at most 2**20 combinations of outputs.")
+            raise SpecError("Joint cells need channels side by side with at most 2**20 combinations of outputs.")
 
     def cells(self, channel: Channel) -> int:
         return prod(outputs_of(part) or 0 for part in channel.channels) if isinstance(channel, Each) else 0

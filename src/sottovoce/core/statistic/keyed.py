@@ -42,5 +42,5 @@ class CountKeyed(Statistic):
 
 def _keyed(channel: Channel) -> Keyed:
     if not isinstance(channel, Keyed):
-        raise SpecError("Only the reports of a keyed channel are counted by group and inner report.")
+        raise SpecError("Only the reports of a keyed channel can be counted by group and inner report.")
     return channel

@@ -1,4 +1,4 @@
-"""`Moments`: sums, squares and products of two reports, where a cell for each combination would be too many."""
+"""`Moments`: sums, squares and products of two reports, for channels with too many combinations to count."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Moments(Statistic):
 
     def check(self, channel: Channel) -> None:
         if not isinstance(channel, Each) or len(channel.channels) != 2 or not all(map(bounds, channel.channels)):
-            raise SpecError("Moments are of two channels side by side whose reports are read as numbers.")
+            raise SpecError("Moments need two channels side by side whose reports are read as numbers.")
 
     def cells(self, channel: Channel) -> int:
         first, second = _starts(channel)
@@ -51,7 +51,7 @@ class Moments(Statistic):
 
 
 def bounds(part: Channel) -> tuple[int, ...] | None:
-    """Where the stretches of a channel begin, and its number of outputs; None where reports are not numbers."""
+    """Where the stretches of a channel begin, and its number of outputs; None if reports are not numbers."""
     scales, outputs = scales_of(part), outputs_of(part)
     if scales is None or outputs is None or part.publics:
         return None

@@ -21,7 +21,7 @@ class CountParts(Statistic):
 
     def check(self, channel: Channel) -> None:
         if facet(channel, Coordinates) is None:
-            raise SpecError("The reports of this channel are not counted by coordinate.")
+            raise SpecError("The reports of this channel cannot be counted by coordinate.")
 
     def cells(self, channel: Channel) -> int:
         known = need(channel, Coordinates)

@@ -21,7 +21,7 @@ class Sums(Statistic):
 
     def check(self, channel: Channel) -> None:
         if facet(channel, Summed) is None:
-            raise SpecError("The reports of this channel are not added up.")
+            raise SpecError("The reports of this channel cannot be added up.")
 
     def cells(self, channel: Channel) -> int:
         return len(need(channel, Summed).sums)

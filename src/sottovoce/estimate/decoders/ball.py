@@ -13,7 +13,7 @@ from sottovoce.estimate.evidence import Evidence, Offer
 
 @dataclass(frozen=True, slots=True)
 class BallDecoder(Decoder):
-    """The vector, shortened to the radius where it is longer."""
+    """The vector, shortened to the radius if it is longer."""
 
     name: ClassVar[str] = "ball"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.BALL})

@@ -1,4 +1,4 @@
-"""Base-Cut: keep only what a value that nobody holds would hardly reach."""
+"""Base-Cut: keep only values that are significantly above zero."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sottovoce.estimate.decoder import Decoded, Decoder
 from sottovoce.estimate.evidence import Evidence, Offer
 
 Floats = NDArray[np.float64]
-CUT = 0.05  # probability that any of the codes nobody holds is kept (Bonferroni, normal approximation)
+CUT = 0.05  # probability that any code of share zero is kept (Bonferroni, normal approximation)
 
 
 def base_cut(values: Floats, null_errors: Floats) -> Floats:
-    """Values that a code nobody holds would hardly reach stay as they are, others become zero; the sum is free.
+    """Values that are significantly above zero stay as they are, others become zero; the sum is free.
 
     The threshold is the normal quantile of level 1 - 0.05/k times the standard error at share zero.
     """

@@ -13,8 +13,8 @@ from sottovoce.estimate.shares.maximise import MAX_ITERATIONS, TOLERANCE, maximi
 
 @dataclass(frozen=True, slots=True)
 class EmDecoder(Decoder):
-    """Shares whose log-likelihood per report is within `tolerance` of the largest there is; `fit.gap` bounds what is
-    missing (`estimate.shares.maximise`)."""
+    """Shares whose log-likelihood per report is within `tolerance` of the largest; `fit.gap` bounds the difference
+    (`estimate.shares.maximise`)."""
 
     name: ClassVar[str] = "em"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD})

@@ -11,7 +11,7 @@ from sottovoce.estimate.evidence import Evidence
 
 @dataclass(frozen=True, slots=True)
 class LinearDecoder(Decoder):
-    """Linear and unbiased where that exists; the default."""
+    """Linear, and unbiased if possible; the default."""
 
     name: ClassVar[str] = "linear"
     moves: ClassVar[bool] = False

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def norm_mul(values: Floats) -> Floats:
-    """Negative values become zero, the others are scaled to sum one; equal shares where no value is positive."""
+    """Negative values become zero, the others are scaled to sum one; equal shares if no value is positive."""
     positive = np.maximum(values, 0)
     total = positive.sum()
     return positive / total if total > 0 else np.full(len(values), 1 / len(values))

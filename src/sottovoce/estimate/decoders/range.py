@@ -13,7 +13,7 @@ from sottovoce.estimate.evidence import Evidence, Offer
 
 @dataclass(frozen=True, slots=True)
 class RangeDecoder(Decoder):
-    """Each value by itself, moved to the nearest one that can be."""
+    """Each value by itself, moved to the nearest possible one."""
 
     name: ClassVar[str] = "range"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE})

@@ -1,4 +1,4 @@
-"""The nearest shares that can be."""
+"""The nearest possible shares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def simplex(values: Floats) -> Floats:
     """The nearest point, in squared distance, with no negative share and sum one.
 
     Reference: Duchi, Shalev-Shwartz, Singer, Chandra, "Efficient projections onto the l1-ball", ICML 2008. The optimum
-    shifts all values by one constant and cuts at zero, which is what Norm-Sub ends with: the two are one function.
+    shifts all values by one constant and cuts at zero, which is also the result of Norm-Sub.
     """
     falling = np.sort(values)[::-1]
     excess = (np.cumsum(falling) - 1) / np.arange(1, len(values) + 1)

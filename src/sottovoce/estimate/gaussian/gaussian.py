@@ -25,13 +25,13 @@ from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 
-_FARTHEST = 4.0  # normal half-widths, within which the end of a likelihood interval is looked for
+_FARTHEST = 4.0  # normal half-widths, within which the end of a likelihood interval is searched
 _STEPS = 33
 _ACROSS = np.linspace(-3, 3, 13)  # deviations of the log deviation, among which it is chosen for a given mean
 
 
 class GaussianEvidence(Evidence):
-    """What is known of one number that describes the population; the sample has no model."""
+    """Evidence about one parameter of the population; the sample has no model."""
 
     noun: ClassVar[str] = "mean"
     __slots__ = ()
@@ -40,23 +40,25 @@ class GaussianEvidence(Evidence):
         (low,), (high,) = found.ci(level)
         (name,), (bottom, ceiling) = self.labels, self.limits
         return (
-            f"Taking answers for normally distributed, the {name} of the population is {found.value:.6g} on a scale"
+            f"Assuming normally distributed answers, the {name} of the population is {found.value:.6g} on a scale"
             f" from {bottom:g} to {ceiling:g}, with a standard error of {found.std_errors[0]:.2g} ({level:.0%}"
             f" {found.default_method} interval from {low:.6g} to {high:.6g})."
         )
 
     def check(self, target: str) -> None:
-        """A model of the population says nothing of those who happened to answer."""
+        """A model of the population gives no estimates for the sample."""
         if target != "population":
-            raise ParameterError("Gaussian estimates are about the population, not about those who happened to answer.")
+            raise ParameterError(
+                "Gaussian estimates are about the population only; the target 'sample' is not available."
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GaussianSideEvidence(GaussianEvidence):
     """How many reports say that the answer is above a threshold: that share is Phi((mean - threshold) / deviation).
 
-    Limits of the share are limits of the mean whatever threshold was chosen; where the share may be one, or none, the
-    interval reaches to the end of the domain.
+    Limits of the share are limits of the mean for every threshold; if the share may be one or zero, the interval
+    reaches to the end of the domain.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
@@ -76,7 +78,7 @@ class GaussianSideEvidence(GaussianEvidence):
         return self.ends
 
     def _mean(self, share: Floats) -> Floats:
-        """The mean of a share above; beyond none and all there are the ends of the domain."""
+        """The mean for a share above the threshold; the ends of the domain for shares of zero and one."""
         return np.asarray(np.clip(self.threshold + self.deviation * ndtri(np.clip(share, 0, 1)), *self.ends))
 
     def values(self) -> Floats:
@@ -105,7 +107,7 @@ class GaussianSideEvidence(GaussianEvidence):
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
             return None
-        return "The normal interval is poor where nearly all answers lie on one side. The exact interval holds."
+        return "The normal interval is poor because nearly all answers lie on one side. The exact interval holds."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +149,7 @@ class GaussianFitEvidence(GaussianEvidence):
         return Bounds(*(np.array([self._end(level, side)]) for side in (-1, 1)))
 
     def _end(self, level: float, side: int) -> float:
-        """Where the likelihood, at the best deviation for each mean, has fallen to what a level allows."""
+        """Where the profile likelihood of the mean has fallen to the bound of a level."""
         both = self.model.variance(self.mean, self.deviation)
         if not math.isfinite(both[0, 0]):
             return self.ends[0 if side < 0 else 1]
@@ -164,7 +166,7 @@ class GaussianFitEvidence(GaussianEvidence):
         if not len(beyond):
             return self.ends[0 if side < 0 else 1]
         first = max(int(beyond[0]), 1)
-        # The square root of the fall is nearly straight, which makes the place between two steps exact enough.
+        # The square root of the fall is nearly linear, so interpolation between two steps is accurate enough.
         before, after = np.sqrt(fallen[first - 1]), np.sqrt(fallen[first])
         part = (deviate(level) / math.sqrt(2) - before) / (after - before)
         return float(np.clip(self.mean + away[first - 1] + part * (away[first] - away[first - 1]), *self.ends))
@@ -180,14 +182,14 @@ class GaussianFitEvidence(GaussianEvidence):
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
             return None
-        return "The normal interval is poor: reports are too few to tell the mean to within one deviation."
+        return "The normal interval is poor: reports are too few to estimate the mean to within one deviation."
 
 
 def from_side(mechanism: Mechanism, tally: Tally, deviation: float, domain: Interval) -> Estimate:
     """The mean from reports about one threshold, with a known deviation."""
     view, rates = mechanism.domain, rates_of(mechanism.channel, 1)
     if not isinstance(view, Above) or not isinstance(rates, Rates):
-        raise ParameterError("The mean is read from the side of a threshold on which answers lie.")
+        raise ParameterError("The mean needs reports about the side of a threshold.")
     share = SupportsEvidence(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
     found = GaussianSideEvidence(share, float(view.threshold), deviation, (float(domain.low), float(domain.high)))
     return Estimate.of(Mean(domain), found, sources_of([tally]))
@@ -199,7 +201,7 @@ def fitted(
     domain: Interval,
     deviations: tuple[float, float] | None = None,
 ) -> dict[str, Estimate]:
-    """Estimates at the top of a likelihood: the mean, and the deviation where it was between two limits."""
+    """Estimates at the top of a likelihood: the mean, and the deviation if it was between two limits."""
     mean, deviation = min(max(top[0], float(domain.low)), float(domain.high)), top[1]
     sources = [EstimateSource(part.mechanism, int(part.cells.sum())) for part in likelihood.parts]
     ends = float(domain.low), float(domain.high)

@@ -1,7 +1,7 @@
-"""What Gaussian answers make of a report: its exact law for any mean and deviation, and the likelihood of tallies.
+"""The exact law of a report of Gaussian answers for any mean and deviation, and the likelihood of tallies.
 
 A report is about a digit of the answer, about the side of a threshold it lies on, or about the answer clamped to a
-range. In all three the share of each code is a sum of normal probabilities; the channel does the rest.
+range. In all three the share of each code is a sum of normal probabilities, and the channel gives the law of reports.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STEP = 1e-4  # of differences, in deviations: their error is its square
 _SLIM = 1e-300
 _GRID = np.linspace(-1, 1, 9)
 _GRIDS = 20  # at most, on the way to the top
-_NARROW = 0.1  # deviations, from which on the likelihood is taken for a parabola
+_NARROW = 0.1  # deviations, below which the likelihood is treated as a parabola
 _SCORINGS = 12  # steps at most, to the very top
 _FINEST = 1e-4  # deviations, to which it is found
 _AROUND = 6.0  # deviations, in which a law that does not change is left out
@@ -61,7 +61,7 @@ def law(mechanism: Mechanism, mean: Any, deviation: Any) -> Floats:
     elif isinstance(domain, Clamp) and rounding is not None:
         shares = _points(rounding, where, spread)
     else:
-        raise ParameterError(f"A domain of kind {domain.kind} says nothing about the mean of Gaussian answers here.")
+        raise ParameterError(f"A domain of kind {domain.kind} is not supported for Gaussian answers.")
     return np.asarray(shares @ _rows(mechanism))
 
 
@@ -82,7 +82,7 @@ def _digits(domain: Digit, mean: Floats, deviation: Floats) -> Floats:
     """The share of each digit: normal probabilities of all its cells."""
     width, base = float(domain.width), domain.base
     period = width * base
-    # The way into a period is taken exactly, as float: means may be far larger than a cell.
+    # The position in a period is computed exactly: means may be far larger than a cell.
     place = np.mod(mean - float(domain.origin), period)[..., None]
     spread = deviation[..., None]
     shares = np.empty((*mean.shape, base))
@@ -128,7 +128,7 @@ class Likelihood:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[Mechanism, Any]], known: float | None = None) -> Likelihood:
-        """Of mechanisms and their tallies; arms without reports say nothing."""
+        """Of mechanisms and their tallies; arms without reports are left out."""
         listed = (ArmCells(mechanism, np.asarray(tally.cells, np.int64)) for mechanism, tally in parts if tally.n)
         return cls(tuple(listed), known)
 
@@ -171,9 +171,9 @@ class Likelihood:
         return np.asarray(np.linalg.inv(found))
 
     def climb(self, mean: float, deviation: float, limits: tuple[float, float]) -> tuple[float, float]:
-        """The top near a start: the best of a grid, which gets finer where it is inside; then Fisher's scoring.
+        """The maximum near a start: the best of a grid, which gets finer if it is inside; then Fisher's scoring.
 
-        A step of it that does not lead higher is halved, so that the end is never below the best of the grid.
+        A step that does not lead higher is halved, so that the end is never below the best of the grid.
         """
         near, wide = self._near(mean, deviation), 1.0
         for _ in range(_GRIDS):
@@ -207,7 +207,7 @@ class Likelihood:
         return mean, deviation
 
     def _near(self, mean: float, deviation: float) -> Likelihood:
-        """Without the arms whose law is the same all around: of most scales only a border nearby would matter."""
+        """Without the arms whose law is constant near the maximum: most scales matter only near a border."""
         means = mean + deviation * np.linspace(-_AROUND, _AROUND, 25)[:, None]
         spreads = deviation * (np.ones(1) if self.known is not None else np.array([0.5, 1.0, 2.0]))
         laws = ((part, law(part.mechanism, means, spreads)) for part in self.parts)
@@ -222,5 +222,5 @@ def informed(mechanisms: Sequence[tuple[Mechanism, float]], mean: float, deviati
 
 
 def _one(cells: int, share: float) -> Ints:
-    """A tally of as many reports as stand for one participant; only their number matters."""
+    """A tally with the number of reports per participant; only this number matters."""
     return np.array([round(share * UNIT), *([0] * (cells - 1))], np.int64)

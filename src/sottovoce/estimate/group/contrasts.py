@@ -34,7 +34,7 @@ ROUNDING = 1e-9  # of the variances of two means, that of their difference must 
 
 
 class Compared(Protocol):
-    """What is needed of evidence about the means of groups."""
+    """The members of evidence about the means of groups that comparisons need."""
 
     @property
     def labels(self) -> Sequence[object]: ...
@@ -51,7 +51,7 @@ class Compared(Protocol):
 
 def mean_covariances(totals: Totals, blocks: Blocks, rows: Ints, columns: Ints) -> Floats:
     """Covariances of the means of groups (rows, columns), to first order."""
-    whole = np.where(totals.sizes == 0, 1.0, totals.sizes)  # no group of size zero is ever shown
+    whole = np.where(totals.sizes == 0, 1.0, totals.sizes)  # a group of size zero is never shown
     m = totals.sums / whole
     sizes, right, left, sums = blocks.at(rows, columns)
     found = sums - m[rows] * right - m[columns] * left + m[rows] * m[columns] * sizes
@@ -63,8 +63,8 @@ class Difference:
     """The mean of `group` less that of `other`.
 
     The "fieller" interval holds all differences that the test does not reject, so that the p-value is below 1 - level
-    just where the interval leaves out zero. It ends where differences cannot be larger. "delta" takes the variance at
-    the estimates, and no account of the groups being shown.
+    exactly if the interval leaves out zero. It ends at the largest possible differences. "delta" takes the variance at
+    the estimates, and ignores that the groups were selected to be shown.
     """
 
     group: object
@@ -87,7 +87,7 @@ class Difference:
         return float(low[0]), float(high[0])
 
     def holds(self, difference: float, level: float = 0.95, *, method: str = "fieller") -> bool:
-        """Whether this difference is not rejected: faster than to compute the interval."""
+        """Whether this difference is not rejected; faster than computing the interval."""
         check_level(level)
         if _check_method(method) == "delta":
             return bool(abs(self.value - difference) <= deviate(level) * self.std_error)
@@ -156,7 +156,7 @@ def difference(estimate: Compared, group: int, other: int, target: str) -> Diffe
     """The difference of two groups by their numbers."""
     check_target(target)
     if group == other:
-        raise ParameterError("A difference is between two groups; the same one was named twice.")
+        raise ParameterError("A difference needs two different groups.")
     for place in (group, other):
         if not estimate.estimable[place]:
             raise NoIntervalError(
@@ -183,7 +183,7 @@ def _errors(estimate: Compared, target: str, rows: Ints, columns: Ints) -> Float
 class Pairs:
     """All pairs of groups that are estimable. `adjusted` p-values and the intervals hold for all of them at once.
 
-    Intervals are Bonferroni's with either correction, as Holm's steps have none of their own.
+    Intervals are Bonferroni's with either correction, since Holm's method has no intervals.
     """
 
     groups: tuple[object, ...]
@@ -292,7 +292,7 @@ def all_pairs(estimate: Compared, level: float, correction: str, target: str) ->
 
 
 def adjust(p_values: Floats, correction: str) -> Floats:
-    """P-values such that with those below alpha the chance of any false finding is at most alpha."""
+    """P-values such that rejecting those below alpha has a family-wise error rate of at most alpha."""
     count = len(p_values)
     if correction == "bonferroni":
         return np.minimum(p_values * count, 1.0)
@@ -324,7 +324,7 @@ class Equality:
     def explain(self) -> str:
         """The test in words."""
         text = (
-            f"If the {len(self.groups)} groups had the same mean, differences like these would be seen with probability"
+            f"If the {len(self.groups)} groups had the same mean, differences this large would occur with probability"
             f" {self.p_value:.2g} (chi-square {self.statistic:.4g}, degrees of freedom {self.degrees})."
         )
         return in_words(text, self.simulated)
@@ -333,14 +333,14 @@ class Equality:
 def equality(estimate: Compared, target: str) -> Equality:
     """The distance of all sums from a common mean times their sizes, in the measure of their joint covariance.
 
-    It needs no group to be estimable but one, so that no choice of groups by their noise comes before the test.
+    It needs only one estimable group, so that groups are not selected by their noise before the test.
     """
     check_target(target)
     shown, tested = np.flatnonzero(estimate.estimable), estimate.seen
     if not len(shown) or len(tested) < 2:
         raise NoIntervalError("A test of equality needs two groups, and one whose mean is estimable.")
     if len(tested) > MAX_TESTED:
-        raise ParameterError(f"A test of equality is for up to {MAX_TESTED} groups. Got {len(tested)}.")
+        raise ParameterError(f"A test of equality supports up to {MAX_TESTED} groups. Got {len(tested)}.")
     if len(shown) > 1:
         spread = mean_covariances(estimate.totals, estimate.blocks(target), shown[:, None], shown[None, :])
         contrast = np.hstack([np.eye(len(shown) - 1), -np.ones((len(shown) - 1, 1))])
@@ -365,13 +365,13 @@ def _check_known(known: bool) -> None:
 
 
 def power_at(score: float, level: float) -> float:
-    """How likely a normal score with this mean is significant, on either side."""
+    """The probability that a normal score with this mean is significant, on either side."""
     z = deviate(level)
     return float(ndtr(score - z) + ndtr(-score - z))
 
 
 def check_difference(difference: Any, owner: str) -> float:
-    """A size of a difference that one wants to see."""
+    """The size of a difference to detect."""
     gap = float(check_decimal("difference", owner, difference))
     if gap <= 0:
         raise reject("difference", owner, "a positive number", difference)

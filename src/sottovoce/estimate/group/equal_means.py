@@ -1,6 +1,6 @@
-"""Tests about means of groups that hold where a group's size is uncertain, and the intervals that invert them.
+"""Tests about means of groups that hold for uncertain group sizes, and the intervals that invert them.
 
-If group g has the mean m, its sum less m times its size has the mean zero, whatever the size is. So the hypothesis that
+If group g has the mean m, its sum less m times its size has the mean zero, for any size. So the hypothesis that
 two means differ by d is tested by the least statistic over all pairs of means (m, m - d), with the variances at these
 means; that all means are equal, by the least over one common mean (Anderson, Rubin 1949). The interval of a difference
 holds the d that are not rejected: for a single group this is Fieller's interval.
@@ -22,7 +22,7 @@ from sottovoce.estimate.ratio import Ratios
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-FIRST, AGAIN, ROUNDS = 33, 17, 5  # means that are tried: all over their reach, then nearer and nearer to the best
+FIRST, AGAIN, ROUNDS = 33, 17, 5  # means that are tried: all over their reach, then ever closer to the best
 TRIED = 8  # differences to either side of zero at which a test is inverted
 AT_ONCE = 1 << 10  # pairs, to bound the memory
 _STEPS = 28  # of a bisection
@@ -32,7 +32,7 @@ _CLOSEST = 1 - 1e-9  # of correlations to one
 def least_over(function: Callable[[Floats], Floats], reach: tuple[float, float], shape: tuple[int, ...]) -> Floats:
     """The least values of functions of one number within its reach, one function for each place of the shape.
 
-    First at places all over the reach, then nearer and nearer to the best of these.
+    First at places all over the reach, then ever closer to the best of these.
     """
     centre, half = np.full(shape, (reach[0] + reach[1]) / 2), (reach[1] - reach[0]) / 2
     best = np.full(shape, np.inf)
@@ -61,7 +61,7 @@ class PairTests:
     def of(cls, ratios: Ratios, blocks: Blocks, rows: Ints, columns: Ints) -> PairTests:
         """The tests of pairs of groups that are shown."""
         if ratios.shown is None:
-            raise TypeError("Differences are of ratios with limits.")
+            raise TypeError("Differences need ratios with limits.")
         margins, limits = ratios.margins, ratios.shown.limits
         return cls(
             ratios.part(rows),
@@ -99,11 +99,11 @@ class PairTests:
         return np.asarray((x**2 + y**2 - 2 * r * x * y) / (1 - r**2))
 
     def statistics(self, differences: Floats) -> Floats:
-        """The least squared score of means that differ by so much."""
+        """The least squared score of means with this difference."""
         return least_over(lambda one: self.squared_scores(one, one - differences), self.reach, differences.shape)
 
     def p_values_at(self, differences: Floats) -> Floats:
-        """Of the hypotheses that the means differ by so much."""
+        """Of the hypotheses that the means have this difference."""
         return np.asarray(chdtrc(1, self.statistics(differences)))
 
     def _tried(self, values: Floats) -> tuple[Floats, Floats, Ints]:
@@ -117,8 +117,8 @@ class PairTests:
     def p_values(self, values: Floats) -> Floats:
         """Of the hypotheses that there is no difference: the least 1 - level whose interval leaves out zero.
 
-        Where the p-values of differences beyond zero are larger, theirs count: so a test and an interval agree even
-        where the set of differences that are not rejected has a gap.
+        The p-value is the largest of those at and beyond zero: so a test and an interval agree even if the set of
+        differences that are not rejected has a gap.
         """
         return np.concatenate([part._p_values(value) for part, value in self._with(values)] or [np.empty(0)])
 
@@ -129,7 +129,7 @@ class PairTests:
         return np.asarray(np.where(beyond, chances, 0.0).max(axis=0))
 
     def intervals(self, values: Floats, level: float) -> Bounds:
-        """From the least to the largest difference that is not rejected, as far as differences can be."""
+        """From the least to the largest difference that is not rejected, within the possible differences."""
         found = [part._intervals(value, 1 - level) for part, value in self._with(values)]
         low, high = (np.concatenate([one[side] for one in found] or [np.empty(0)]) for side in (0, 1))
         return Bounds(low, high)
@@ -168,7 +168,7 @@ def equality_statistic(ratios: Ratios, spread: Floats, reach: tuple[float, float
         away = ratios.top - mean * ratios.bottom
         return float(away @ np.linalg.solve(total - mean * both + mean**2 * size, away))
 
-    # Each group on its own says where to look.
+    # Each group's own mean is a starting point.
     means, step = np.linspace(*reach, 4 * FIRST, retstep=True)
     rough = ((ratios.top - means[:, None] * ratios.bottom) ** 2 / ratios.residual(means[:, None])).sum(axis=1)
     best = float(means[rough.argmin()])

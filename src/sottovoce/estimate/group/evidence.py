@@ -14,6 +14,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Frequency, Question
+from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import check_level, check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, Offer
 from sottovoce.estimate.group.contrasts import (
@@ -39,17 +40,18 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+READS = (CountKeyed,)
 
 
 @dataclass(frozen=True, eq=False)
 class GroupMeansEvidence(GroupEvidence):
-    """What a tally says of the mean of each group, and of its size and sum.
+    """Evidence about the mean of each group, and about its size and sum.
 
-    Sizes and sums are unbiased; a mean is their ratio, so it is not. It is estimable, and shown, where the group's
-    estimated size exceeds a threshold: there, Fieller's interval is shorter than 0.7 of the range whatever the mean is,
-    the size is 3.5 standard errors above zero, and 30 reports support it. Else its value is NaN and its interval the
-    whole range. Intervals and tests hold given that a group is shown. Where rare reports make most of the noise and are
-    too few to be seen, a warning says that intervals are poor.
+    Sizes and sums are unbiased; a mean is their ratio, so it is not. It is estimable, and shown, if the group's
+    estimated size exceeds a threshold: then Fieller's interval is shorter than 0.7 of the range for every mean, the
+    size is 3.5 standard errors above zero, and 30 reports support it. Else its value is NaN and its interval the whole
+    range. Intervals and tests hold given that a group is shown. If rare reports make most of the noise and too few of
+    them were seen, a warning says that intervals are poor.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("fieller", "delta")
@@ -105,7 +107,7 @@ class GroupMeansEvidence(GroupEvidence):
 
     @cached_property
     def within(self) -> GroupVariancesEvidence:
-        """The variance of the values within each group whose mean is shown, where the reports say enough."""
+        """The variance of the values within each group whose mean is shown, if the reports determine it."""
         return group_variances(self)
 
     # --- readings ----------------------------------------------------------------------------------
@@ -128,12 +130,12 @@ class GroupMeansEvidence(GroupEvidence):
     def interval(self, level: float, method: str, target: str) -> Bounds:
         ratios = self.ratios(target)
         low, high = ratios.fieller(level) if method == "fieller" else ratios.delta(level)
-        shown = self.estimable & np.isfinite(low)  # what is not estimable lies anywhere in its range
+        shown = self.estimable & np.isfinite(low)  # a mean that is not estimable has the whole range as its interval
         least, most = self.limits
         return Bounds(np.where(shown, low + self.centre, least), np.where(shown, high + self.centre, most))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        """Where the reports are too few to know their own variance."""
+        """Whether reports are too few to estimate their own variance."""
         values = self.values()
         shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
         means = np.where(np.isnan(values), self.centre, values)
@@ -184,7 +186,7 @@ class GroupMeansEvidence(GroupEvidence):
 
     @cached_property
     def _shown(self) -> Shown:
-        """Which means are shown. Nearly all of the rule is about sizes, whose effect on intervals is known."""
+        """Which means are shown. The rule is mostly about sizes, whose effect on intervals is known."""
         low, high = self.limits
         limits = low - self.centre, high - self.centre
         return shown_by_size(
@@ -207,7 +209,7 @@ class GroupMeansEvidence(GroupEvidence):
 
     @property
     def seen(self) -> Ints:
-        """Groups that enough reports support for a normal approximation, shown or not."""
+        """Groups with enough supporting reports for a normal approximation, shown or not."""
         return np.flatnonzero(self._supports.counts >= POOR_BELOW)
 
     # --- comparisons -------------------------------------------------------------------------------
@@ -215,7 +217,7 @@ class GroupMeansEvidence(GroupEvidence):
         """The number of a group."""
         labels = list(self.labels)
         if group not in labels:
-            raise ParameterError(f"There is no group {group!r}. Known: {', '.join(map(repr, labels[:20]))}.")
+            raise ParameterError(f"Unknown group {group!r}. Known: {', '.join(map(repr, labels[:20]))}.")
         return labels.index(group)
 
     def difference(self, group: object, other: object, target: str = "population") -> Difference:
@@ -231,7 +233,7 @@ class GroupMeansEvidence(GroupEvidence):
         return equality(self, target)
 
     def power(self, gap: Any, groups: tuple[object, object], participants: int | None, level: float) -> float:
-        """How likely so many participants like these show a difference of this size."""
+        """The probability that this number of participants shows a difference of this size."""
         count = self.n if participants is None else check_integer("participants", "power", participants, 1, 1 << 53)
         wanted = check_difference(gap, "power")
         check_level(level)
@@ -240,17 +242,17 @@ class GroupMeansEvidence(GroupEvidence):
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> GroupMeansEvidence:
-    """What a tally says: unbiased sizes and sums of the groups, and their means."""
+    """The evidence of a tally: unbiased sizes and sums of the groups, and their means."""
     return from_cells(mechanism, tally.n, tally.cells)
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> GroupMeansEvidence:
-    """What cells[group, inner report] say."""
+    """The evidence of cells[group, inner report]."""
     return GroupMeansEvidence(mechanism, n, cells, solve(mechanism, n, cells))
 
 
 def answer(found: Evidence, question: Question) -> Evidence | None:
-    """Means by group are read from their own reports, whichever of their numbers was asked for."""
+    """Means by group are read from their own reports, for any of their numbers."""
     groups = found.by_group
     return groups if groups is not None and groups.question == question else None
 
@@ -263,7 +265,7 @@ def solve(mechanism: Mechanism, n: int, cells: Ints) -> Totals:
     sums = group_powers(law, power_sums(law, cells, 1), sizes, n, 1)
     read_squares = group_powers(law, power_sums(law, cells, 2), sizes, n, 2)
     bound = square_line(channel).bound(read_squares, sums, sizes)
-    # No group has a sum of squares below that of equal values.
+    # A group's sum of squares is at least that of equal values.
     equal = np.where(sizes > 0, sums**2 / np.where(sizes > 0, sizes, 1.0), 0.0)
     return Totals(law, n, sizes, sums, read_squares, np.maximum(bound, equal))
 
@@ -279,7 +281,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any = None, n: int = 1, *, t
 
 
 def as_crowd(mechanism: Mechanism, truth: Any) -> Crowd:
-    """A crowd from what was given of it."""
+    """A crowd, or the crowd of a pair."""
     if isinstance(truth, Crowd):
         return truth
     keyed_channel(mechanism)

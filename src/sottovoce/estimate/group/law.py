@@ -1,15 +1,15 @@
 """Sums by group from keyed reports, and the exact covariance of their estimates.
 
-A report of the pair (group k, value x) supports some groups: s_g is 1 for these and 0 else. What is read from it, less
-the mean of the neutral law, is z; X is x less that mean. Where k itself is supported z is drawn for x, else from the
-neutral law. With p = P(s_k), q = P(s_g), b = P(s_k s_g), t1 = P(s_k s_g s_h), t0 = P(s_g s_h, not s_k) for g, h other
-than k and each other, and with the group sums R_g = sum of E[z**j | x], the expected sums over all reports are
+A report of the pair (group k, value x) supports some groups: s_g is 1 for these and 0 else. Its reading, less the mean
+of the neutral law, is z; X is x less that mean. If k itself is supported z is drawn for x, else from the neutral law.
+With p = P(s_k), q = P(s_g), b = P(s_k s_g), t1 = P(s_k s_g s_h), t0 = P(s_g s_h, not s_k) for g, h other than k and each
+other, and with the group sums R_g = sum of E[z**j | x], the expected sums over all reports are
 
     of s_g z**j:       p R_g + b (R - R_g) + (q - b) N (n - n_g),              N = E z**j under the neutral law
     of s_g s_h z**j:   b (R_g + R_h) + t1 (R - R_g - R_h) + t0 N (n - n_g - n_h).
 
-The first line is solved for sizes (j = 0), sums (j = 1) and the mean squares of what is read (j = 2); the second then
-gives all second moments of the sums from which these came, and so their covariance.
+The first line is solved for sizes (j = 0), sums (j = 1) and the mean squares of readings (j = 2); the second then gives
+all second moments of the sums from which these came, and so their covariance.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ POWERS = 4  # of what is read, whose neutral means are kept
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """A square matrix diag(d) + left 1' + 1 right' + level: all there is here, and it needs no room for its entries."""
+    """A square matrix diag(d) + left 1' + 1 right' + level, stored without its entries."""
 
     diagonal: Floats
     left: Floats
@@ -90,12 +90,12 @@ class KeyLaw:
 
     @property
     def total(self) -> float:
-        """How often all groups together are supported by reports that support their own."""
+        """E[s_k times the number of supported groups]."""
         return self.own + (self.groups - 1) * self.both
 
     @property
     def share(self) -> float:
-        """Of the sum over all groups, what every group's own count contains."""
+        """The part of the sum over all groups that every group's own count contains."""
         return self.both / self.total
 
     @property
@@ -115,11 +115,11 @@ class KeyLaw:
         return np.asarray((sums - self.share * sums.sum()) / self.slope)
 
     def right(self, sheet: Sheet) -> Sheet:
-        """Second moments of what was solved for on the right."""
+        """Second moments of the solution on the right."""
         return sheet.turned.solved(self.share, self.slope).turned
 
     def both_sides(self, sheet: Sheet) -> Sheet:
-        """Second moments of what was solved for on both sides."""
+        """Second moments of the solution on both sides."""
         return self.right(sheet.solved(self.share, self.slope))
 
     def single(self, totals: Floats, total: float, sizes: Floats, n: float, neutral: float) -> Floats:
@@ -146,16 +146,16 @@ def key_law(key: Channel) -> KeyLaw:
     if isinstance(key, Bits) and isinstance(key.p, int) and isinstance(key.q, int):
         p, q = Fraction(key.p, UNIT), Fraction(key.q, UNIT)
         return KeyLaw(key.k, *map(float, (p, q, p * q, p * q * q, (1 - p) * q * q)))
-    raise ParameterError(f"A {key.kind} channel is no key of groups.")
+    raise ParameterError(f"A {key.kind} channel is not a key of groups.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupLaw:
-    """What is needed of a keyed channel: the key, what each inner report is read as, and the neutral law."""
+    """The key of a keyed channel, the reading of each inner report, and the neutral law."""
 
     key: KeyLaw
     centre: Fraction  # the mean of the neutral law, as a code
-    numbers: Floats  # what each inner report is read as, less the centre
+    numbers: Floats  # the reading of each inner report, less the centre
     neutral: tuple[float, ...]  # means of the powers 0, 1, ... of that under the neutral law
 
 
@@ -166,7 +166,7 @@ def group_law(channel: Keyed) -> GroupLaw:
 
 
 def reading_law(inner: Channel, neutral: Sequence[int]) -> tuple[Fraction, Floats, tuple[float, ...]]:
-    """Centre, numbers and neutral moments of an inner channel, whatever the key is."""
+    """Centre, numbers and neutral moments of an inner channel, independent of the key."""
     centre = neutral_mean(inner, neutral)
     scales, ends = scale_of(inner, -centre)
     numbers = numbers_at(scales, ends, np.arange(len(neutral)))
@@ -177,7 +177,7 @@ def reading_law(inner: Channel, neutral: Sequence[int]) -> tuple[Fraction, Float
 
 
 def neutral_mean(inner: Channel, neutral: Sequence[int]) -> Fraction:
-    """What is read from the neutral law on average, exactly."""
+    """The mean reading under the neutral law, exactly."""
     scales, ends = scale_of(inner, Fraction(0))
     mean = Fraction(0)
     for (first, origin, slope), end in zip(scales, ends, strict=True):
@@ -203,8 +203,8 @@ class Totals:
     def covariance(self, target: str) -> Blocks:
         """The covariance of estimated sizes and sums: of independent reports of one population, or given the answers.
 
-        A report's share in the estimates has the mean (1, X) for its own group and 0 for others; so what is taken off
-        the second moments is the outer product of all sums, or of each participant's own.
+        A report's share in the estimates has the mean (1, X) for its own group and 0 for others; so the
+        outer product of all sums, or of each participant's own, is subtracted from the second moments.
         """
         key, totals = self.law.key, (self.sizes, self.sums, self.read_squares)
         single: list[Floats] = []
@@ -213,7 +213,7 @@ class Totals:
             total = float(values.sum()) if single else self.n
             single.append(key.single(values, total, self.sizes, self.n, neutral))
             sheets.append(key.pairs(single[-1], values, total, self.sizes, self.n, neutral))
-        # Of sizes every report takes off q; sums are already counted from the centre.
+        # For sizes every report subtracts q; sums are already counted from the centre.
         counts = sheets[0].shifted(single[0], single[0], key.other, key.other, self.n) * (1 / key.gap**2)
         mixed = key.right(sheets[1].shifted(single[0], single[1], key.other, 0.0, self.n)) * (1 / key.gap)
         squares = key.both_sides(sheets[2])

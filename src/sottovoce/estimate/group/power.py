@@ -1,4 +1,4 @@
-"""Before anyone has answered: the power of a comparison of two groups, and the participants it takes."""
+"""Before a survey: the power of a comparison of two groups, and the participants it needs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def power_of_difference(
     groups: tuple[object, object] | None = None,
     level: float = 0.95,
 ) -> float:
-    """How likely n participants show a difference of this size between two groups, by default the first two."""
+    """The probability that n participants show a difference of this size of two groups, by default the first two."""
     count = check_integer("n", "power_of_difference", n, 1, 1 << 53)
     check_level(level)
     gap = check_difference(difference, "power_of_difference")
@@ -40,7 +40,7 @@ def power_of_difference(
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """How many participants a difference takes, and what that assumes."""
+    """The participants that a difference needs, and the assumptions."""
 
     participants: int
     difference: float
@@ -48,8 +48,8 @@ class Needed:
     level: float
     compared: tuple[object, object]
     shares: tuple[float, ...]  # of all groups, in their order
-    equal_shares: bool  # nothing was said of the shares
-    even_values: bool  # nothing was said of the values
+    equal_shares: bool  # no shares were given
+    even_values: bool  # no priors were given
 
     def __int__(self) -> int:
         return self.participants
@@ -80,7 +80,7 @@ def participants_for(
     groups: tuple[object, object] | None = None,
     level: float = 0.95,
 ) -> Needed:
-    """How many participants show a difference of this size with this probability, and both groups for sure.
+    """How many participants show a difference of this size with this probability, with both groups estimable.
 
     `shares` of the groups are equal unless given, `priors` of the values spread evenly: the result says so.
     """
@@ -90,7 +90,7 @@ def participants_for(
     gap = check_difference(difference, "participants_for")
     crowd, pair = _planned(mechanism, shares, priors, groups)
     variance, least = _one_report(mechanism, crowd, pair)
-    # The far side adds to the power only where both are next to nothing; without it n is never too small.
+    # The far side adds to the power only if both are tiny; without it n is never too small.
     needed = (deviate(level) + float(ndtri(power))) ** 2
     labels = list(mechanism.domain.group.labels())  # type: ignore[attr-defined]
     return Needed(
@@ -108,7 +108,7 @@ def participants_for(
 def _planned(
     mechanism: Mechanism, shares: Any, priors: Any, groups: tuple[object, object] | None
 ) -> tuple[Crowd, Ints]:
-    """What is expected of the groups, and which two of them are compared."""
+    """The expected groups, and the two that are compared."""
     keyed_channel(mechanism)
     crowd = Crowd.of(mechanism.domain, shares, priors)  # type: ignore[arg-type]
     labels = list(mechanism.domain.group.labels())  # type: ignore[attr-defined]

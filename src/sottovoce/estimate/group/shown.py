@@ -1,11 +1,11 @@
 """The law of an estimate given that its group is shown.
 
-A group is shown where its estimated size N exceeds a threshold c. Given that, N is too high, and what is correlated
-with N is off as well. Let X = (N - true size) / error, and Z be a score of correlation r to N. For normal noise Z has
-mean r X and variance 1 - r**2 given X, and X has a normal law cut at start = (c - true size) / error. Only the true
-size is unknown. The law of Z is the average over all true sizes, in proportion to the likelihood of N given N > c,
-times a weight: a power of the variance of X given X > start. The power is chosen such that tests reject about as often
-as they should, whatever the true size is.
+A group is shown if its estimated size N exceeds a threshold c. Given that, N is biased upward, and estimates that are
+correlated with N are biased as well. Let X = (N - true size) / error, and Z be a score of correlation r to N. For
+normal noise Z has mean r X and variance 1 - r**2 given X, and X has a normal law cut at start = (c - true size) /
+error. Only the true size is unknown. The law of Z is the average over all true sizes, in proportion to the likelihood
+of N given N > c, times a weight: a power of the variance of X given X > start. The power is chosen such that tests
+reject about as often as they should, for every true size.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 Floats = NDArray[np.float64]
-BEYOND = 6.0  # errors above the threshold from which on being shown says nothing more
+BEYOND = 6.0  # errors above the threshold from which on the selection has no effect
 POWER = 1.0  # of the weight of true sizes
 _RAREST = 4.5  # errors of the threshold above the smallest true size that counts
 _REACH = 8.0  # errors of N that are tried
@@ -61,7 +61,7 @@ def score_given_shown(score: Floats, correlation: Floats, margin: Floats) -> Flo
 
 
 def margin_of(size: Floats, error: Floats, least: Floats) -> Floats:
-    """Errors by which the estimated size exceeds the threshold, or infinity where that is of no consequence."""
+    """Errors by which the estimated size exceeds the threshold, or infinity if the selection has no effect."""
     margin = (size - least) / np.where(error > 0, error, 1.0)
     return np.where((error > 0) & (margin > 0) & (margin < BEYOND), margin, np.inf)
 

@@ -15,10 +15,10 @@ _STEPS = 50  # of a bisection
 
 
 def lowest_share(supports: SupportsEvidence, least: Ints, alpha: float, target: str, usual: Floats) -> Floats:
-    """The share from which on so many supports or more have a chance of alpha among at least `least` supports.
+    """The share from which on P(at least this count | at least `least` supports) exceeds alpha.
 
-    It is not above the usual lower limit, and zero where even a share of zero gives that chance: an estimate just above
-    the threshold says little of how large the share is.
+    It is at most the usual lower limit, and zero if even a share of zero gives that probability: an estimate just above
+    the threshold contains little information about the share.
     """
     if target == "sample":
         return _lowest_held(supports, least, alpha, usual)

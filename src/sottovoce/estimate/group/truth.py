@@ -1,4 +1,4 @@
-"""What is believed or known of groups: shares and values, and how reports of these are read."""
+"""Assumed or known crowds of groups: shares and values, and how their reports are read."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from sottovoce.estimate.ratio import Ratios, least_sizes
 from sottovoce.tally.laws import law_at
 
 Floats = NDArray[np.float64]
-STEEPEST = 4.0  # a line that makes more than this of the chance in what is read is of no use
-SEEN = 0.01  # of the squared range: how far a group's mean square may be from what reports tell of it
-SURE = 2.0  # standard errors above the threshold at which a group is expected to be shown, whatever chance does
+STEEPEST = 4.0  # lines that amplify the noise of readings by more are of no use
+SEEN = 0.01  # of the squared range: the largest uncertainty of a group's mean square from its reports
+SURE = 2.0  # standard errors above the threshold at which a group is expected to be shown in nearly all runs
 _FLAT = 1e-9
 
 
 def keyed_channel(mechanism: Mechanism) -> Keyed:
-    """The channel of a mechanism that asks for groups."""
+    """The channel of a mechanism for groups."""
     if not isinstance(mechanism.channel, Keyed) or not isinstance(mechanism.domain, Pair):
-        raise ParameterError(f"{mechanism.name} asks for no groups and values.")
+        raise ParameterError(f"{mechanism.name} does not ask for groups and values.")
     return mechanism.channel
 
 
 def value_numbers(domain: Pair) -> Numbers:
-    """Lowest and highest code of the values, and what makes a code the answer itself."""
+    """Lowest and highest code of the values, and the map from codes to answers."""
     numbers = domain.value.numbers
     if numbers is None:
         raise ParameterError("The values of these groups are not numbers, so they have no mean.")
@@ -49,7 +49,7 @@ def value_numbers(domain: Pair) -> Numbers:
 
 
 def centre_of(mechanism: Mechanism) -> float:
-    """The mean of the neutral law in the numbers of the answers: from there on sums are counted."""
+    """The mean of the neutral law in the numbers of the answers: sums are counted from it."""
     channel = keyed_channel(mechanism)
     return float(group_law(channel).centre + value_numbers(mechanism.domain).origin)  # type: ignore[arg-type]
 
@@ -70,11 +70,11 @@ class Line:
 
 @lru_cache(maxsize=64)
 def square_line(channel: Keyed) -> Line:
-    """What the mean square of what is read tells of the square of the value.
+    """Bounds of the squared value from the mean square of readings.
 
     Both are compared at the grid points. Between two of them the first is linear, and the second lies below its chord
-    by f (1 - f) step**2; so the difference is largest at a grid point, and least at the vertex of a parabola. Where the
-    square that is read hardly depends on the value, as for one bit, it tells nothing.
+    by f (1 - f) step**2; so the difference is largest at a grid point, and least at the vertex of a parabola. If the
+    mean square reading does not depend on the value, as for one bit, there is no such bound.
     """
     grid = profile(channel.inner)
     centre = float(group_law(channel).centre)
@@ -95,7 +95,7 @@ def square_line(channel: Keyed) -> Line:
 
 
 def tells_squares(channel: Keyed) -> bool:
-    """Whether reports tell the mean square of the values of a group, to about a percent of the squared range."""
+    """Whether reports determine the mean square of the values of a group, to about a percent of the squared range."""
     grid = profile(channel.inner)
     reach = grid.step * (len(grid.means) - 1)
     return square_line(channel).width / 2 <= SEEN * reach**2
@@ -113,7 +113,7 @@ class Crowd:
 
     @classmethod
     def of(cls, domain: Pair, shares: Any = None, priors: Any = None, owner: str = "groups") -> Crowd:
-        """Equal shares and values spread evenly, where nothing is said of them.
+        """A crowd; by default with equal shares and values spread evenly.
 
         Priors: one for all groups (a `Prior` or answers), or one for each: a mapping by group, or a list of priors.
         """
@@ -152,7 +152,7 @@ class Crowd:
         return Totals(law, n, sizes, sizes * gap, sizes * read, sizes * square)
 
     def moments(self, inner: Channel, centre: Fraction, ends: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
-        """Of each group: the means of X, of the square that is read, and of X**2."""
+        """Of each group: the means of X, of the squared reading, and of X**2."""
         grid = profile(inner)
         read, steps = grid.squares(float(centre)), len(grid.means) - 1
         middle = ends[0] + (float(centre) - grid.low)
@@ -164,7 +164,7 @@ class Crowd:
         return gaps, reads, squares
 
     def _rounded(self, ends: tuple[float, float], steps: int) -> dict[int, tuple[float, float, Floats]]:
-        """Mean, variance and law on a grid of each prior; kept, as plans ask for few grids and very often."""
+        """Mean, variance and law on a grid of each prior; cached, since plans ask for few grids very often."""
         if (ends, steps) not in self.known:
             distinct = {id(prior): prior for prior in self.priors}
             self.known[ends, steps] = {
@@ -173,11 +173,11 @@ class Crowd:
         return self.known[ends, steps]
 
     def estimable(self, mechanism: Mechanism, n: float) -> NDArray[np.bool_]:
-        """Which groups are expected to be estimable from n reports, and to know how well."""
+        """Which groups are expected to be estimable from n reports, with a known standard error."""
         return np.asarray(n >= self.needed(mechanism))
 
     def needed(self, mechanism: Mechanism) -> Floats:
-        """From how many participants on each group is expected to be estimable, and to know how well.
+        """The participants from which on each group is expected to be estimable, with a known standard error.
 
         Its size is two standard errors above the threshold, and rare reports are enough to show in the variance.
         """
@@ -190,17 +190,17 @@ class Crowd:
         return np.asarray(np.maximum(large, POOR_BELOW / steadiness(mechanism, self.shares, self.means)))
 
     def ratios(self, mechanism: Mechanism, n: float, target: str) -> Ratios:
-        """Sums over sizes as they are expected, with the exact covariances of their estimates."""
+        """The expected sums over sizes, with the exact covariances of their estimates."""
         totals = self.totals(mechanism, n)
         size, mixed, total = totals.covariance(target).diagonals()
         return Ratios(totals.sums, totals.sizes, total, mixed, size)
 
 
 def steadiness(mechanism: Mechanism, shares: Floats, means: Floats) -> Floats:
-    """One over the kurtosis of what a report adds to each group's mean, if all of a group held its mean.
+    """One over the kurtosis of a report's contribution to each group's mean, if all of a group held its mean.
 
-    The variance that n reports show is as uncertain as that of n times this many: where rare reports make most of the
-    noise, few reports do not know how noisy they are.
+    The sample variance of n reports is as uncertain as that of n times this number of normal ones: if rare reports make
+    most of the noise, few reports do not show how noisy they are.
     """
     channel = keyed_channel(mechanism)
     law = group_law(channel)

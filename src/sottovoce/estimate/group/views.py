@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
 
 Floats = NDArray[np.float64]
-MAX_GROUPS = 1 << 11  # of a covariance matrix that is written down
+MAX_GROUPS = 1 << 11  # of a full covariance matrix
 
 
 class GroupEvidence(Evidence):
@@ -41,12 +41,12 @@ class GroupEvidence(Evidence):
     def covariance(self, target: str) -> Floats:
         groups = len(self.labels)
         if groups > MAX_GROUPS:
-            raise ParameterError(f"A covariance matrix is written down for up to {MAX_GROUPS} groups. Got {groups}.")
+            raise ParameterError(f"A covariance matrix is available for up to {MAX_GROUPS} groups. Got {groups}.")
         return self._covariance(target)
 
     @abstractmethod
     def _covariance(self, target: str) -> Floats:
-        """The covariance of so few groups that it can be written down."""
+        """The covariance matrix of at most `MAX_GROUPS` groups."""
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.zeros(len(self.labels), bool)
@@ -65,7 +65,7 @@ class GroupEvidence(Evidence):
                     f" {low[place]:.6g} to {high[place]:.6g} for the population)."
                 )
             else:
-                lines.append(f"The {self.noun} of group {group!r} {NOT_ESTIMABLE}: too few reports speak for it.")
+                lines.append(f"The {self.noun} of group {group!r} {NOT_ESTIMABLE}: too few reports support it.")
         return "\n".join(lines)
 
     def framed(self, table: pd.DataFrame) -> pd.DataFrame:
@@ -77,8 +77,8 @@ class GroupSharesEvidence(GroupEvidence):
     """Shares of the groups, or their sizes: support counts mapped through the rates of the key.
 
     Groups whose means are shown were chosen for their large estimates. The "shown" intervals of these hold given that
-    choice: they reach down to where an estimate as large is likely enough among those that are shown. All other groups,
-    and all methods other than "shown", have the usual intervals.
+    choice: they reach down to the least share for which an estimate this large, given that it is shown, is not
+    rejected. All other groups, and all methods other than "shown", have the usual intervals.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("shown", *SupportsEvidence.methods)
@@ -93,7 +93,7 @@ class GroupSharesEvidence(GroupEvidence):
 
     @property
     def scale(self) -> float:
-        """What all values sum to: 1 for shares, n for sizes."""
+        """The sum of all values: 1 for shares, n for sizes."""
         return 1.0
 
     @property
@@ -139,9 +139,9 @@ class GroupSharesEvidence(GroupEvidence):
         return Bounds(*(np.clip(end, *self.limits) for end in found))
 
     def _given_shown(self, bounds: Bounds, level: float, method: str, target: str) -> Bounds:
-        """The lower ends of groups that are shown, where that says anything more."""
+        """The lower ends of groups that are shown, if the selection has an effect."""
         low, high = bounds
-        # Ten standard errors above the threshold, that a group is shown says nothing more.
+        # Ten standard errors above the threshold the selection has no effect.
         counts = self.supports.counts
         places = np.flatnonzero(self.shown & (counts - self.least < 10 * np.sqrt(counts)))
         if method == "shown" and len(places):

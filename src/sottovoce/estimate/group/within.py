@@ -1,4 +1,4 @@
-"""How values are spread within groups: their variance, and, for categories, the shares of each within a group."""
+"""Values within groups: their variance, and, for categories, the shares of each within a group."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 class GroupVariancesEvidence(GroupEvidence):
     """The variance of the values within each group, for the population.
 
-    It may be negative by chance. Rounding to a grid makes it uncertain by up to `bias`, whatever the number of reports.
+    It may be negative by noise. Rounding to a grid makes it uncertain by up to `bias`, for any number of reports.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("delta",)
@@ -69,7 +69,7 @@ class GroupVariancesEvidence(GroupEvidence):
 
     def variances(self, target: str) -> Floats:
         if target != "population":
-            raise NoIntervalError("The variance within a group has an interval for the population only.")
+            raise NoIntervalError("The variance within a group has intervals for the population only.")
         return self.each
 
     def _covariance(self, target: str) -> Floats:
@@ -84,7 +84,7 @@ class GroupVariancesEvidence(GroupEvidence):
 
 
 def group_variances(found: GroupMeansEvidence) -> GroupVariancesEvidence:
-    """E[x**2] - (E x)**2 of each group, from the mean squares of what is read.
+    """E[x**2] - (E x)**2 of each group, from the mean squares of readings.
 
     The square of an estimated mean is too large by the variance of that mean, so this is added (METHODS, erratum 13).
     """
@@ -92,8 +92,8 @@ def group_variances(found: GroupMeansEvidence) -> GroupVariancesEvidence:
     channel = keyed_channel(mechanism)
     if not tells_squares(channel):
         raise NoIntervalError(
-            f"The reports of {mechanism.name} do not tell the spread within a group: the square of what is read hardly"
-            " depends on the value. Ask with group-piecewise or group-laplace."
+            f"The reports of {mechanism.name} do not determine the spread within a group: the square of a reading"
+            " is nearly independent of the value. Use group-piecewise or group-laplace."
         )
     line = square_line(channel)
     n_g, t_g, m_g = totals.sizes, totals.sums, totals.read_squares
@@ -130,7 +130,7 @@ def _third_block(law: GroupLaw, n: int, cells: Ints, totals: Totals) -> dict[tup
         values = sizes if power == 0 else group_powers(law, sums, sizes, n, power)
         total = float(values.sum()) if power else float(n)
         sheets.append(key.pairs(sums, values, total, sizes, n, law.neutral[power]))
-    # What a report adds to sizes, sums and mean squares is s - q, s z and s z**2 - r + lift (s - q), to be solved.
+    # A report adds s - q, s z and s z**2 - r + lift (s - q) to sizes, sums and mean squares, before these are solved.
     rest = (key.other - key.both) * law.neutral[2]
     lift, shift = rest / key.gap, (key.other, 0.0, rest)
 
@@ -151,7 +151,7 @@ def _third_block(law: GroupLaw, n: int, cells: Ints, totals: Totals) -> dict[tup
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConditionalSharesEvidence(GroupEvidence):
-    """The shares of the categories within each group, the category varying fastest; NaN where a group is too small."""
+    """The shares of the categories within each group, the category varying fastest; NaN if a group is too small."""
 
     methods: ClassVar[tuple[str, ...]] = ("delta", "fieller")
     default: ClassVar[str] = "delta"
@@ -183,7 +183,7 @@ class ConditionalSharesEvidence(GroupEvidence):
         raise NoCovarianceError("The covariance of shares within groups is not known.")
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        """From 0 to 1 where a group is not estimable."""
+        """From 0 to 1 if a group is not estimable."""
         ratios = self.ratios[target]
         low, high = ratios.delta(level) if method == "delta" else ratios.fieller(level)
         anywhere = ~np.isfinite(low) | np.isnan(self.values())
@@ -204,7 +204,7 @@ def group_frequencies(estimate: Any) -> Estimate:
     """
     domain = estimate.question.domain if isinstance(estimate, Estimate) else None
     if not isinstance(domain, Select) or len(domain.names) != 2:
-        raise ParameterError("Shares within groups come from an estimate of the joint shares of two selected fields.")
+        raise ParameterError("Shares within groups need an estimate of the joint shares of two selected fields.")
     fields = dict(domain.of.fields)
     groups, categories = (fields[name].labels() for name in domain.names)
     d, k = len(groups), len(categories)

@@ -14,6 +14,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence
 from sottovoce.estimate.mean.betting import Sides, sides
@@ -36,6 +37,7 @@ from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+READS = (CountOutputs,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

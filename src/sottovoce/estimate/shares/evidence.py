@@ -14,7 +14,9 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.shares.base import SharesEvidence
@@ -26,6 +28,7 @@ from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+READS = (CountOutputs, CountSupports, CountSeeds)
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:

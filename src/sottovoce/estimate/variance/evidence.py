@@ -16,6 +16,7 @@ from sottovoce.core.domain.views import Square
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean, Question, Variance
+from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.moments import POWERS, Moments
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import Estimate, sources_of
@@ -32,6 +33,7 @@ from sottovoce.estimate.variance.spread import DeviationEvidence, VarianceEviden
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
+READS = (CountJoint, Moments)
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> VarianceEvidence:

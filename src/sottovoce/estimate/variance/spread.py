@@ -94,7 +94,7 @@ class VarianceEvidence(Evidence):
         # participants do not show it, so for them the interval for the population serves both.
         if target == "sample" and self.noise is not None:
             found = min(found, max(0.0, straight(*self.noise(), *crowd)))
-        # Where supports are counted, the law of pairs stands in for sample moments; few reports may make it negative.
+        # For counts of supports the law of pairs replaces sample moments, and few reports may make it negative.
         return np.array([max(found, 0.0) + self._curve])
 
     # --- intervals ---------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class VarianceEvidence(Evidence):
         if value > 2 * error:
             return None
         return (
-            f"This variance can hardly be told from zero: {value:.3g} with a standard error of {error:.3g}. Its"
+            f"This variance is not significantly above zero: {value:.3g} with a standard error of {error:.3g}. Its"
             " interval may reach below zero, and that of the standard deviation is cut there."
         )
 

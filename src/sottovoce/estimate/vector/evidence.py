@@ -12,6 +12,8 @@ from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.parts import CountParts
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Evidence
@@ -20,6 +22,7 @@ from sottovoce.estimate.vector.base import VectorEvidence
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
+READS = (CountParts, Sums, CountOutputs)
 
 
 def _home(mechanism: Mechanism) -> ModuleType:

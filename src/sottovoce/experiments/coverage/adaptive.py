@@ -49,7 +49,7 @@ def laws() -> dict[str, Prior]:
 
 
 def hostile() -> dict[str, Prior]:
-    """Laws that adapting may get wrong: nothing to gain, few points, ends, and rare answers far away."""
+    """Laws that are hard for adapting: no gain, few points, ends, and rare answers far away."""
     return {
         "uniform": Prior.uniform(-1, 1),
         "all 1": Prior([1.0], [1.0]),
@@ -61,7 +61,7 @@ def hostile() -> dict[str, Prior]:
 
 @lru_cache(maxsize=256)
 def report_law(mechanism: Mechanism, law: Prior) -> Floats:
-    """The law of the report of someone who was drawn from a law on the domain."""
+    """The law of the report of a participant drawn from a law on the domain."""
     grid, numbers = rounding_of(mechanism.channel), mechanism.domain.numbers
     assert grid is not None and numbers is not None  # the mechanisms of an adaptive mean
     low, high = float(numbers.low + numbers.origin), float(numbers.high + numbers.origin)
@@ -77,7 +77,7 @@ def drawn(mechanism: Mechanism, law: Prior, n: int, runs: int, rng: np.random.Ge
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One first round: what followed, how far off its mean was, and what is exactly known of the rest."""
+    """One first round: the next step, the error of its mean, and the exact variances of the rest."""
 
     adapted: bool
     away: float  # of the first mean from the truth
@@ -89,8 +89,8 @@ class Run:
 def error(runs: Sequence[Run]) -> tuple[float, float]:
     """The mean square error, and its standard error.
 
-    Of each square of the first mean's error its share in one tally is replaced by its expectation: the same on
-    average, and hardly any chance is left.
+    In each square of the first mean's error the part of one tally is replaced by its expectation: the mean is the
+    same, and the variance is almost removed.
     """
     usual = np.mean([run.weight for run in runs])
     each = [
@@ -101,7 +101,7 @@ def error(runs: Sequence[Run]) -> tuple[float, float]:
 
 
 def bias(runs: Sequence[Run]) -> tuple[float, float]:
-    """The bias: what the first weight gains with the first mean; and its standard error."""
+    """The bias, which is the covariance of the first weight with the first mean; and its standard error."""
     weights, away = (np.array([getattr(run, name) for run in runs]) for name in ("weight", "away"))
     each = (weights - weights.mean()) * away  # the mean weight times the first mean has no bias
     return float(each.mean()), float(each.std() / math.sqrt(len(each)))
@@ -226,7 +226,7 @@ def coverages(
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
-    """So many first rounds for one law, each with many second ones; a standard error is over first rounds."""
+    """Many first rounds for one law, each with many second ones; a standard error is over first rounds."""
     protocol, rng = AdaptiveMeanRounds(RANGE, point["epsilon"], point["n"]), np.random.default_rng(seed)
     hits, adapted = coverages(protocol, laws()[point["law"]], firsts=runs, seconds=SECOND_ROUNDS, rng=rng)
     means, errors = hits.mean(axis=0).tolist(), (hits.std(axis=0) / math.sqrt(runs)).tolist()

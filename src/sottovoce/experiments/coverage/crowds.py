@@ -1,4 +1,4 @@
-"""Crowds whose labels are permuted: invented ones, and real ones where SOTTOVOCE_DATA names a folder of data."""
+"""Crowds whose labels are permuted: simulated ones, and real ones if SOTTOVOCE_DATA names a folder of data."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class PermutedCrowd:
 
 
 def crowd_of(point: Mapping[str, Any]) -> PermutedCrowd:
-    """The crowd of a cell: invented, or the rows of a file where groups and values are columns of one."""
+    """The crowd of a cell: simulated, or the rows of a file with groups and values as columns."""
     if point["groups"] in FILES:
         labels, counts, values, held = _read(point["groups"], point["values"])
         ends = RANGES[point["values"]]

@@ -1,4 +1,4 @@
-"""Sums over reports drawn from a law, without writing the reports down: what coverage is simulated with."""
+"""Sums over reports drawn from a law, without storing the reports: for simulations of coverage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 @njit(nogil=True, cache=True)
 def _aliases(law):
-    """Walker's tables: each output keeps a share of its place and leaves the rest to one other."""
+    """Walker's alias tables: each output keeps a share of its cell and gives the rest to one other."""
     size = len(law)
     kept, other = law * size, np.arange(size)
     small, large = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -64,10 +64,10 @@ def _runs(rng, law, features, steps, out):
 
 
 def add_sums(law: Floats, features: Floats, steps: Ints, out: Floats, rng: np.random.Generator) -> None:
-    """Add, for each run, the features of the reports so far after each of so many more: out[run, step, feature]."""
+    """Add, for each run, the features of all reports up to each step: out[run, step, feature]."""
     _runs(rng, law, np.ascontiguousarray(features), np.asarray(steps, np.int64), out)
 
 
 def arm_shares(stage: Round) -> Floats:
-    """How likely a participant is put into each arm."""
+    """The probability of each arm for a participant."""
     return np.array([arm.weight for arm in stage.arms]) / stage.weight

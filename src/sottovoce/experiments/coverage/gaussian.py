@@ -1,7 +1,7 @@
 """How often intervals of Gaussian means hold the truth: whole protocols, with tallies drawn from their exact law.
 
-A tally of n reports of an arm is multinomial with the law of one report, for whatever mean and deviation the answers
-have. So no answers are drawn and no report is made, which leaves the analyst's part as it is and saves the rest.
+A tally of n reports of an arm is multinomial with the law of one report, for any mean and deviation of the answers. So
+tallies are drawn without answers and reports; the analyst's part is unchanged.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def _tally(mechanism: Mechanism, mean: float, deviation: float, n: int, rng: np.
 
 
 def _supports(mechanism: Mechanism, mean: float, deviation: float, n: int, rng: np.random.Generator) -> Ints:
-    """Bits of a histogram are flipped independently: those of the holders of a bin, and those of all others."""
+    """Bits of a histogram are flipped independently: for the holders of a bin, and for all others."""
     view, rates = mechanism.domain, rates_of(mechanism.channel)
     if not isinstance(view, Digit) or not isinstance(rates, Rates):
-        raise TypeError("Only histograms of bins are drawn by their supports.")
+        raise TypeError("Only histograms of bins can be drawn by their supports.")
     edges = float(view.origin) + float(view.width) * np.arange(view.base + 1)
     shares = np.diff(ndtr((edges - mean) / deviation))
     holders = rng.multinomial(n, shares / shares.sum())
@@ -72,7 +72,7 @@ def _supports(mechanism: Mechanism, mean: float, deviation: float, n: int, rng: 
 
 
 def best_error(epsilon: Any, n: int) -> float:
-    """The least standard error of one bit from each of n, in deviations: the side of the mean itself, were it known."""
+    """The least standard error of one bit from each of n, in deviations: the side of the mean, if it were known."""
     side = build("rr", Above(WIDE, 0), epsilon=epsilon)
     return 1 / math.sqrt(n * float(informed([(side, 1.0)], 0.0, 1.0)[0, 0]))
 
@@ -87,7 +87,7 @@ def measured(protocol: Protocol, mean: float, deviation: float, participants: in
         held += bool(low[0] <= mean <= high[0])
         errors.append((found.value - mean) / deviation)
         halves.append(float(high[0] - low[0]) / 2 / deviation)
-    # The median square rather than the mean: one run in a thousand may take another place for the right one.
+    # The median square instead of the mean: one run in a thousand may find the wrong place.
     error = float(np.median(np.abs(errors))) / 0.6744897501960817
     best = best_error(getattr(protocol, "epsilon"), participants)  # noqa: B009
     numbers = {

@@ -1,7 +1,7 @@
 """How often intervals for group means and their differences cover, simulated at count level.
 
-Only groups are judged that are expected to be estimable, as the planner says it: their size is two standard errors
-above the threshold. For the population each run draws groups and values anew, for the sample they stay the same.
+Only groups that the planner expects to be estimable are judged: their size is two standard errors above the threshold.
+For the population each run draws new groups and values, for the sample they stay the same.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Cohort(NamedTuple):
 
 
 def cohorts(mechanism: Mechanism, crowd: Crowd, counts: Ints, *, fixed: bool) -> Iterator[Cohort]:
-    """The participants of each group: values drawn from the priors, or in just these proportions where `fixed`."""
+    """The participants of each group: values drawn from the priors, or in exactly these proportions if `fixed`."""
     channel = keyed_channel(mechanism)
     low, high, origin = value_numbers(mechanism.domain)  # type: ignore[arg-type]
     ends, steps = (float(low + origin), float(high + origin)), channel.inner.inputs - 1
@@ -91,7 +91,7 @@ def draw_cells(channel: Keyed, people: Sequence[Cohort], rng: np.random.Generato
 
 
 def _masks(key: object, group: int, number: int, *, own: bool, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which groups so many reports of a group support that support it themselves, or do not."""
+    """Which groups `number` reports of a group support, given that they support it themselves, or do not."""
     if isinstance(key, Bits) and isinstance(key.q, int):
         masks = rng.random((number, key.k)) < key.q / UNIT
     elif isinstance(key, Subset):
@@ -101,7 +101,7 @@ def _masks(key: object, group: int, number: int, *, own: bool, rng: np.random.Ge
         least = np.partition(order, wanted - 1, axis=1)[:, wanted - 1, None] if wanted else -1.0
         masks = order <= least
     else:
-        raise TypeError("This is no key of groups.")
+        raise TypeError("This channel is not a key of groups.")
     masks[:, group] = own
     return np.asarray(masks)
 
@@ -144,7 +144,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
         estimate = from_cells(mechanism, GROUP_PARTICIPANTS, cells.ravel())
         for place, found in _judge(estimate, truth, shown, pairs, target).items():
             held.setdefault(place, []).append(found)
-    # Where the spread within groups is only bounded, intervals may be too wide.
+    # If the spread within groups is only bounded, intervals may be too wide.
     marked = f"{target}{'+' * bounded}"
     return [
         Coverage(
@@ -165,7 +165,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
 
 
 def _realised(prior: Prior, count: int) -> float:
-    """The mean of so many participants in the proportions of a prior."""
+    """The mean of `count` participants in the proportions of a prior."""
     parts = np.diff(np.rint(count * np.cumsum([0.0, *prior.weights])))
     return float(np.dot(prior.values, parts) / parts.sum())
 
@@ -173,7 +173,7 @@ def _realised(prior: Prior, count: int) -> float:
 def _judge(
     estimate: GroupMeansEvidence, truth: Floats, shown: Ints, pairs: Sequence[tuple[int, int]], target: str
 ) -> dict[tuple[str, str], list[bool]]:
-    """Which intervals hold the truth. A group that chance makes too small is covered by the whole range."""
+    """Which intervals hold the truth. A group that is too small in a run is covered by the whole range."""
     found: dict[tuple[str, str], list[bool]] = {}
     for method in ("fieller", "delta"):
         low, high = estimate.interval(LEVEL, method, target)

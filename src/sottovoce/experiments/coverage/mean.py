@@ -1,8 +1,8 @@
-"""How often intervals for a mean cover: summed up over the law where there are two outputs, else simulated.
+"""How often intervals for a mean cover: summed over the law for two outputs, else simulated.
 
-In a simulation for the population each report comes from the mixed law of all answers; for the sample so many come from
-each answer. Coverage is judged for all runs at once, by the formulas of `estimate.mean`; a test compares that with the
-shipped intervals one by one.
+In a simulation for the population each report comes from the mixed law of all answers; for the sample a fixed number
+comes from each answer. Coverage is judged for all runs at once, by the formulas of `estimate.mean`; a test compares
+that with the shipped intervals one by one.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ class Judge:
 
     @cached_property
     def numbers(self) -> Floats:
-        """What each output is read as."""
+        """The reading of each output."""
         _, _, origin = numbers_of(self.mechanism)
         return numbers_at(*scale_of(self.mechanism.channel, origin), np.arange(self.mechanism.cells))
 
     @cached_property
     def known(self) -> MeanEvidence:
-        """What intervals take from the mechanism and n alone; the tally in it does not matter."""
+        """The part of intervals that depends on the mechanism and n alone; its tally does not matter."""
         return from_cells(self.mechanism, self.n, np.eye(1, self.mechanism.cells, dtype=np.int64)[0] * self.n)
 
     @cached_property
@@ -76,13 +76,13 @@ class Judge:
 
     @cached_property
     def features(self) -> Floats:
-        """For each output all that is added up: its distance from the truth, the square, and what each bet wins."""
+        """For each output the summands: its distance from the truth, the square, and the gain of each bet."""
         away = self.numbers - self.truth
         up, down = (np.log1p(np.outer(s * away, b.sizes)) for s, b in ((1, self._sides.up), (-1, self._sides.down)))
         return np.concatenate([away[:, None], away[:, None] ** 2, up, down], axis=1)
 
     def sums(self, counts: Ints) -> Floats:
-        """What `covers` needs of tallies, one row each."""
+        """The sums that `covers` reads, one row for each tally."""
         return np.asarray(counts.astype(float) @ self.features)
 
     def covers(self, sums: Floats, method: str, target: str) -> NDArray[np.bool_]:
@@ -119,7 +119,7 @@ def _noise(channel: Channel, centre: float) -> tuple[Floats, Floats]:
 
 
 def laws(mechanism: Mechanism, answers: Sequence[float]) -> Floats:
-    """The law of a report for each answer; NumPy wants rows that sum to one more exactly than floats add up."""
+    """The law of a report for each answer; normalised, since NumPy requires rows that sum to one."""
     _, _, origin = numbers_of(mechanism)
     rows = np.array([law_at(mechanism.channel, Fraction(answer) - origin) for answer in answers])
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
@@ -157,7 +157,7 @@ def coverages(
     rng: np.random.Generator,
     level: float = LEVEL,
 ) -> dict[str, float]:
-    """The coverage of each method, exactly where there are two outputs."""
+    """The coverage of each method; exact for two outputs."""
     judge, rows = Judge(mechanism, float(np.mean(answers)), n, level), laws(mechanism, answers)
     if mechanism.cells == 2:
         counts, law = two_outputs(rows, n, target)
@@ -187,7 +187,7 @@ def _built(name: str) -> Mechanism:
 
 
 def looks(stream: int = STREAM) -> Ints:
-    """When a stream is looked at: after each of the first reports, then at evenly growing times up to its end."""
+    """The times of looks at a stream: after each of the first reports, then at evenly growing times up to its end."""
     later = np.unique(np.round(np.geomspace(SINGLE, stream, LATER + 1)).astype(np.int64))
     return np.union1d(np.arange(1, SINGLE + 1), later)
 
@@ -199,7 +199,7 @@ def stream_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage
 
 
 def false_alarms(mechanism: Mechanism, answers: Sequence[float], *, runs: int, seed: int, stream: int = STREAM) -> int:
-    """Of so many streams of reports, how many have an anytime interval that ever leaves out the true mean."""
+    """The number of simulated streams whose anytime interval ever leaves out the true mean."""
     judge, law = Judge(mechanism, float(np.mean(answers)), stream), laws(mechanism, answers).mean(axis=0)
     sides, rng = judge.known.sides(judge.level, "anytime"), np.random.default_rng(seed)
     away = judge.numbers - judge.truth
@@ -221,7 +221,7 @@ def widths(name: str, n: int) -> dict[str, float]:
     """The width of each interval for the population on [-1, 1], for answers spread evenly, without chance."""
     mechanism = _built(name)
     law = laws(mechanism, np.linspace(-1, 1, 41).tolist()).mean(axis=0)
-    # The tally nearest to the law: at any output its sum so far is off by half a report at most.
+    # The tally nearest to the law: its cumulative counts are off by at most half a report.
     cells = np.diff(np.round(n * np.append(0, np.cumsum(law)))).astype(np.int64)
     found = from_cells(mechanism, int(cells.sum()), cells)
     each = {method: found.interval(LEVEL, method, "population") for method in found.methods}

@@ -19,11 +19,11 @@ Ints = NDArray[np.int64]
 
 
 def moment_cells(mechanism: Mechanism, answers: Sequence[Any], held: Ints, rng: np.random.Generator) -> Ints:
-    """The cells of a tally of so many participants of each answer. Every pair of reports is drawn, and counted by the
-    kernel that ships: a table of all pairs would be too large to draw from."""
+    """The cells of a tally, given the number of participants of each answer. Every pair of reports is drawn, and
+    counted by the shipped kernel: a table of all pairs would be too large to draw from."""
     channel = mechanism.channel
     if not isinstance(channel, Each):
-        raise TypeError("Moments are of two channels side by side.")
+        raise TypeError("Moments need two channels side by side.")
     codes = [mechanism.domain.encode(answer) for answer in answers]
     reports = np.zeros((int(held.sum()), 1), np.uint64)
     for place, (part, shift) in enumerate(zip(channel.channels, channel.shifts(), strict=False)):

@@ -1,4 +1,4 @@
-"""Measured error and coverage of a search of a range: rounds drawn from their laws, without anybody's report.
+"""Measured error and coverage of a search of a range: rounds drawn from their laws, without single reports.
 
 The participants of a round are drawn from a population, so the tally of an arm is one draw from a multinomial whose
 probabilities are the average over the population.
@@ -37,7 +37,7 @@ DRAWS = 50  # of the last round, after each search
 
 @dataclass(frozen=True, slots=True)
 class RangeRun:
-    """One search: what was found, by how many, in how many rounds, and the expected squared error that follows."""
+    """One search: the range found, participants and rounds, and the expected squared error of the last round."""
 
     low: float
     high: float
@@ -60,7 +60,7 @@ def run_search(
 
 
 def draw_round(stage: Round, population: Floats, participants: int, rng: np.random.Generator) -> tuple[Tally, ...]:
-    """The tallies of a round with so many participants."""
+    """The tallies of a round with this number of participants."""
     return _draw(stage, [_output_law(arm.mechanism, population) for arm in stage.arms], participants, rng)
 
 
@@ -71,7 +71,7 @@ def _draw(stage: Round, laws: list[Floats], participants: int, rng: np.random.Ge
 
 
 def _output_law(mechanism: Mechanism, population: Floats) -> Floats:
-    """How likely each output is for someone of the population."""
+    """The probability of each output for a member of the population."""
     domain, channel = mechanism.domain, mechanism.channel
     if isinstance(domain, Above):
         share = 1 - np.searchsorted(population, float(domain.threshold)) / len(population)
@@ -83,7 +83,7 @@ def _output_law(mechanism: Mechanism, population: Floats) -> Floats:
         up = places - points
         held = np.bincount(points, 1 - up, steps + 1) + np.bincount(points + 1, up, steps + 1)
     else:
-        raise TypeError(f"A search asks about thresholds and clamped numbers, not about {domain.kind}.")
+        raise TypeError(f"A search asks about thresholds and clamped numbers. Got a domain of kind {domain.kind}.")
     law = (held / held.sum()) @ np.array([law_row(channel, code) for code in range(len(held))])
     return np.asarray(law / law.sum())
 
@@ -116,7 +116,7 @@ def searches(protocol: RangeSearchMean, population: Floats, runs: int, seed: int
 
 
 def oracle_error(population: Floats, n: int, *, method: str, epsilon: Any) -> float:
-    """The expected squared error of someone who knew the quantiles of the population and asks everyone at once."""
+    """The expected squared error of one round with the quantiles of the population as the range."""
     low, high = (float(end) for end in np.quantile(population, ORACLE))
     return squared_error(population, low, high, n, method=method, epsilon=epsilon)
 
@@ -138,7 +138,7 @@ def coverages(
         for _ in range(draws):
             result = found(domain, _draw(last, laws, n - asked, rng), asked)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", PoorIntervalWarning)  # whether it is poor is what is measured
+                warnings.simplefilter("ignore", PoorIntervalWarning)  # its quality is what is measured
                 bounds = {of: result[of].ci() for of in held}
             for of, (low, high) in bounds.items():
                 held[of] += bool(low[0] <= (clamped if of == "clamped" else ordered.mean()) <= high[0])
@@ -150,7 +150,7 @@ def coverages(
 
 
 def population(answers: str) -> tuple[Integers | Interval, Floats]:
-    """Laws of different tails in ranges far too wide."""
+    """Laws with different tails, in ranges that are far too wide."""
     rng = np.random.default_rng(1)
     if answers.startswith("normal"):
         return Interval(-10_000, 10_000), rng.normal(1000, 5, PEOPLE)

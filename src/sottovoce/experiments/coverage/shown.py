@@ -1,7 +1,7 @@
-"""Tests of equal means where labels are permuted, and intervals given that a group is shown, simulated at count level.
+"""Tests of equal means with permuted labels, and intervals given that a group is shown, simulated at count level.
 
-In each run the labels of the groups are dealt out anew among the same participants, so that all means are equal, and
-reports are drawn. Groups may be barely estimable: a test that does not exist in a run is left out of its share.
+Each run permutes the labels of the groups among the same participants, so that all means are equal, and draws reports.
+Groups may be barely estimable: a test that does not exist in a run is left out of its share.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEVELS = {0.95: 0.05, 0.99: 0.01}  # and what a test at each may reject
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs:
-    """What is counted in each run; p-values are NaN where there is no test."""
+    """The results of each run; p-values are NaN if there is no test."""
 
     equality: Floats
     pairs: Floats
@@ -41,7 +41,7 @@ class Runs:
 
 
 def simulate(crowd: PermutedCrowd, runs: int, rng: np.random.Generator) -> Runs:
-    """So many permutations of the labels."""
+    """Runs with permuted labels."""
     groups = len(crowd.counts)
     above, below = np.triu_indices(groups, 1)
     found = Runs(
@@ -74,7 +74,7 @@ def simulate(crowd: PermutedCrowd, runs: int, rng: np.random.Generator) -> Runs:
 def _pairs(estimate: GroupMeansEvidence, mean: float, rows: Ints, columns: Ints) -> Floats:
     """The p-values of `all_pairs` below the largest level; others are one.
 
-    The statistic is the least over all means: where that at the true mean is small already, no more is asked.
+    The statistic is the least over all means: if that at the true mean is small already, the others are skipped.
     """
     ratios, blocks = estimate.ratios("population"), estimate.blocks("population")
     middle = np.full(len(rows), mean - estimate.centre)
@@ -111,7 +111,7 @@ def _shown(row: Coverage, runs: int) -> float | None:
 
 
 def _test(of: str, p_values: Floats, level: float) -> Coverage:
-    """How often a test does not reject, of the runs in which there is one."""
+    """How often a test does not reject, among the runs in which there is one."""
     found = p_values[~np.isnan(p_values)]
     kept = float((found >= LEVELS[level]).mean()) if len(found) >= FEWEST else None
     return Coverage(of=of, method="test", level=level, coverage=kept, runs=len(found))

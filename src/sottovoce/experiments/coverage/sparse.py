@@ -1,7 +1,7 @@
-"""How often intervals for one place of sparse vectors cover, drawn from the exact law of what reports say of it.
+"""How often intervals for one place of sparse vectors cover, drawn from the exact law of their signs.
 
-Of n reports some speak for +, some for - and the others not at all. For the population they are a multinomial with the
-mean rates of the crowd; for the sample those who hold the place and those who do not are drawn apart.
+Of n reports some have + at the place, some - and the others neither. For the population the counts are multinomial with
+the mean rates of the crowd; for the sample holders of the place and others are drawn separately.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Ints = NDArray[np.int64]
 
 
 def rates(mechanism: Mechanism, held: bool, number: float) -> Floats:
-    """How often a report says +, - or nothing of a place that its sender holds with this number, or does not.
+    """How often a report has +, - or neither at a place that its sender holds with this number, or does not.
 
-    All other entries of the sender stand in other groups, and its slots are full.
+    All other entries of the sender are in other groups, and its slots are full.
     """
     known, domain = score(mechanism.channel), mechanism.domain
     if not isinstance(domain, Sparse):
-        raise TypeError("Coverage is of sparse vectors here.")
+        raise TypeError("This study needs sparse vectors.")
     slots = 1 if isinstance(mechanism.statistic, Sums) else domain.most
     share = 1 / slots if held else 0.0  # of reports that are about this place
     hit = float(known.hit_other) + float(known.hit_own - known.hit_other) * share

@@ -1,4 +1,4 @@
-"""What all studies of coverage have in common: the row, and the declaration."""
+"""The row and the declaration of a study of coverage."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ LEVEL = 0.95
 class Coverage:
     """How often intervals of one kind held the truth, in one cell of a study.
 
-    A test that is right is an interval too: it covers where it does not reject.
+    A test of a true hypothesis counts as an interval: it covers if it does not reject.
     """
 
     of: str = "mean"  # what the interval is about
     method: str
     target: str = "population"
     level: float = LEVEL
-    coverage: float | None  # None where there is no such interval, or too few runs have one
-    runs: int | None  # in which there was one; None where coverage is summed over the law
+    coverage: float | None  # None if there is no such interval, or too few runs have one
+    runs: int | None  # in which there was one; None if coverage is summed over the law
     numbers: Mapping[str, Any] = field(default_factory=dict)  # what else is measured; the same names in a whole study
 
     def row(self) -> Row:
@@ -97,5 +97,5 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 
 def standard_error(runs: int) -> float:
-    """Of a coverage near 95 % that so many runs were counted for, in percent."""
+    """Of a coverage near 95 % from this number of runs, in percent."""
     return 100 * math.sqrt(LEVEL * (1 - LEVEL) / runs)

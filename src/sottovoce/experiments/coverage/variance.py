@@ -44,7 +44,7 @@ Ints = NDArray[np.int64]
 
 
 def protocol(method: str, n: int, *, epsilon: Any = VARIANCE_EPSILON) -> VarianceRounds:
-    """What is measured: each method with the share that it chooses."""
+    """The protocol of each method, with the share that it chooses."""
     if method == "same-reports":
         return VarianceRounds(Integers(0, 4), epsilon, method=method)
     first = n // SEQUENTIAL if method == "sequential" else None
@@ -52,7 +52,7 @@ def protocol(method: str, n: int, *, epsilon: Any = VARIANCE_EPSILON) -> Varianc
 
 
 def draw(asked: VarianceRounds, answers: Sequence[Any], held: Ints, rng: np.random.Generator) -> Estimates:
-    """A whole protocol with so many participants of each answer."""
+    """A whole protocol, given the number of participants of each answer."""
     waiting = held.copy()
 
     def ask(stage: Round, number: int) -> tuple[Tally, ...]:
@@ -86,7 +86,7 @@ def _law(channel: Channel, code: Any) -> Floats:
 
 
 def variance_of(answers: Sequence[float], weights: Any, *, sample: bool = False) -> float:
-    """The variance of answers that are so common; of a sample with the divisor n - 1."""
+    """The variance of answers with these counts; of a sample with the divisor n - 1."""
     total, values = float(np.sum(weights)), np.asarray(answers, float)
     mean = float(np.dot(weights, values)) / total
     return float(np.dot(weights, (values - mean) ** 2)) / (total - 1 if sample else total)

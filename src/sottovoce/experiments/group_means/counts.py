@@ -1,8 +1,8 @@
 """Estimated group means drawn from counts, without drawing a report for every participant.
 
 A group's mean is estimated as in Definitions 4 and 8: sum over size, where the size comes from how many reports name
-the group, and the sum from what they read. So all that matters of a group is how many of its own were kept, how many
-came from elsewhere, and the sums of the readings of both.
+the group, and the sum from their readings. So only these matter for a group: how many of its members were kept, how
+many came from other groups, and the sums of the readings of both.
 
 The numbers are drawn exactly: kept and arrived are binomial, and independent of each other, since they are different
 people. Arrivals in two groups are not independent, which is not reproduced; mean and deviation of the errors of single
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class GroupMoments:
-    """What matters of the members of each group; arrays over groups, with more axes in front where they are many.
+    """Moments of the members of each group; arrays over groups, optionally with more axes in front.
 
     `mean` of the values, their variance `spread` (divided by the size), and `noise`, the mean over members of the
     variance of a reading.
@@ -41,7 +41,7 @@ class GroupMoments:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """What matters of a keyed channel: how often a group is kept or named by another's member, and neutral readings."""
+    """Rates of a keyed channel: how often a group is kept or named by another's member; and its neutral readings."""
 
     own: float
     other: float
@@ -52,10 +52,10 @@ class Law:
     def of(cls, channel: Keyed) -> Law:
         """The law of a channel whose key is randomized response."""
         if not isinstance(channel.key, Subset) or channel.key.w > 1:
-            raise TypeError("Counts are drawn for randomized response on the group.")
+            raise TypeError("Drawing counts needs randomized response on the group.")
         scales = scales_of(channel.inner)
         if scales is None:
-            raise TypeError("The inner channel reads no numbers.")
+            raise TypeError("The inner channel is not read as numbers.")
         numbers = np.array([float(number) for number in readings(scales, channel.inner_outputs)])
         weights = np.array(channel.neutral, np.float64) / UNIT
         centre = float(weights @ numbers)

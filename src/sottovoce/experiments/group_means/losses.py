@@ -39,7 +39,7 @@ def published(variant: str, epsilon: Any) -> Keyed:
 
 
 def sibling(variant: str, epsilon: Any) -> float:
-    """The exact epsilon of the mechanism that is offered instead."""
+    """The exact epsilon of the registered mechanism."""
     name, *details = variant.split(", ")
     if name == "nprr":
         k = int(details[0].removeprefix("k = "))
@@ -49,7 +49,7 @@ def sibling(variant: str, epsilon: Any) -> float:
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
-    """Nothing is drawn: the loss is computed from the channel."""
+    """The loss is computed from the channel, without draws."""
     channel = published(point["variant"], point["epsilon"])
     return [
         {

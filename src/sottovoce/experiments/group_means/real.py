@@ -1,9 +1,9 @@
 """Group means of real patients, in the manner of the paper's figures: days in hospital and age, by private groups.
 
-The paper's own data (AQUILA, MIMIC-IV) may not be passed on; here it is the record of 130 hospitals. Each admission
-counts as a participant, as in the paper. Every method has its own choice of the split, but for the published piecewise
-mechanism, which halves the budget. The mean error of a small group at a small epsilon is that of its worst runs, since
-the estimated size may be near zero; so there is a median too, and the picture shows it.
+The paper's own data (AQUILA, MIMIC-IV) cannot be redistributed; here it is the record of 130 hospitals. Each admission
+counts as a participant, as in the paper. Every method chooses its own split, except the published piecewise mechanism,
+which halves the budget. The mean error of a small group at a small epsilon is dominated by its worst runs, since the
+estimated size may be near zero; so there is a median too, and the picture shows it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ METHODS = ("group-laplace", "group-bernoulli", "group-nprr", "group-piecewise")
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 ADMISSIONS = {1: "emergency", 2: "urgent", 3: "elective"}
-# First digits of an ICD-9 code; what is listed nowhere, and codes with letters, are "other".
+# First digits of an ICD-9 code; codes that are not listed, and codes with letters, are "other".
 DIAGNOSES = {
     "circulatory": (*range(390, 460), 785),
     "respiratory": (*range(460, 520), 786),
@@ -92,7 +92,7 @@ Counts = dict[str, dict[int, int]]  # how many members of a group have a value
 
 @lru_cache(maxsize=4)
 def counts(question: PatientQuestion) -> Counts:
-    """The data: few values and few groups, so that a table of counts is all of it."""
+    """The data as a table of counts: there are few values and few groups."""
     columns = [question.group, question.value]
     table = pq.read_table(data_file(FILE), columns=columns)
     seen = table.group_by(columns).aggregate([([], "count_all")])
@@ -119,7 +119,7 @@ def channel(method: str, epsilon: Any, groups: Sequence[str], question: PatientQ
 
 
 def crowd(members: Counts, law: Keyed) -> GroupMoments:
-    """What matters of each group."""
+    """The moments of each group."""
     rows = []
     for values in members.values():
         weights = np.array(list(values.values()), np.float64)

@@ -3,7 +3,7 @@
 Groups of 10,000 with values in [-1, 1]. The means of the groups of "Normal", "Constant" and "Extremum" are evenly
 spaced in the interior of the range (d + 2 points without the ends); "Normal" has the standard deviation 2 / (5 d),
 where the paper prints (s + r) / (5 d), which is 0 for this range (METHODS, erratum 9). Of its values a few in ten
-thousand lie outside the range for 2 groups; they are moved to its end, as any client has to.
+thousand lie outside the range for 2 groups; they are moved to its end, as a client must do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sottovoce.experiments.group_means.variants import group_piecewise
 
 SIZE = 10_000
 DATA = ("Uniform", "Normal", "Constant", "Extremum")
-SAMPLE_RUNS = 100  # on one sample: statistics of 10,000 values hardly differ from those of another sample
+SAMPLE_RUNS = 100  # on one sample: statistics of 10,000 values are nearly the same for another sample
 PAPER = "Raab, Bohr, Klede, Gmeiner, Eskofier, Estimating group means under local differential privacy, PoPETs 2025(4)"
 TABLES = {3: 2, 4: 8, 5: 64}
 
@@ -49,7 +49,7 @@ def group_means(groups: int) -> Floats:
 
 
 def crowd(name: str, groups: int, inner: Channel, rng: np.random.Generator, size: int = SIZE) -> GroupMoments:
-    """What matters of a sample of a data set, for readings of an inner channel.
+    """The moments of a sample of a data set, for readings of an inner channel.
 
     On the grid of a window the mean square of a reading is a quadratic function of the value; between two grid points,
     where a value is rounded to either, it is linear: the quadratic plus its first coefficient times step**2 f (1 - f).
@@ -71,7 +71,7 @@ def _statistics(sample: Floats, step: float) -> tuple[float, float, float]:
 
 
 def fingerprint(channel: Keyed) -> str:
-    """As the audit has it for a channel that is no mechanism."""
+    """The fingerprint of a bare channel, as in an audit."""
     return hashlib.sha256(canonical(channel.spec())).hexdigest()
 
 
@@ -100,7 +100,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int, *, groups: int) -> list
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """How close the required cells come."""
+    """The distances of the required cells from the published ones."""
     off = [(abs(row["error"] / row["published"] - 1), row) for row in rows if row["required"]]
     worst, row = max(off, key=lambda pair: pair[0])
     average = np.mean([size for size, _ in off])

@@ -1,6 +1,6 @@
 """The published numbers of Tables 3-5 and 8-10 of "Estimating group means under local differential privacy".
 
-Read from the text of the paper, in which numbers are written in three ways; each error stands in two tables (3 and 8, 4
+Read from the text of the paper, in which numbers are written in three ways; each error is in two tables (3 and 8, 4
 and 9, 5 and 10), and the two readings agree in all 216 cells. A row is an epsilon, then one number for each share of
 the group, epsilon1 / epsilon.
 """
@@ -98,11 +98,11 @@ DEVIATIONS: dict[int, Numbers] = {
     ),
 }
 
-STABLE = 1.5  # times the error: beyond that a published mean of 200 runs says little
+STABLE = 1.5  # times the error: beyond that a published mean of 200 runs is unreliable
 
 
 def required(groups: int, epsilon: float, ratio: float) -> bool:
-    """Whether a cell must be reproduced: a group's mean is a ratio, and without a finite mean where its estimated size
-    may be near zero. There the published average depends on the worst of its runs."""
+    """Whether a cell must be reproduced: a group's mean is a ratio, which has no finite mean if its estimated size may
+    be near zero. The published average then depends on the worst of its runs."""
     error, deviation = ERRORS[groups][epsilon, ratio], DEVIATIONS[groups][epsilon, ratio]
     return epsilon >= 1 and error < 0.5 and deviation < STABLE * error

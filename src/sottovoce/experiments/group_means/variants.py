@@ -1,9 +1,9 @@
-"""Group mechanisms as they were published, registered nowhere: some lose more than they say, one wastes budget.
+"""Group mechanisms as they were published, not registered: some lose more than they claim, one wastes budget.
 
 All of them send the group through randomized response and, where it was changed, a *neutral* value in place of the
 true one. What differs from the registered mechanisms is the law of that neutral report. Each function returns a
 channel, not a mechanism, since a mechanism that loses more than it claims cannot be built; `sv.audit(channel,
-epsilon=...)` tells the exact loss. Values lie in [-1, 1], with the neutral value 0 in the middle.
+epsilon=...)` gives the exact loss. Values lie in [-1, 1], with the neutral value 0 in the middle.
 
 Reference: Raab, Bohr, Klede, Gmeiner, Eskofier, "Estimating group means under local differential privacy", PoPETs
 2025(4); Juarez, Korolova, "You can't fix what you can't measure", 2023.
@@ -41,8 +41,8 @@ def group_nprr(epsilon: Any, k: int = 2, *, groups: int = 2) -> Keyed:
 def group_bernoulli(epsilon: Any, *, groups: int = 2) -> Keyed:
     """One bit for the value, with epsilon1 = epsilon2 = epsilon, as Juarez and Korolova claimed.
 
-    The neutral report is a fair coin, so this is not its fault: the claim forgets that a bit of the value is more
-    likely than a fair one where the group was kept. Theorem 2 has the corrected guarantee.
+    The neutral report is a fair coin and causes no loss; the claim ignores that a bit of the value is likelier than a
+    fair one if the group was kept. Theorem 2 has the corrected guarantee.
     """
     e = odds(check_epsilon("group_bernoulli", epsilon))
     inner = bernoulli.build(VALUES, epsilon=epsilon).channel
@@ -59,7 +59,7 @@ def group_laplace(epsilon: Any, *, reach: int, scale: Any = "0.5", groups: int =
     budget = check_epsilon("group_laplace", epsilon)
     whole = laplace.build(VALUES, epsilon=budget).channel
     if not isinstance(whole, Then) or not isinstance(whole.second, Noise):
-        raise TypeError("The Laplace mechanism is a rounding and noise.")
+        raise TypeError("The Laplace mechanism must be a rounding and noise.")
     noise = _clamped(whole.second, check_integer("reach", "group_laplace", reach, 1, len(whole.second.bands) - 3))
     weights = _laplace_law(noise, budget / Decimal(str(scale)))
     return Keyed(_response(groups, odds(budget / 2)), Then(whole.first, noise), rounded_law(weights))
@@ -79,7 +79,7 @@ def group_piecewise(group_epsilon: Any, value_epsilon: Any, *, groups: int = 2, 
 def middle_law(inner: Channel) -> tuple[int, ...]:
     """The law of the inner report of the value 0, which lies on the grid, or is rounded to either side alike."""
     if not isinstance(inner, Then) or facet(inner, Rounded) is None:
-        raise TypeError("The inner channel rounds no numbers.")
+        raise TypeError("The inner channel does not round numbers.")
     codes = _middles(inner.rounding.steps)
     return rounded_law(
         [sum((inner.second.likelihood(y, c) for c in codes), Fraction(0)) / 2 for y in range(inner.outputs)]

@@ -1,1 +1,1 @@
-"""Vectorised samplers and tally kernels: the folders are those of `core/channel`, a module for each of its own."""
+"""Vectorised samplers and tally kernels: in the folders of `core/channel`, one module for each of its modules."""

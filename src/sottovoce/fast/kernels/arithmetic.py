@@ -1,4 +1,4 @@
-"""What kernels compute with words: exact remainders without a division, and places and counts of bits.
+"""Arithmetic of words for kernels: exact remainders without a division, and positions and counts of bits.
 
 Numba's cache of a kernel looks at the kernel's own file only: after a change here, clear the caches (`*.nbi`).
 """
@@ -18,7 +18,7 @@ _WORD = 64
 
 
 class Divisor(NamedTuple):
-    """What `remainder` needs to know of a number n."""
+    """The numbers by which `remainder` divides by n."""
 
     n: np.uint64
     magic: np.uint64
@@ -35,7 +35,7 @@ def divisor(n: int) -> Divisor:
     `remainder` mends.
     """
     if not 0 < n <= 1 << FINE:
-        raise ValueError(f"A draw has between 1 and 2**{FINE} outcomes. Got {n}.")
+        raise ValueError(f"A draw must have between 1 and 2**{FINE} outcomes. Got {n}.")
     extra = max(0, (n - 1).bit_length() - (_WORD - FINE))
     magic = min((1 << (_WORD + extra)) // n + 1, (1 << _WORD) - 1)
     return Divisor(np.uint64(n), np.uint64(magic), np.uint64(extra))
@@ -78,7 +78,7 @@ def ones(typing: Any, word: Any) -> Any:
 
 @intrinsic
 def lowest(typing: Any, word: Any) -> Any:
-    """The place of the lowest set bit of a word that is not zero."""
+    """The position of the lowest set bit of a nonzero word."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))

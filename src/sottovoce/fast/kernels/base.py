@@ -25,7 +25,7 @@ _NODES, _KERNELS = "sottovoce.core.channel.", "sottovoce.fast.kernels."
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """What the samplers of one chunk read and mark.
+    """Input and marks of the samplers of one chunk.
 
     Attributes:
         words: one row per report; the memory is used again for the next chunk.
@@ -45,9 +45,9 @@ Count = Callable[[Reports, NDArray[np.uint64] | None, NDArray[np.int64]], None]
 
 
 class ByClass(Generic[R]):
-    """A function of a node, or of what one is made of, whose versions lie in the folders that mirror `core.channel`.
+    """A function of a node, or of a part of one, whose versions lie in the folders that mirror `core.channel`.
 
-    The module of a class is loaded when the function is first asked about it: what is not used is not compiled.
+    The module of a class is loaded when the function is first called with it: unused kernels are not compiled.
     """
 
     def __init__(self, default: Callable[..., R]) -> None:
@@ -62,7 +62,7 @@ class ByClass(Generic[R]):
 
 @lru_cache(maxsize=256)
 def _load(classes: tuple[type, ...]) -> None:
-    """Import the kernels of classes, where there are any."""
+    """Import the kernels of classes, if there are any."""
     for base in classes:
         folder, _, name = base.__module__.removeprefix(_NODES).rpartition(".")
         if folder and base.__module__.startswith(_NODES):
@@ -75,7 +75,7 @@ def _load(classes: tuple[type, ...]) -> None:
 
 @ByClass
 def sampler(channel: Channel) -> Sample:
-    """The vectorised sampler: (codes, draws, first word column, reports), of which it fills the last."""
+    """The vectorised sampler: (codes, draws, first word column, reports). It fills the reports."""
     raise NoBatchError(f"There is no vectorised sampler for the node {channel.kind}.")
 
 
@@ -83,6 +83,40 @@ def sampler(channel: Channel) -> Sample:
 def counter(channel: Channel) -> Count:
     """The tally kernel: adds reports, with their public words, to support cells."""
     raise NoBatchError(f"There is no tally kernel for the node {channel.kind}.")
+
+
+@ByClass
+def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
+    """Which numbered outputs have positive probability; None if all have."""
+    return None
+
+
+@ByClass
+def impossible_masks(node: Channel, masks: Reports) -> NDArray[np.bool_] | None:
+    """Which masks of the right number of bits no device sends; None if any may be sent."""
+    return None
+
+
+_possible = lru_cache(maxsize=16)(possible_outputs)
+
+
+def invalid_reports(channel: Channel, payload: Reports) -> NDArray[np.bool_]:
+    """Which payloads are no reports of a channel."""
+    node = last_node(channel)
+    outputs = outputs_of(node)
+    if outputs is not None:
+        wrong = (payload < 0) | (payload >= outputs)
+        possible = _possible(node)
+        return wrong if possible is None else wrong | ~possible[np.where(wrong, 0, payload)]
+    spare = 64 * payload.shape[1] - node.payload_bits
+    wrong = (payload[:, -1] >> np.uint64(64 - spare)) != 0 if spare else np.zeros(len(payload), bool)
+    impossible = impossible_masks(node, payload)
+    return wrong if impossible is None else wrong | impossible
+
+
+def all_outputs_are_possible(channel: Channel) -> bool:
+    """Whether a number below that of the outputs is always a report."""
+    return _possible(last_node(channel)) is None
 
 
 def lanes(bits: int) -> int:

@@ -21,10 +21,10 @@ _DROPPED = FINE - _GUIDE_BITS
 
 
 class Weights(NamedTuple):
-    """What `find` needs to know of a list of weights that sum to UNIT.
+    """A list of weights that sum to UNIT, in the form that `find` reads.
 
     A number whose leading bits are t has its index in [guide[t], guide[t + 1]]: few of the 1024 stretches hold more
-    than one border, so that hardly a comparison is left which no processor foresees.
+    than one border, so that few unpredictable comparisons are left.
     """
 
     cumulative: NDArray[np.uint64]

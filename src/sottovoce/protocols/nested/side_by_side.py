@@ -77,7 +77,7 @@ class SideBySide(Protocol):
         object.__setattr__(self, "branches", tuple(self.branches))
         names = [branch.name for branch in self.branches]
         if not names or len(set(names)) != len(names):
-            raise ParameterError(f"There is at least one branch, and their names differ. Got {names}.")
+            raise ParameterError(f"There must be at least one branch, and their names must differ. Got {names}.")
 
     @property
     def question(self) -> Question:

@@ -18,12 +18,12 @@ from sottovoce.core.registry import ALIASES, builder, names
 from sottovoce.core.round import Protocol
 
 OWNER = "plan"
-CLOSE = 1.02  # errors this near to the smallest are as good: smaller reports come first
+CLOSE = 1.02  # errors this near to the smallest count as equal: smaller reports come first
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What an option lets expect of one value among several, such as the mean of one group."""
+    """The expected error of one value among several, such as the mean of one group."""
 
     label: object
     std_error: float
@@ -32,7 +32,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to answer: a mechanism or a protocol, how it is decoded, its predicted error, what a report costs."""
+    """One way to answer: a mechanism or a protocol, its decoder, its predicted error, and the size of a report."""
 
     method: str  # the name of the mechanism or protocol, with its variant
     procedure: Mechanism | Protocol
@@ -46,14 +46,14 @@ class Option:
     def mechanism(self) -> Mechanism:
         """The mechanism that everyone answers through."""
         if not isinstance(self.procedure, Mechanism):
-            raise ParameterError(f"{self.method} is a protocol, with mechanisms for each round: see `protocol`.")
+            raise ParameterError(f"{self.method} is a protocol, with mechanisms for each round: use `protocol`.")
         return self.procedure
 
     @property
     def protocol(self) -> Protocol:
         """The protocol, ready to run."""
         if isinstance(self.procedure, Mechanism):
-            raise ParameterError(f"{self.method} is one mechanism that everyone answers through: see `mechanism`.")
+            raise ParameterError(f"{self.method} is one mechanism that everyone answers through: use `mechanism`.")
         return self.procedure
 
     def half_width(self, level: float = 0.95) -> float:
@@ -63,7 +63,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked, what is believed of the answers, and which methods may be used."""
+    """The question, the prior, and the methods that may be used."""
 
     question: Question
     prior: Any = None
@@ -73,11 +73,11 @@ class Request:
 
     @property
     def includes_sampling(self) -> bool:
-        """Whether errors include that participants are drawn from a population."""
+        """Whether errors include the sampling of participants from a population."""
         return self.target == "population"
 
     def registered(self, kind: type[Question]) -> list[str]:
-        """The names of the methods to try, out of those that are registered for a kind of question."""
+        """The names of the methods to try, among those registered for a kind of question."""
         known = names(kind)
         if self.methods is None:
             return known
@@ -86,7 +86,7 @@ class Request:
         return self._among([ALIASES.get(name, name) for name in self.methods], known)
 
     def listed(self, known: Sequence[str]) -> list[str]:
-        """The names of the methods to try, out of a list."""
+        """The names of the methods to try, among a list."""
         return list(known) if self.methods is None else self._among(list(self.methods), known)
 
     def _among(self, chosen: list[str], known: Sequence[str]) -> list[str]:
@@ -108,7 +108,7 @@ class Ways(ABC):
 
     @abstractmethod
     def options(self, participants: int) -> tuple[Option, ...]:
-        """The options for so many participants, best first."""
+        """The options for this number of participants, best first."""
 
     @abstractmethod
     def least(self, participants: int) -> float:
@@ -130,7 +130,7 @@ class RootWays(Ways):
 
 
 def scaled(option: Option, participants: int) -> Option:
-    """An option of one participant for so many participants."""
+    """An option for one participant, scaled to more."""
     root = math.sqrt(participants)
     expected = tuple(replace(one, std_error=one.std_error / root) for one in option.expected)
     return replace(option, std_error=option.std_error / root, expected=expected)
@@ -154,7 +154,7 @@ class Planner(ABC):
 
     @abstractmethod
     def ways(self, epsilon: Decimal) -> Ways:
-        """All ways to answer with this epsilon; refuses where there is none."""
+        """All ways to answer with this epsilon; raises if there are none."""
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
         """Sentences about the first choice, for the advice of a plan."""
@@ -162,7 +162,7 @@ class Planner(ABC):
 
 
 def no_method(epsilon: Decimal, tried: Iterable[str]) -> ParameterError:
-    """The error where no method fits; callers raise it."""
+    """The error if no method fits; callers raise it."""
     listed = ", ".join(tried) or "none"
     return ParameterError(f"No method can answer this question with epsilon {epsilon}. Tried: {listed}.")
 

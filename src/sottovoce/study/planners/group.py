@@ -47,13 +47,13 @@ SPLITS = tuple(Decimal(place) / 20 for place in (3, 5, 7, 9, 11, 13, 15, 17, 19,
 FINER = (Decimal(1) / 20, Decimal(1) / 40)
 FEW_SPLITS = tuple(Decimal(place) / 20 for place in (6, 10, 14, 17, 20))
 FEW_FINER = (Decimal(1) / 10, Decimal(1) / 20)
-CLOSE = 1.005  # variances this near to the least are as good: the smaller report comes first
+CLOSE = 1.005  # variances this near to the least count as equal: the smaller report comes first
 _LEAST_PART = Decimal("0.01")
 
 
 @dataclass(frozen=True)
 class Inner:
-    """An inner channel with all that its value for groups depends on, whatever the key."""
+    """An inner channel with everything that its variance for groups depends on, except the key."""
 
     method: str
     part: Decimal  # of epsilon, for the value
@@ -91,7 +91,7 @@ class GroupCandidate:
 
     @property
     def method(self) -> str:
-        """Its name, with what tells it from others of the same mechanism."""
+        """Its name, with the parameters that differ from others of the same mechanism."""
         given = "".join(f", {name}={value}" for name, value in self.inner.options if name != "prior")
         return f"{self.inner.method} ({self.key} key, {self.inner.part.normalize():f} for the value{given})"
 
@@ -107,7 +107,7 @@ class GroupCandidate:
 class GroupPlanner(Planner):
     """Methods, keys and splits of the budget, ranked by the exact variance of a group's mean, averaged over the groups.
 
-    Shares of the groups are equal unless the prior says otherwise, and values are taken to be spread evenly.
+    Without a prior, groups are assumed to have equal shares and values to be spread evenly.
     """
 
     domain: Pair
@@ -141,7 +141,7 @@ class GroupPlanner(Planner):
         return RootWays(tuple(options), math.sqrt(least))
 
     def _expected(self, first: GroupCandidate, mechanism: Mechanism) -> tuple[Expectation, ...]:
-        """Of each group, with one participant, and from how many on it is estimable."""
+        """The error of each group with one participant, and the participants from which on it is estimable."""
         each = zip(self.domain.group.labels(), first.variances, self.crowd.needed(mechanism), strict=True)
         return tuple(Expectation(label, math.sqrt(variance), math.ceil(count)) for label, variance, count in each)
 
@@ -200,7 +200,7 @@ def search(
 
 
 def rank(candidates: Sequence[GroupCandidate]) -> list[GroupCandidate]:
-    """Least variance first; of those that are as good as the first, the smallest reports."""
+    """Least variance first; among those that count as equal to the first, the smallest reports."""
     least = min((one.average for one in candidates), default=0.0)
 
     def place(one: GroupCandidate) -> tuple[bool, float, float]:
@@ -212,7 +212,7 @@ def rank(candidates: Sequence[GroupCandidate]) -> list[GroupCandidate]:
 
 
 def _variants(method: str, crowd: Crowd, informed: bool) -> Iterator[tuple[tuple[str, Any], ...]]:
-    """Options of a method between which the variance decides."""
+    """Options of a method that are compared by their variance."""
     if method == "group-nprr":
         yield from ((("k", k),) for k in LEVELS)
     elif method == "group-designed":
@@ -227,7 +227,7 @@ def _variants(method: str, crowd: Crowd, informed: bool) -> Iterator[tuple[tuple
 def _best_splits(
     domain: Pair, budget: Decimal, crowd: Crowd, method: str, options: tuple[tuple[str, Any], ...], target: str
 ) -> dict[str, GroupCandidate]:
-    """For each key the split of least variance: a coarse grid, then nearer and nearer to its best."""
+    """For each key the split of least variance: a coarse grid, then finer steps around its best."""
     tried: dict[Decimal, Inner | None] = {}
 
     def at(part: Decimal) -> Inner | None:
@@ -258,7 +258,7 @@ def _best_splits(
 
 
 def _round(part: Decimal, budget: Decimal) -> Decimal:
-    """To four digits, so that a plan can be read out; never above the budget."""
+    """To four digits, for readable plans; never above the budget."""
     if part <= 0:
         return Decimal(0)
     digit = Decimal(1).scaleb(part.adjusted() - 3)
@@ -268,7 +268,7 @@ def _round(part: Decimal, budget: Decimal) -> Decimal:
 def inner_at(
     domain: Pair, budget: Decimal, part: Decimal, crowd: Crowd, method: str, options: tuple[tuple[str, Any], ...]
 ) -> Inner | None:
-    """The inner channel of one part of the budget; None where that leaves nothing for the key."""
+    """The inner channel of one part of the budget; None if that leaves nothing for the key."""
     if part < _LEAST_PART * budget:
         return None
     try:
@@ -298,9 +298,9 @@ def _channel(value: Domain, part: Decimal, method: str, options: dict[str, Any])
 
 
 def _ratios(inner: Inner, crowd: Crowd, key: str, target: str = "population") -> Ratios | None:
-    """Sizes and sums of one report, with exact covariances; None where the key is too weak to tell groups at all.
+    """Sizes and sums of one report, with exact covariances; None if the key is too weak to distinguish groups.
 
-    A subset of one group is randomized response, which is tried anyway.
+    A subset of one group is randomized response, which is tried separately.
     """
     try:
         chosen = group_key(len(crowd.shares), inner.left, key)

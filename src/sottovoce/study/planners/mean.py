@@ -1,4 +1,4 @@
-"""Plans for a mean: methods ranked by their expected error, robust ones first where nothing is known."""
+"""Plans for a mean: methods ranked by their expected error; without a prior, robust ones first."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sottovoce.estimate.prior import Prior, expected_answers
 from sottovoce.protocols.mean.adaptive import LEAST_EPSILON, LEAST_PARTICIPANTS
 from sottovoce.study.planners.base import CLOSE, Option, Planner, Request, RootWays, no_method
 
-ROBUST = 1.1  # times the least worst case: what a method may cost at any answer to be a first choice without a prior
+ROBUST = 1.1  # times the least worst case: the largest variance of a first choice without a prior
 
 
 @dataclass(frozen=True, slots=True)
 class MeanCandidate:
-    """A method with the variance of one answer: the average over what is believed, and the largest."""
+    """A method with the variance of one answer: the average over the prior, and the largest."""
 
     mechanism: Mechanism
     variant: str
@@ -40,15 +40,15 @@ class MeanCandidate:
 class MeanPlanner(Planner):
     """With a prior, methods are ranked by their average under it, and one is designed for it.
 
-    Without one, answers are taken to be spread evenly, and methods come first whose variance at *no* answer is more
-    than 10 % above the least possible worst case.
+    Without one, answers are assumed to be spread evenly, and methods come first whose variance at every answer is at
+    most 10 % above the least possible worst case.
     """
 
     domain: Domain
     belief: Prior
     informed: bool
     methods: tuple[str, ...]
-    spread: float  # what sampling adds to the variance of one answer
+    spread: float  # added to the variance of one answer by sampling
 
     @property
     def subject(self) -> str:
@@ -77,7 +77,7 @@ class MeanPlanner(Planner):
         return RootWays(tuple(options), math.sqrt(least + self.spread))
 
     def _built(self, epsilon: Decimal) -> Iterator[tuple[str, Mechanism]]:
-        """Every method that has room for the budget; a designed one in each of its variants."""
+        """Every method that supports the budget; a designed one in each of its variants."""
         for name in self.methods:
             variants: list[dict[str, Any]] = [{}]
             if name == "designed":
@@ -120,7 +120,7 @@ def planner(request: Request) -> MeanPlanner:
 
 
 def belief_of(domain: Domain, prior: Any) -> Prior:
-    """What is believed of the answers of a domain of numbers; by default that they are spread evenly."""
+    """The prior of the answers of a domain of numbers; by default they are spread evenly."""
     if prior is None or domain.numbers is None:
         return expected_answers(domain)
     belief = prior if isinstance(prior, Prior) else Prior.of(prior)

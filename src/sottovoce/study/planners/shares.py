@@ -26,7 +26,7 @@ MANY = 4096  # candidates from which on one hash for each report and candidate i
 @dataclass(frozen=True, slots=True)
 class SharesPlanner(Planner):
     """Methods within two percent of the smallest error come first: by the bytes of a report, for very many categories
-    by the work of a tally, and then by their error. Without a prior all values are taken to be equally common.
+    by the work of a tally, and then by their error. Without a prior all values are assumed to be equally common.
     """
 
     domain: Domain
@@ -86,7 +86,7 @@ def _shares(prior: Any, size: int) -> NDArray[np.float64]:
 
 
 def _rank(mechanism: Mechanism, ratio: float, size: int) -> tuple[bool, float, float, float]:
-    """Close ones first, by bytes; between equals the one whose tally does not hash every candidate."""
+    """Close ones first, by bytes; then those whose tally does not hash every candidate."""
     hashes_each_candidate = mechanism.channel.publics > 0 and isinstance(mechanism.statistic, CountSupports)
     slow = hashes_each_candidate and mechanism.channel.inputs > MANY
     return (False, size, slow, ratio) if ratio <= CLOSE else (True, ratio, size, slow)

@@ -1,4 +1,4 @@
-"""Plans for a variance: which method, how to share out participants and budget, and what error to expect."""
+"""Plans for a variance: the method, the split of participants or budget, and the expected error."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from sottovoce.study.planners.mean import belief_of
 
 @dataclass(frozen=True, slots=True)
 class VariancePlanner(Planner):
-    """The error is exact under what is believed of the answers. A belief knows the mean, though, which is what methods
-    of one round profit from: so all are ranked by the error where the mean is half a standard deviation off. Each
-    option holds its protocol, with the share of participants or budget, or the size of the first round, chosen.
+    """The error is exact under the prior. A prior knows the mean, which favours methods of one round: so all are ranked
+    by the error if the mean is half a standard deviation off. Each option holds its protocol, with the chosen share of
+    participants or budget, or the chosen size of the first round.
     """
 
     fewest: ClassVar[int] = 100
@@ -43,13 +43,13 @@ class VariancePlanner(Planner):
         return VarianceWays(self, epsilon)
 
     def protocol(self, method: str, epsilon: Decimal, participants: int) -> VarianceRounds:
-        """One method, with the first round of least expected error where there are two."""
+        """One method; if it has two rounds, with the first round of least expected error."""
         named = None if method == "same-reports" else self.mechanism
         first = self._first_round(epsilon, participants) if method == "sequential" else None
         return VarianceRounds(self.domain, epsilon, method=method, mechanism=named, prior=self.prior, first=first)
 
     def _first_round(self, epsilon: Decimal, participants: int) -> int:
-        """Weighed with the squares about the mean that is expected."""
+        """Weighed with the squares about the expected mean."""
         about = self.protocol("split-n", epsilon, participants)
         number, square = (arm.mechanism for arm in about.start().arms)
         return first_round(number, square, about.believed, participants)
@@ -57,7 +57,7 @@ class VariancePlanner(Planner):
 
 @dataclass(frozen=True, slots=True)
 class VarianceWays(Ways):
-    """Protocols, made anew for each number of participants; their order depends on it."""
+    """Protocols, built for each number of participants; their order depends on it."""
 
     planner: VariancePlanner
     epsilon: Decimal
@@ -75,12 +75,12 @@ class VarianceWays(Ways):
         return self.options(participants)[0].std_error
 
     def _ranked(self, n: int) -> Iterator[tuple[float, Option]]:
-        """Options with the error where the mean is half a standard deviation off."""
+        """Options with the error if the mean is half a standard deviation off."""
         for method in self.planner.methods:
             try:
                 protocol = self.planner.protocol(method, self.epsilon, n)
                 arms = protocol.start().arms
-            except (ParameterError, SpecError):  # not for this domain, or no room for the budget
+            except (ParameterError, SpecError):  # does not support this domain or budget
                 if len(self.planner.methods) == 1:
                     raise
                 continue
@@ -104,12 +104,12 @@ def _reason(protocol: VarianceRounds, error: float, off: float) -> str:
     arms = protocol.start().arms
     if protocol.method == "split-n":
         share = arms[0].weight / sum(arm.weight for arm in arms)
-        how = f"{share:.0%} of the participants tell the number, the others its square about {protocol.about}"
+        how = f"{share:.0%} of the participants report the number, the others its square about {protocol.about}"
     elif protocol.method == "sequential":
-        how = f"{protocol.first:,} tell the number first, the others the square of its distance from their mean"
+        how = f"{protocol.first:,} report the number first, the others the square of its distance from their mean"
     elif protocol.method == "split-eps":
-        how = f"everyone tells the number with {protocol.budget} of epsilon, its square with the rest"
+        how = f"everyone reports the number with {protocol.budget} of epsilon, its square with the rest"
     else:
-        how = "everyone tells the number by randomized response, and each report is read twice"
+        how = "everyone reports the number by randomized response, and each report is read twice"
     said = "the same" if off <= error * (1 + 1e-9) else f"{off:.4g}"
     return f"{how}; {said} if the mean is half a standard deviation off."

@@ -1,4 +1,4 @@
-"""Plans for the mean of a vector: which method for how many coordinates, participants and which budget."""
+"""Plans for the mean of a vector: the method for given coordinates, participants and budget."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sottovoce.estimate.prior import Prior, expected_answers
 from sottovoce.study.planners.base import CLOSE, OWNER, Option, Planner, Request, RootWays, no_method
 from sottovoce.study.planners.mean import belief_of
 
-# What a method may be built on: coordinates are randomized one by one, entries of a sparse vector by an oracle.
+# Building blocks of a method: coordinates are randomized one by one, entries of a sparse vector by an oracle.
 VARIANTS = {
     "inner": ("designed", "hybrid", "piecewise", "bernoulli"),
     "oracle": ("hadamard", "grr", "signs", "hints"),
@@ -32,9 +32,9 @@ VARIANTS = {
 
 @dataclass(frozen=True, slots=True)
 class VectorPlanner(Planner):
-    """The domain says what is known of the vectors: numbers of a range each (`Box`, or a record of numbers), a length
-    (`Ball`), or few entries that are not zero (`Sparse`). Without a prior of one coordinate, answers are taken to be
-    spread evenly: over each range; over all directions of a vector of full length; a sparse vector, over all places.
+    """The domain describes the vectors: numbers of a range each (`Box`, or a record of numbers), a length (`Ball`), or
+    few nonzero entries (`Sparse`). Without a prior of one coordinate, answers are assumed to be spread evenly: over
+    each range; over all directions of a vector of full length; for a sparse vector, over all places.
 
     Methods within two percent of the smallest error come first, those with short reports before others; a method that
     is exact comes before one that is idealised.
@@ -88,7 +88,7 @@ class VectorPlanner(Planner):
         return RootWays(tuple(options), least)
 
     def _built(self, epsilon: Decimal) -> Iterator[tuple[str, Mechanism]]:
-        """Every method that takes the domain and has room for the budget, in each of its variants."""
+        """Every method that supports the domain and the budget, in each of its variants."""
         for name in self.methods:
             known = inspect.signature(builder(name)).parameters
             kind = next((kind for kind in VARIANTS if kind in known), None)
@@ -129,7 +129,7 @@ def _is_numbers(domain: object) -> bool:
 
 
 def mean_coordinate_variance(mechanism: Mechanism, prior: Prior | None, n: int, *, target: str = "population") -> float:
-    """The mean, over the coordinates, of the variance that is expected; for a record, in units of the ranges."""
+    """The mean, over the coordinates, of the expected variance; for a record, in units of the ranges."""
     domain = mechanism.domain
     if isinstance(domain, Ball):
         even = np.full(domain.dimensions, float(domain.radius) / math.sqrt(domain.dimensions) * (1 - 1e-12))

@@ -12,26 +12,26 @@ from sottovoce.core.channel.facets import Memoised, need
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import count_text
 
-MAX_COHORTS = 1 << 10  # as many ids are drawn for one report, in the mean: some milliseconds
+MAX_COHORTS = 1 << 10  # also the mean number of ids drawn for one report: some milliseconds
 
 
 @dataclass(frozen=True, slots=True)
 class Cohorts(Public, Memoised):
     """Public words that stay the same for a device: the number of its map, which is its cohort.
 
-    A device draws its cohort once, each as likely as any other, and then for each report ids until one is of this
-    cohort. So an id is uniform among those of its cohort, and the collector reads the map from it as from any id. In a
-    single report the cohort is as likely as in fresh public words, and the law is that of `Public`.
+    A device draws its cohort once, uniformly, and then for each report draws ids until one is of this cohort. So an id
+    is uniform among those of its cohort, and the collector reads the map from it as from any id. In a single report
+    the cohort is as likely as in fresh public words, and the law is that of `Public`.
 
     All reports of one value are functions of one cohort, of the memo in this cohort, and of fresh coins: together they
-    lose what the memo loses. With a new cohort in each report there would be a memo for each, and losses would add up.
+    lose what the memo loses. A new cohort in each report would need a memo of its own, and losses would add up.
     """
 
     kind: ClassVar[str] = "cohorts"
 
     def __post_init__(self) -> None:
         if not isinstance(self.map, PoolMap) or not isinstance(self.inner, Chain):
-            raise ParameterError("Cohorts number the maps of a pool, and what they map goes into a chain.")
+            raise ParameterError("Cohorts need the maps of a pool, and a chain as the inner channel.")
         if self.map.seeds > MAX_COHORTS:
             raise ParameterError(f"There are at most {MAX_COHORTS} cohorts. Got {count_text(self.map.seeds)}.")
         Public.__post_init__(self)

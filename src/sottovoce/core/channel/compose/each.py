@@ -23,7 +23,7 @@ MAX_PARTS = 1 << 16
 class Each(Channel, Costed):
     """A code is a tuple with a code of each channel; the report holds their reports side by side, the first lowest.
 
-    Any two codes of every channel may meet in two answers, so the ratios multiply: budgets add up.
+    Two answers may differ in every channel, so the ratios multiply: budgets add up.
     """
 
     kind: ClassVar[str] = "each"
@@ -32,11 +32,11 @@ class Each(Channel, Costed):
     def __post_init__(self) -> None:
         object.__setattr__(self, "channels", tuple(self.channels))
         if not 1 <= len(self.channels) <= MAX_PARTS:
-            raise ParameterError(f"Channels side by side are from 1 to {MAX_PARTS}. Got {len(self.channels)}.")
+            raise ParameterError(f"From 1 to {MAX_PARTS} channels can be side by side. Got {len(self.channels)}.")
         if any(channel.publics or stages_of(channel) for channel in self.channels):
             raise ParameterError("Channels side by side read no public words and keep no memo.")
         if not all(channel.exact for channel in self.channels):
-            raise ParameterError("Channels side by side have exact laws: what computes with floats stands alone.")
+            raise ParameterError("Channels side by side must have exact laws, which channels with floats lack.")
 
     @property
     def parts(self) -> tuple[Channel, ...]:
@@ -112,5 +112,5 @@ class Each(Channel, Costed):
     def from_fields(cls, fields: Spec) -> Each:
         (channels,) = take(fields, cls.kind, ("channels",))
         if not isinstance(channels, list):
-            raise SpecError("The channels side by side are a list.")
+            raise SpecError("The channels side by side must be a list.")
         return cls(tuple(map(channel_from_spec, channels)))

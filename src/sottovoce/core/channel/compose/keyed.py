@@ -1,4 +1,4 @@
-"""`Keyed`: randomize a group; where the result supports the true one, the value follows, else a neutral draw."""
+"""`Keyed`: randomize a group; if the result supports the true group, send the randomized value, else a neutral draw."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ from sottovoce.core.work import Effort, effort, steps, summed
 
 @dataclass(frozen=True, slots=True)
 class Keyed(Channel, Numbered, Costed):
-    """A code is (group, value). `key` randomizes the group. A report of the key that supports the true group goes with
-    the value through `inner`; any other goes with a draw from `neutral`, weights of the inner outputs that sum to
-    2**53 and know nothing of the value.
+    """A code is (group, value). `key` randomizes the group. If its report supports the true group, the value goes
+    through `inner`; otherwise the inner output is drawn from `neutral`, weights that sum to 2**53 and do not depend on
+    the value.
 
-    Where key reports are numbered, the report is key * inner outputs + inner; else the inner report lies in the lowest
-    bits.
+    If key reports are numbered, the report is key * inner outputs + inner; else the inner report is in the lowest bits.
     """
 
     kind: ClassVar[str] = "keyed"
@@ -46,20 +45,20 @@ class Keyed(Channel, Numbered, Costed):
         plain_bits = isinstance(self.key, Bits) and self.key.encoding == "onehot" and not self.key.rates_vary
         if not isinstance(self.key, Subset) and not plain_bits:
             raise ParameterError(
-                "The key of a keyed channel is a Subset, or Bits with a bit for each group and two rates."
+                "The key of a keyed channel must be a Subset, or Bits with a bit for each group and two rates."
             )
         if self.inner.publics or outputs_of(self.inner) is None or stages_of(self.inner):
             raise ParameterError(
-                "The inner channel of a keyed one has numbered outputs, reads no public words and keeps no memo."
+                "The inner channel of a keyed one must have numbered outputs, no public words and no memo."
             )
         if rounding_of(self.inner) is None and not self.inner.codes_are_indices:
-            raise ParameterError("The inner channel of a keyed one takes every code, else only some could be sent.")
+            raise ParameterError("The inner channel of a keyed one must take every code.")
         weights = tuple(check_integer("neutral", self.kind, weight, 0, UNIT) for weight in self.neutral)
         object.__setattr__(self, "neutral", weights)
         fits = len(weights) == outputs_of(self.inner) and sum(weights) == UNIT
         if not fits or any(bool(weight) != self.inner.contains(y) for y, weight in enumerate(weights)):
             raise ParameterError(
-                "The neutral law has a weight for each inner output, positive where it can be reported, and sums to"
+                "The neutral law must have a weight for each inner output, positive if it can be reported, and sum to"
                 " 2**53."
             )
 
@@ -131,7 +130,7 @@ class Keyed(Channel, Numbered, Costed):
         return self.key.contains(key) and self.inner.contains(within)
 
     def ratio(self) -> Fraction:
-        """Of the inner channel, where both codes are supported; of key and neutral law together, where one is.
+        """That of the inner channel if both codes are supported; of key and neutral law together if one is.
 
         Two reports of the key that both support their code are equally likely, and so are two that do not.
         """
@@ -158,7 +157,7 @@ class Keyed(Channel, Numbered, Costed):
         return summed(self, Effort(bits, key.likelihood + inner.likelihood, ratio, key.ratio_bits + 2 * inner.bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Small keys and small inner channels, with a neutral law of the same kind: as the largest likelihoods are."""
+        """Small keys and small inner channels, with a neutral law proportional to the largest likelihoods."""
         keys: Any = (self.key, *self.key.miniatures())
         return tuple(
             type(self)(key, inner, neutral_law(inner))
@@ -173,7 +172,7 @@ class Keyed(Channel, Numbered, Costed):
     @classmethod
     def from_fields(cls, fields: Spec) -> Keyed:
         key, inner, neutral = take(fields, cls.kind, ("key", "inner", "neutral"))
-        found: Any = channel_from_spec(key)  # the constructor refuses what is no key
+        found: Any = channel_from_spec(key)  # the constructor refuses other kinds of keys
         return cls(found, channel_from_spec(inner), integers(neutral, cls.kind, "neutral"))
 
 
@@ -191,18 +190,18 @@ def spread(inner: Channel) -> Fraction:
 
 
 def _total(likelihoods: Sequence[Fraction]) -> Fraction:
-    """Their sum; equal ones are counted instead of added up one by one."""
+    """Their sum; equal numbers are counted and multiplied."""
     return sum((count * value for value, count in Counter(likelihoods).items()), Fraction(0))
 
 
 def neutral_law(inner: Channel) -> tuple[int, ...]:
-    """The law proportional to the largest likelihood of each output: no other has a smaller largest ratio to it."""
+    """The law proportional to the largest likelihood of each output: it minimises the largest ratio to it."""
     return rounded_law(extremes(inner)[0])
 
 
 def rounded_law(weights: Sequence[Fraction]) -> tuple[int, ...]:
-    """Weights as units that sum to 2**53: rounded up, so that even the least likely outputs keep every ratio to them;
-    the largest, which do not feel a unit less, pay for it."""
+    """Weights as units that sum to 2**53. All are rounded up, so that no ratio to the least likely outputs grows; the
+    largest weights are then reduced, where a unit matters least."""
     total = _total(weights)
     units_of = {weight: ceil(UNIT * weight / total) for weight in set(weights)}
     rounded = [units_of[weight] for weight in weights]
@@ -215,6 +214,6 @@ def rounded_law(weights: Sequence[Fraction]) -> tuple[int, ...]:
 
 
 def odds_left(e: Fraction, inner: Channel, neutral: Sequence[int]) -> Fraction:
-    """What remains of the odds e for the key, beside an inner channel with this neutral law."""
+    """The part of the odds e that is left for the key, beside an inner channel with this neutral law."""
     pairs = set(zip(extremes(inner)[0], neutral, strict=True))  # most outputs are alike
     return e / max(high / units(weight) for high, weight in pairs if weight)

@@ -1,4 +1,4 @@
-"""`Mix`: one of several channels, chosen by a coin that knows nothing of the code."""
+"""`Mix`: one of several channels, chosen by a coin that is independent of the code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from sottovoce.core.work import Effort, effort, short_steps, summed
 class Mix(Channel, Numbered, Numeric, Extremal, Costed):
     """Channel c with probability weights[c] / 2**53; its outputs come after those of the channels before it.
 
-    As the alphabets are apart, a report shows which channel was chosen, which tells nothing.
+    The alphabets are disjoint, so a report shows which channel was chosen; the choice is independent of the code.
     """
 
     kind: ClassVar[str] = "mix"
@@ -51,16 +51,18 @@ class Mix(Channel, Numbered, Numeric, Extremal, Costed):
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "channels", tuple(self.channels))
         if len(weights) < 2 or len(weights) != len(self.channels) or sum(weights) != UNIT:
-            raise ParameterError("A mix has two or more channels, with a weight each that sum to 2**53.")
+            raise ParameterError(
+                "A mix must have two or more channels, and a weight for each; the weights must sum to 2**53."
+            )
         if any(channel.publics or outputs_of(channel) is None for channel in self.channels):
-            raise ParameterError("The channels of a mix have numbered outputs and read no public words.")
+            raise ParameterError("The channels of a mix must have numbered outputs and read no public words.")
         if any(rounding_of(channel) is None and not channel.codes_are_indices for channel in self.channels):
-            raise ParameterError("Every channel of a mix takes every code, else only some answers could be sent.")
+            raise ParameterError("Every channel of a mix must take every code.")
         if any(stages_of(channel) for channel in self.channels):
-            raise ParameterError("The channels of a mix keep no memo.")
+            raise ParameterError("The channels of a mix must not keep a memo.")
         codes = {_codes(channel) for channel in self.channels}
         if len(codes) != 1 or all(rounding_of(channel) for channel in self.channels):
-            raise ParameterError(f"The channels of a mix take the same codes. Got {sorted(codes)!s:.80}.")
+            raise ParameterError(f"The channels of a mix must take the same codes. Got {sorted(codes)!s:.80}.")
         starts = accumulate((outputs_of(channel) or 0 for channel in self.channels), initial=0)
         object.__setattr__(self, "_starts", tuple(starts))
 
@@ -126,7 +128,7 @@ class Mix(Channel, Numbered, Numeric, Extremal, Costed):
         return most, least
 
     def scales(self) -> tuple[Scale, ...]:
-        """Each channel is read by its own scale: all of them speak for the same code."""
+        """Each channel is read by its own scale: all are unbiased for the same code."""
         return tuple(
             Scale(start + first, start + origin, slope)
             for start, channel in zip(self.starts(), self.channels, strict=False)
@@ -151,7 +153,7 @@ class Mix(Channel, Numbered, Numeric, Extremal, Costed):
         return summed(self, known)._replace(extremes=sum(one.extremes for one in each) + self.outputs)
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Small instances of all channels that happen to take the same codes."""
+        """Small instances of all channels that take the same codes."""
         found: list[Channel] = []
         plain = [channel for channel in self.channels if rounding_of(channel) is None]
         for small in plain[0].miniatures():
@@ -167,7 +169,7 @@ class Mix(Channel, Numbered, Numeric, Extremal, Costed):
     def from_fields(cls, fields: Spec) -> Mix:
         weights, channels = take(fields, cls.kind, ("weights", "channels"))
         if not isinstance(channels, list):
-            raise SpecError("The channels of a mix are a list.")
+            raise SpecError("The channels of a mix must be a list.")
         return cls(integers(weights, cls.kind, "weights"), tuple(map(channel_from_spec, channels)))
 
 
@@ -177,12 +179,12 @@ def _codes(channel: Channel) -> int:
     if rounding is None:
         return channel.inputs
     if rounding.low != 0 or rounding.high != int(rounding.high):
-        raise ParameterError("A channel that rounds takes part in a mix where its range is 0, ..., a whole number.")
+        raise ParameterError("The range of a channel that rounds must be 0, ..., a whole number, in a mix.")
     return int(rounding.high) + 1
 
 
 def _sized(channel: Channel, codes: int) -> Channel | None:
-    """A small instance of a channel that takes so many codes, or None."""
+    """A small instance of a channel with this number of codes, or None."""
     if isinstance(channel, Then) and isinstance(channel.first, Rounding):
         return Then(Rounding(0, codes - 1, channel.first.steps), channel.second)
     return next((small for small in channel.miniatures() if small.inputs == codes), None)

@@ -122,7 +122,7 @@ class PoolMap:
             raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
         object.__setattr__(self, "digits", check_integer("digits", self.kind, self.digits, 1, 24))
         object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.seeds))
-        if self.seeds > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw for ever
+        if self.seeds > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw forever
             raise reject("digits", self.kind, f"so few that words of {self.bits} bits can choose a map", self.digits)
 
     @property
@@ -149,7 +149,7 @@ class PoolMap:
 
     @property
     def tries(self) -> Fraction:
-        """How many ids are drawn until one is accepted, in the mean."""
+        """The mean number of ids drawn until one is accepted."""
         size = 1 << min(self.bits, FINE)
         return Fraction(size, size - size % self.seeds)
 
@@ -161,11 +161,11 @@ class PoolMap:
         return self.value(self.seed(words), code)
 
     def value(self, seed: int, code: int) -> int:
-        """What the map with this number makes of a code."""
+        """The value of a code under the map with this number."""
         return dot(seed, code, self.g, self.digits)
 
     def rates(self, inner: Rates) -> Rates:
-        """Two codes collide under one map in g, exactly."""
+        """Two codes collide under exactly one in g of the maps."""
         return Rates(inner.own, (inner.own + (self.g - 1) * inner.other) / self.g)
 
     def miniatures(self, outputs: int) -> tuple[PoolMap, ...]:
@@ -241,7 +241,7 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         return self.inner.words
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
-        # An inner channel that declares no public words is audited without them, so it sees none.
+        # An inner channel that declares no public words is audited without them, so it is given none.
         return self.inner.sample(self.mapped(code, public), coins, public if self.inner.publics else NO_WORDS)
 
     @property
@@ -284,7 +284,7 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         return self._pool.seed(self._words(public))
 
     def ratio(self) -> Fraction:
-        """Given the public words, the law is the inner one on mapped codes, which some words keep apart."""
+        """Given the public words, the law is the inner one on mapped codes; some words map two codes apart."""
         return self.inner.ratio()
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
@@ -294,8 +294,8 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         return trusted(self.inner, Supporting).supports(report, self.mapped(code, public), public)
 
     def rates(self, code: int = 0) -> Rates | None:
-        """None where the inner rates depend on the code, or where no report supports the last inner code."""
-        if isinstance(self.inner, Public):  # asked for its facet first, each nested map would double the work
+        """None if the inner rates depend on the code, or if no report supports the last inner code."""
+        if isinstance(self.inner, Public):  # asking for its facet first would double the work for each nested map
             nested = self.inner.rates()
             return None if nested is None else self.map.rates(nested)
         inner = facet(self.inner, Supporting)
@@ -319,6 +319,6 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
     def from_fields(cls, fields: Spec) -> Public:
         spec, inner = take(fields, cls.kind, ("map", "inner"))
         if not isinstance(spec, dict) or not isinstance(spec.get("kind"), str) or spec["kind"] not in MAPS:
-            raise SpecError(f"The map of a public channel has a kind among {', '.join(MAPS)}.")
+            raise SpecError(f"The map of a public channel must have a kind among {', '.join(MAPS)}.")
         rest = {key: value for key, value in spec.items() if key != "kind"}
         return cls(MAPS[spec["kind"]].from_spec(rest), channel_from_spec(inner))

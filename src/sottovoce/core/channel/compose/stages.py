@@ -40,7 +40,7 @@ from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, take
 from sottovoce.core.work import Effort, effort, short_steps, steps, summed
 
-MAX_ROWS = 65  # of a table that an audit goes through whole
+MAX_ROWS = 65  # of a table that an audit enumerates whole
 MAX_CODE_BITS = 1 << 16  # of a report that is the code of another channel
 MAX_CELLS = 1 << 18  # of a product of channels that is computed entry by entry
 
@@ -58,7 +58,7 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
         reports = _reports(self.first)
         if reports != self.second.inputs:
             raise ParameterError(
-                f"In a {self.kind} channel the reports of the first are the codes of the second:"
+                f"In a {self.kind} channel the reports of the first must be the codes of the second:"
                 f" {count_text(reports)} reports, {count_text(self.second.inputs)} codes."
             )
         if not self.second.codes_are_indices:
@@ -66,7 +66,9 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
         if self.first.publics:
             raise ParameterError(f"In a {self.kind} channel only the second may read public words.")
         if not (self.first.exact and self.second.exact):
-            raise ParameterError(f"The stages of a {self.kind} channel have exact laws: floats stand alone.")
+            raise ParameterError(
+                f"The stages of a {self.kind} channel must have exact laws, which channels with floats lack."
+            )
         check_memos(self)
 
     @property
@@ -187,7 +189,7 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
 
 
 def _reports(channel: Channel) -> int:
-    """How many numbers of the channel's width there are, reports or not."""
+    """How many numbers have the channel's width, reports or not."""
     outputs = outputs_of(channel)
     if outputs is not None:
         return outputs
@@ -197,7 +199,7 @@ def _reports(channel: Channel) -> int:
 
 
 def _matrix(channel: Channel) -> list[list[Fraction]]:
-    """The law, one row per code. Compositions are multiplied up once, however deep they are nested."""
+    """The law, one row per code. Each composition is multiplied once, at any depth of nesting."""
     if isinstance(channel, _Composed):
         first, columns = _matrix(channel.first), list(zip(*_matrix(channel.second), strict=True))
         return [
@@ -236,14 +238,14 @@ class Then(_Composed, Numeric, Extremal, Divergent):
     kind: ClassVar[str] = "then"
 
     def ratio(self) -> Fraction:
-        """That of the second where the first can reach every code for sure, else of the product."""
+        """That of the second if the first reaches each of its codes with probability 1, else of the product."""
         if isinstance(self.first, Rounding) or (isinstance(self.first, Table) and self.first.reaches_every_output()):
             return self.second.ratio()
         known = self.first.ratio_before(self.second) if isinstance(self.first, Place) else None
         return self._ratio_by_entry() if known is None else known
 
     def has(self, kind: type[Facet]) -> bool:
-        """What is known of the second is known of both after a rounding."""
+        """After a rounding, the facets of the second are those of both."""
         if kind is Numeric:
             return isinstance(self.first, Rounding) and facet(self.second, Numeric) is not None
         if kind in (Extremal, Divergent):
@@ -251,7 +253,7 @@ class Then(_Composed, Numeric, Extremal, Divergent):
         return _Composed.has(self, kind)
 
     def delta(self, odds: Fraction) -> Fraction:
-        """That of the second: between grid points laws are mixed, and mixing makes no delta larger."""
+        """That of the second: between grid points laws are mixed, and mixing does not increase delta."""
         return delta(self.second, odds)
 
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
@@ -356,7 +358,7 @@ class Chain(_Composed, Memoised, Supporting):
 
     def rates(self, code: int = 0) -> Rates | None:
         if code >= self.first.payload_bits:
-            return None  # no bit stands for the last optional code
+            return None  # the last optional code has no bit
         return self._bit_rate(code)
 
     @property
@@ -364,7 +366,7 @@ class Chain(_Composed, Memoised, Supporting):
         return any(isinstance(stage, Bits) and stage.rates_vary for stage in self.parts)
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """The shorter ones have so few outcomes that two reports are enumerated together."""
+        """The shorter ones have few enough outcomes to enumerate two reports together."""
         return tuple(dict.fromkeys((*self.shortened(3), *self.shortened(2))))
 
     def shortened(self, k: int) -> tuple[Channel, ...]:

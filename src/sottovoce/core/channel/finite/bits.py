@@ -23,7 +23,7 @@ ENCODINGS = ("onehot", "optional", "mask")
 
 @dataclass(frozen=True, slots=True)
 class Bits(Channel, Supporting, Costed):
-    """Unary encodings and their kin; the report is the mask of the bits that are 1.
+    """Unary encodings and similar ones; the report is the mask of the bits that are 1.
 
     `p` and `q` are units, one for all positions or one per position. The encoding is "onehot" (code v sets
     bit v), "optional" (code k sets none) or "mask" (the code is itself a mask with `ones` bits set; any number
@@ -38,7 +38,7 @@ class Bits(Channel, Supporting, Costed):
     ones: int = 1
 
     def __post_init__(self) -> None:
-        # What is kept is what was checked: NumPy's integers would overflow in the closed forms.
+        # Keep the checked integers: NumPy's would overflow in the closed forms.
         least = 1 if self.encoding != "onehot" else 2
         object.__setattr__(self, "k", check_integer("k", self.kind, self.k, least, 1 << 24))
         if self.encoding not in ENCODINGS:
@@ -93,7 +93,7 @@ class Bits(Channel, Supporting, Costed):
 
     @property
     def _own_words(self) -> int:
-        """Words for the positions that hold a 1: one each, whatever their number may be."""
+        """Words for the positions that hold a 1: one each, for the largest possible number."""
         return (self.ones or self.k) if self.encoding == "mask" else 1
 
     @property
@@ -132,7 +132,7 @@ class Bits(Channel, Supporting, Costed):
         return bits_ratio([units(n) for n in p], [units(n) for n in q], self.encoding, self.ones)
 
     def _even_ratio(self, p: Fraction, q: Fraction) -> Fraction:
-        """All positions alike: only how many may rise and fall matters."""
+        """All positions are alike: only the numbers of rising and falling bits matter."""
         if self.encoding != "mask":
             some = min(self.k, 2)  # with a single bit no two codes can set different ones
             return bits_ratio([p] * some, [q] * some, self.encoding, 1)
@@ -157,7 +157,7 @@ class Bits(Channel, Supporting, Costed):
 
     def rates(self, code: int = 0) -> Rates | None:
         if code == self.k:
-            return None  # no bit stands for the last optional code
+            return None  # the last optional code has no bit
         return Rates(*(units(value[code] if isinstance(value, tuple) else value) for value in (self.p, self.q)))
 
     def pair(self) -> tuple[Fraction, Fraction] | None:
@@ -172,7 +172,7 @@ class Bits(Channel, Supporting, Costed):
         if self.rates_vary:  # at each position ten quotients, differences and comparisons
             exchanged = min(self.ones, self.k - self.ones)
             ratio = 10 * self.k + (2 * self.k * (exchanged + 1) ** 2 * short_steps(bits) if masks else 0)
-        else:  # a power is multiplied up without reducing anything
+        else:  # a power is computed without reducing fractions
             ratio = bits >> 6 if masks else 0
         return summed(self, Effort(bits=128 * self.k, likelihood=2 * self.k, ratio=20 + ratio, ratio_bits=bits))
 
@@ -192,7 +192,7 @@ class Bits(Channel, Supporting, Costed):
     def from_fields(cls, fields: Spec) -> Bits:
         k, p, q, encoding, ones = take(fields, cls.kind, ("k", "p", "q", "encoding", "ones"))
         if not isinstance(encoding, str):
-            raise SpecError("The encoding of a bits channel is a text.")
+            raise SpecError("The encoding of a bits channel must be a text.")
         p, q = (
             integers(v, cls.kind, n) if isinstance(v, list) else integer(v, cls.kind, n)
             for n, v in (("p", p), ("q", q))

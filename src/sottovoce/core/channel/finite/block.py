@@ -186,6 +186,6 @@ class Block(Channel, Numbered, Supporting):
     def from_fields(cls, fields: Spec) -> Block:
         sets, inside = take(fields, cls.kind, ("sets", "inside"))
         if not isinstance(sets, dict) or not isinstance(sets.get("kind"), str) or sets["kind"] not in SETS:
-            raise SpecError(f"The sets of a block channel have a kind among {', '.join(SETS)}.")
+            raise SpecError(f"The sets of a block channel must have a kind among {', '.join(SETS)}.")
         rest = {key: value for key, value in sets.items() if key != "kind"}
         return cls(load(SETS[sets["kind"]]).from_spec(rest), integer(inside, cls.kind, "inside"))

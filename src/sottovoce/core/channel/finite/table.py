@@ -72,11 +72,11 @@ class Table(Channel, Numbered, Numeric, Extremal, Divergent, Costed):
         return worst
 
     def delta(self, odds: Fraction) -> Fraction:
-        """Over all pairs of rows, in whole numbers; once for each table, as it takes a moment where there are many."""
+        """Over all pairs of rows, in whole numbers; cached, since many rows take a moment."""
         return _delta(self.rows, odds)
 
     def reaches_every_output(self) -> bool:
-        """Whether each output is the sure report of some code."""
+        """Whether each output is reported by some code with probability 1."""
         return all(UNIT in column for column in zip(*self.rows, strict=True))
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
@@ -87,7 +87,7 @@ class Table(Channel, Numbered, Numeric, Extremal, Divergent, Costed):
         return [units(max(column)) for column in columns], [units(min(column)) for column in columns]
 
     def has(self, kind: type[Facet]) -> bool:
-        """Reports are read as numbers where the mean report rises by exactly the same from each row to the next."""
+        """Reports are read as numbers if the mean report rises by exactly the same from each row to the next."""
         return kind is not Numeric or _line(self.rows) is not None
 
     def scales(self) -> tuple[Scale, ...]:
@@ -100,8 +100,8 @@ class Table(Channel, Numbered, Numeric, Extremal, Divergent, Costed):
         return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
 
     def coarse(self) -> Table:
-        """Three of its rows, with neighbouring outputs put together to a few: small enough to be gone through inside
-        another channel."""
+        """Three of its rows, with neighbouring outputs merged: small enough to be enumerated inside another
+        channel."""
         wide = -(-self.outputs // 6)
         chosen = (self.rows[0], self.rows[len(self.rows) // 2], self.rows[-1])
         return Table([sum(row[y : y + wide]) for y in range(0, self.outputs, wide)] for row in chosen)
@@ -122,13 +122,13 @@ class Table(Channel, Numbered, Numeric, Extremal, Divergent, Costed):
     def from_fields(cls, fields: Spec) -> Table:
         (rows,) = take(fields, cls.kind, ("rows",))
         if not isinstance(rows, list):
-            raise SpecError("The rows of a table are a list.")
+            raise SpecError("The rows of a table must be a list.")
         return cls(integers(row, cls.kind, "rows") for row in rows)
 
 
 @lru_cache(maxsize=32)
 def _delta(rows: tuple[tuple[int, ...], ...], odds: Fraction) -> Fraction:
-    """The largest sum of what one row has above `odds` times another, where it has more."""
+    """The largest sum of the positive parts of one row minus `odds` times another."""
     up, down = odds.numerator, odds.denominator
     scaled = [[(y, down * weight) for y, weight in enumerate(row) if weight] for row in rows]
     worst = 0
@@ -140,7 +140,7 @@ def _delta(rows: tuple[tuple[int, ...], ...], odds: Fraction) -> Fraction:
 
 @lru_cache(maxsize=32)
 def _line(rows: tuple[tuple[int, ...], ...]) -> Scale | None:
-    """How the mean report rises, where it rises evenly."""
+    """The line of the mean report, if it rises evenly; else None."""
     means = [Fraction(sum(y * weight for y, weight in enumerate(row)), UNIT) for row in rows]
     slopes = {later - earlier for earlier, later in pairwise(means)}
     return None if len(slopes) != 1 or slopes == {0} else Scale(0, means[0], slopes.pop())

@@ -1,4 +1,4 @@
-"""The grids of the coordinates of a vector, written down once however many coordinates share one."""
+"""The grids of the coordinates of a vector; a run of equal grids is written once."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ def check_grids(owner: str, grids: Iterable[Rounding]) -> tuple[Rounding, ...]:
     """At least one grid, and all with the same number of steps."""
     listed = tuple(grids)
     if not 1 <= len(listed) <= MAX_COORDINATES or not all(isinstance(grid, Rounding) for grid in listed):
-        raise ParameterError(f"The coordinates of a {owner} channel are from 1 to {MAX_COORDINATES} roundings.")
+        raise ParameterError(f"The coordinates of a {owner} channel must be from 1 to {MAX_COORDINATES} roundings.")
     if len({grid.steps for grid in listed}) > 1:
-        raise ParameterError(f"The coordinates of a {owner} channel have grids with the same number of steps.")
-    return listed
+        raise ParameterError(f"The coordinates of a {owner} channel must have grids with the same number of steps.")
+    # Equal grids are one object: a cache compares keys that are not, with one more call for some coordinates.
+    kept: dict[Rounding, Rounding] = {}
+    return tuple(kept.setdefault(grid, grid) for grid in listed)
 
 
 def grids_spec(grids: Sequence[Rounding]) -> list[dict[str, Any]]:
@@ -34,13 +36,13 @@ def grids_spec(grids: Sequence[Rounding]) -> list[dict[str, Any]]:
 def grids_from(spec: object, owner: str) -> tuple[Rounding, ...]:
     """The grids of a specification."""
     if not isinstance(spec, list):
-        raise SpecError(f"The grids of a {owner} channel are a list.")
+        raise SpecError(f"The grids of a {owner} channel must be a list.")
     grids: list[Rounding] = []
     for run in spec:
         count, fields = take(run, "a run of grids", ("count", "grid"))
         grid = channel_from_spec(fields)
         if not isinstance(grid, Rounding):
-            raise SpecError(f"The coordinates of a {owner} channel are roundings.")
+            raise SpecError(f"The coordinates of a {owner} channel must be roundings.")
         grids += [grid] * check_integer("count", "a run of grids", integer(count, owner, "count"), 1, MAX_COORDINATES)
         if len(grids) > MAX_COORDINATES:
             raise SpecError(f"A {owner} channel has at most {MAX_COORDINATES} coordinates.")
@@ -48,7 +50,7 @@ def grids_from(spec: object, owner: str) -> tuple[Rounding, ...]:
 
 
 def grid_codes(grids: Sequence[Rounding]) -> Iterator[tuple[Fraction, ...]]:
-    """Every vector of grid points, the last coordinate fastest; nothing is listed before it is asked for."""
+    """Every vector of grid points, the last coordinate fastest; computed when asked for."""
     places = [0] * len(grids)
     while True:
         yield tuple(grid.codes()[place] for grid, place in zip(grids, places, strict=True))  # type: ignore[index]

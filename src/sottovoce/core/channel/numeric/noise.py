@@ -46,8 +46,8 @@ class Noise(Channel, Numbered, Numeric, Extremal, Costed):
             object.__setattr__(self, name, weights)
         if len(self.cycle) != self.steps or len(self.first) > self.steps or len(self.bands) < 3:
             raise ParameterError(
-                "In a noise channel the first band is at most as long as the range, each later one exactly as long, and"
-                " there are at least three."
+                "A noise channel must have at least three bands: the first at most as long as the range, each later one"
+                " exactly as long."
             )
         check_integer("outputs", self.kind, self.outputs, 2, MAX_OUTPUTS)
         if self._rises():
@@ -88,7 +88,7 @@ class Noise(Channel, Numbered, Numeric, Extremal, Costed):
     def ratio(self) -> Fraction:
         """Of a magnitude and the one a whole range beyond, or of the tails at the border.
 
-        Magnitudes never get likelier as they grow, so the worst pair of codes are the two ends.
+        Larger magnitudes are never likelier, so the worst pair of codes are the two ends.
         """
         worst = Fraction(self.bands[-2] + self.bands[-1], self.bands[-1])
         beyond = self.cycle[self.steps - len(self.first) :]  # the weights a whole range beyond the first band
@@ -108,7 +108,7 @@ class Noise(Channel, Numbered, Numeric, Extremal, Costed):
         return any(later > earlier for earlier, later in zip(ends, starts, strict=False))
 
     def effort(self) -> Effort:
-        """Its ratio is found from the lists; what else there is needs the weight of every magnitude."""
+        """The ratio needs the lists only; all else needs the weight of every magnitude."""
         known = summed(self, Effort(ratio=len(self.first) + len(self.bands)))
         return known._replace(extremes=4 * self.outputs)
 
@@ -146,7 +146,7 @@ class Noise(Channel, Numbered, Numeric, Extremal, Costed):
         return code + first, second + code**2
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Fewer steps and bands, where magnitudes then still do not get likelier."""
+        """Fewer steps and bands, if larger magnitudes are still not likelier."""
         found = []
         for steps, bands in ((1, 4), (2, 4), (3, 3), (4, 5)):
             shorter = max(1, steps * len(self.first) // self.steps)
@@ -170,7 +170,7 @@ class Noise(Channel, Numbered, Numeric, Extremal, Costed):
 
 @lru_cache(maxsize=24)
 def _cumulative(weights: tuple[int, ...]) -> tuple[int, ...]:
-    """Running sums, which a device that answers often should not add up each time."""
+    """Running sums, cached for devices that answer often."""
     return tuple(accumulate(weights))
 
 
@@ -197,7 +197,7 @@ def _sums(channel: Noise) -> tuple[tuple[int, int], ...]:
 
 
 def _coarse(weights: tuple[int, ...], length: int) -> tuple[int, ...]:
-    """So many of the weights, evenly taken, and enlarged to the same sum."""
+    """A number of the weights, evenly spaced, scaled to the same sum."""
     taken = [weights[place * len(weights) // length] for place in range(length)]
     total = sum(taken)
     later = [weight * UNIT // total for weight in taken[1:]]

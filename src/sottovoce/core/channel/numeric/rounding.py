@@ -84,9 +84,9 @@ class Rounding(Channel, Numbered, Rounded):
         return False  # codes are numbers of a range
 
     def position(self, number: Fraction | int) -> int:
-        """Where a number lies, in units of 2**-32 steps, to the nearest and of two equally near to the even one.
+        """Where a number lies, in units of 2**-32 steps, to the nearest, ties to even.
 
-        In whole numbers: fractions are reduced to lowest terms at each step, in a time that tells the number.
+        In whole numbers: fractions are reduced to lowest terms at each step, in a time that depends on the number.
         """
         low, scale = _scale(self)
         top = (number.numerator * low.denominator - low.numerator * number.denominator) * scale.numerator
@@ -139,5 +139,5 @@ class Rounding(Channel, Numbered, Rounded):
 
 @lru_cache(maxsize=256)
 def _scale(grid: Rounding) -> tuple[Fraction, Fraction]:
-    """The lower end of a grid, and how many positions there are to a unit: public, and worked out once."""
+    """The lower end of a grid, and the number of positions per unit: public, and computed once."""
     return Fraction(grid.low), _STEP / grid.step

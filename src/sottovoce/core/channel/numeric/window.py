@@ -61,7 +61,7 @@ class Window(Channel, Numbered, Numeric, Extremal, Costed):
         return 0 <= report < self.outputs
 
     def ratio(self) -> Fraction:
-        """inside (outputs - width) / ((1 - inside) width): the windows of two codes differ, so some output tells."""
+        """inside (outputs - width) / ((1 - inside) width): the windows of two codes differ in some output."""
         return Fraction(self.inside * (self.outputs - self.width), (UNIT - self.inside) * self.width)
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:

@@ -19,7 +19,7 @@ from sottovoce.core.rational import FINE, UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, steps, summed
 
-TRIES = 8  # draws of fair signs that the span has room for where some are tied: half of them for two numbers
+TRIES = 8  # draws of fair signs in the span, for dimensions with ties: half of all draws are tied for two numbers
 SMALL = (1, 2, 3, 4)  # dimensions of the small instances
 
 
@@ -40,7 +40,7 @@ class HalfSpace(Channel, Coordinates, Costed):
         object.__setattr__(self, "grids", check_grids(self.kind, self.grids))
         object.__setattr__(self, "inside", check_units("inside", self.kind, self.inside))
         if self.grids[0].steps != 1:
-            raise ParameterError(f"The grids of a {self.kind} channel have one step, from end to end.")
+            raise ParameterError(f"The grids of a {self.kind} channel must have one step, from end to end.")
 
     @classmethod
     def of_ratio(cls, grids: Sequence[Rounding], ratio: Fraction) -> HalfSpace:
@@ -48,7 +48,9 @@ class HalfSpace(Channel, Coordinates, Costed):
         vectors, half = 1 << len(grids), half_vectors(len(grids))
         inside = floor_unit((ratio - 1) * half / ((ratio - 1) * half + vectors))
         if not inside:
-            raise ParameterError(f"The reports of this {cls.kind} channel say nothing about the answer; raise epsilon.")
+            raise ParameterError(
+                f"The reports of this {cls.kind} channel are independent of the answer; raise epsilon."
+            )
         return cls(tuple(grids), inside)
 
     @property
@@ -81,7 +83,7 @@ class HalfSpace(Channel, Coordinates, Costed):
         width, end = self.dimensions, coins.position + self.words
         corner = self._corner(code, coins)
         inside = coins.flip(self.inside)
-        # Where t differs from v: fair signs, inside not tied, and turned round if they are on the other side.
+        # Where t differs from v: fair signs; inside they are not tied, and inverted if they are on the other side.
         differing = coins.either(inside, self._untied_signs, self._signs)
         turned = (2 * differing.bit_count() > width) & inside
         coins.seek(end)
@@ -100,18 +102,18 @@ class HalfSpace(Channel, Coordinates, Costed):
         """The ends to which the numbers are rounded: the same law as `Rounding`, each from a word of its own."""
         lanes = bytearray(-(-self.dimensions // 8))
         for place, position in enumerate(self._positions(code)):
-            up = coins.flip(position << (FINE - PLACES))  # at the upper end that is UNIT: sure
+            up = coins.flip(position << (FINE - PLACES))  # at the upper end that is UNIT: probability 1
             lanes[place >> 3] |= up << (place & 7)
         return int.from_bytes(lanes, "little")
 
     def _positions(self, code: Any) -> list[int]:
         """Where the numbers lie between their ends, of 2**32.
 
-        Each is read by itself: were equal numbers read once, time would tell how many are equal.
+        Each is read by itself: if equal numbers were read once, the duration would show how many are equal.
         """
         positions = [grid.position(number) for grid, number in zip(self.grids, code, strict=True)]
         if min(positions) < 0 or max(positions) > 1 << PLACES:
-            raise ValueError("A number outside the range of a coordinate has no end to be rounded to.")
+            raise ValueError("A number is outside the range of its coordinate.")
         return positions
 
     @property
@@ -123,7 +125,7 @@ class HalfSpace(Channel, Coordinates, Costed):
 
     # --- the law -----------------------------------------------------------------------------------
     def _probabilities(self) -> tuple[Fraction, Fraction]:
-        """Of one report: what it has by either draw, and what it has besides if it lies on the side of the answer."""
+        """The probability of one report under either draw, and its addition if it lies on the side of the answer."""
         return units(UNIT - self.inside) / (1 << self.dimensions), units(self.inside) / half_vectors(self.dimensions)
 
     def ratio(self) -> Fraction:
@@ -178,7 +180,7 @@ class HalfSpace(Channel, Coordinates, Costed):
 
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
-        """Of vectors whose numbers are at an end; two quotients of long numbers are in the ratio."""
+        """For vectors whose numbers are at an end; the ratio has two quotients of long numbers."""
         bits, places = 64 * self.dimensions, self.dimensions
         known = Effort(bits=bits, likelihood=2 * places + 8, ratio=4 + 2 * steps(places), ratio_bits=bits)
         return summed(self, known)

@@ -1,4 +1,4 @@
-"""`Hints`: signs of a few places of a sparse vector and silence about all others, at least one of them a hint."""
+"""`Hints`: signs of a few places of a sparse vector; some sign agrees with an entry more often than by chance."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _disagrees(state: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Hints(Slots, Summed, Costed):
-    """Of a place without an entry a report says + or -, each with probability `speak` / 2**53, or nothing.
+    """For a place without an entry a report has + or -, each with probability `speak` / 2**53, or nothing.
 
-    Each of `most` slots agrees, disagrees or is silent, and patterns in which some slot agrees are likelier than chance
-    would have them: slot i is the first to agree with probability firsts[i] / 2**53, and none agrees with the rest;
-    what this leaves open is left to chance. Entries have a slot each; a turn of the slots by chance makes them equal.
-    Where the slot of an entry agrees its sign is said, where it disagrees the other one. Bit j of the report is set for
-    + at place j, and bit `width` + j for -.
+    Each of `most` slots agrees, disagrees or is silent. Patterns in which some slot agrees are likelier than under
+    independent slots: slot i is the first to agree with probability firsts[i] / 2**53, none agrees with the rest, and
+    the states that this leaves open are drawn independently. Entries have a slot each; a random rotation of the slots
+    makes them equal. If the slot of an entry agrees the report has its sign, if it disagrees the other one. Bit j of
+    the report is set for + at place j, and bit `width` + j for -.
     """
 
     kind: ClassVar[str] = "hints"
@@ -52,9 +52,9 @@ class Hints(Slots, Summed, Costed):
         firsts = tuple(check_integer("firsts", self.kind, number, 1, UNIT - 1) for number in self.firsts)
         object.__setattr__(self, "firsts", firsts)
         if len(firsts) != self.most or sum(firsts) >= UNIT:
-            raise ParameterError("A hints channel has one share for each slot, and the shares leave a rest.")
+            raise ParameterError("A hints channel must have one share for each slot, and the shares must leave a rest.")
         if self.slope <= 0:
-            raise ParameterError("The reports of this hints channel say nothing about the answer; raise epsilon.")
+            raise ParameterError("The reports of this hints channel are independent of the answer; raise epsilon.")
 
     @classmethod
     def of_ratio(cls, vectors: Sparse, speak: int, ratio: Fraction) -> Hints:
@@ -91,12 +91,12 @@ class Hints(Slots, Summed, Costed):
             said[plus == (state == DISAGREES)] |= (state != SILENT) << place
         speaking = coins.flips(self.dimensions, 2 * self.speak) & ~held
         signs = coins.flips(self.dimensions, UNIT // 2)
-        everywhere = (1 << self.dimensions) - 1  # beyond stands what empty slots say
+        everywhere = (1 << self.dimensions) - 1  # the bits beyond belong to empty slots
         plus, minus = (heard & everywhere for heard in (speaking & signs | said[0], speaking & ~signs | said[1]))
         return plus | minus << self.width
 
     def _states(self, entries: int, turn: int, first: int, coins: Coins) -> list[int]:
-        """What happens to each entry, and to empty slots; words are read in the order of the slots."""
+        """The state of each entry and of empty slots; words are read in the order of the slots."""
         drawn = [
             coins.when((slot - turn) % self.most < entries, partial(self._state, slot, first))
             for slot in range(self.most)
@@ -104,7 +104,7 @@ class Hints(Slots, Summed, Costed):
         return [drawn[(entry + turn) % self.most] for entry in range(self.most)]
 
     def _state(self, slot: int, first: int, coins: Coins) -> int:
-        """Of a slot after the first that agrees any state, before it any but that one."""
+        """The state of a slot: any after the first that agrees, any but agreement before it."""
         state = coins.when(slot != first, partial(self._other_state, slot < first))
         return (state, AGREES)[slot == first]
 
@@ -131,15 +131,16 @@ class Hints(Slots, Summed, Costed):
         return [units(number) for number in (*self.firsts, UNIT - sum(self.firsts))]
 
     def ratio(self) -> Fraction:
-        """What a report gains by agreement, over what it has where nothing agrees; exact for the shares as rounded.
+        """The likelihood of a report with agreements, over that of one without; exact for the shares as rounded.
 
-        A share over what chance would give is the density of a first slot. Agreeing entries cut the round of slots into
-        gaps; over all turns slot i is the first as often as there are gaps longer than i. So the largest density is the
-        best sum over gaps that make up the round. A report of + everywhere can agree with any of the entries.
+        The share of a first slot over its probability under independent slots is its density. Agreeing entries cut the
+        circle of slots into gaps; over all rotations slot i is the first as often as there are gaps longer than i. So
+        the largest density is the best sum over gaps that make up the circle. A report of + everywhere can agree with
+        any of the entries.
         """
         one, shares = units(self.speak), self._shares()
         first = [share / (one * (1 - one) ** slot) for slot, share in enumerate(shares[:-1])]
-        gained = [Fraction(0), *accumulate(first)]  # by a gap, over all turns
+        gained = [Fraction(0), *accumulate(first)]  # by a gap, over all rotations
         best, worst = [Fraction(0)], [Fraction(0)]
         for length in range(1, self.most + 1):
             best.append(max(gained[gap] + best[length - gap] for gap in range(1, length + 1)))
@@ -165,7 +166,7 @@ class Hints(Slots, Summed, Costed):
         return Fraction(beside * total / self.most)
 
     def _said(self, plus: int, minus: int, number: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-        """The probability of what is said of an entry if its slot must not agree, agrees, or is left to chance."""
+        """The probability of the report of an entry if its slot must not agree, agrees, or is independent."""
         one = units(self.speak)
         if not plus and not minus:
             return (1 - 2 * one) / (1 - one), Fraction(0), 1 - 2 * one
@@ -175,7 +176,7 @@ class Hints(Slots, Summed, Costed):
 
     @property
     def slope(self) -> Fraction:
-        """The mean of +1, -1 or nothing that a slot says, over the turns of the slots."""
+        """The mean of +1, -1 or 0 of a slot, over the rotations of the slots."""
         against = units(self.speak) / (1 - units(self.speak))
         shares = self._shares()
         before = sum((slot * share for slot, share in enumerate(shares)), Fraction(0))
@@ -183,13 +184,13 @@ class Hints(Slots, Summed, Costed):
 
     @property
     def spoken(self) -> Fraction:
-        """How often an entry is spoken of, over the turns of the slots."""
+        """How often a report has a sign for an entry, over the rotations of the slots."""
         one, shares = units(self.speak), self._shares()
         before = sum((slot * share for slot, share in enumerate(shares)), Fraction(0))
         after = sum(((self.most - 1 - slot) * share for slot, share in enumerate(shares[:-1])), Fraction(0))
         return (sum(shares[:-1], Fraction(0)) + before * one / (1 - one) + 2 * one * after) / self.most
 
-    # --- tallies: for each place how many say +, then for each how many say - -------------------------
+    # --- tallies: for each place the number of +, then for each the number of - -----------------------
     @property
     def sums(self) -> tuple[int, ...]:
         return (1,) * (2 * self.dimensions)

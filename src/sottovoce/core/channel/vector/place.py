@@ -1,4 +1,4 @@
-"""`Place`: one entry of a sparse vector, chosen by chance, as its place and a sign; the first stage of a report."""
+"""`Place`: one random entry of a sparse vector, as its place and a sign; the first stage of a report."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Slots(Channel, Vectors, Slotted):
         return total
 
     def codes(self) -> Iterator[Code]:
-        """The same vectors; nothing is listed before it is asked for."""
+        """The same vectors, computed when asked for."""
         ends = (Fraction(self.bound), -Fraction(self.bound))
         for held in range(self.most + 1):
             for places in combinations(range(self.dimensions), held):
@@ -76,17 +76,17 @@ class Slots(Channel, Vectors, Slotted):
     def padded(self, code: Code) -> Code:
         """As many entries as there are slots; an empty slot holds a number beyond the last place.
 
-        Samplers go through all of them, so that time does not tell how many entries an answer has.
+        Samplers process all of them, so that the duration does not depend on the number of entries.
         """
         if len(code) > self.most:
-            raise ValueError("A vector with more entries than there are slots has no report.")
+            raise ValueError("The vector has more entries than there are slots.")
         return code + ((self.dimensions, _filler(self.vectors)),) * (self.most - len(code))
 
     def position(self, number: Fraction) -> int:
         """Where a number lies between the two ends, of 2**32: the probability of the upper one."""
         position = _grid(self.vectors).position(number)
         if not 0 <= position <= _WHOLE:
-            raise ValueError("A number outside the range of a vector has no end to be rounded to.")
+            raise ValueError("A number is outside the range of the vector.")
         return position
 
     def rises(self, number: Fraction, coins: Coins) -> bool:
@@ -118,7 +118,7 @@ def vectors_from(owner: str, dimensions: object, most: object, bound: object) ->
 
 @dataclass(frozen=True, slots=True)
 class Place(Slots, Numbered):
-    """One of `most` slots, each as likely as any other. The report of (place, number) is 2 place or 2 place + 1.
+    """One of `most` slots, chosen uniformly. The report of (place, number) is 2 place or 2 place + 1.
 
     The former stands for +bound, the latter for -bound, and the number is rounded to one of them without bias. An empty
     slot becomes any place that the answer leaves empty, with a fair sign: its mean is zero. So an answer with fewer
@@ -168,7 +168,7 @@ class Place(Slots, Numbered):
 
     # --- with a second stage -----------------------------------------------------------------------
     def ratio_before(self, second: Channel) -> Fraction | None:
-        """The ratio of this and a second stage; None where no closed form is known.
+        """The ratio of this and a second stage; None if no closed form is known.
 
         A report y has one of two likelihoods under a code of the second stage, whether it supports the code or not. A
         full answer has `most` different places. At best y supports one code of each, or of as many places as it can;
@@ -208,7 +208,7 @@ class Place(Slots, Numbered):
 
 
 def _places_together(second: Channel, dimensions: int) -> int | None:
-    """Of how many different places one report can support a code while it supports no code of the other sign."""
+    """For how many places one report can support the code of one sign and not that of the other."""
     if isinstance(second, Block) and isinstance(second.sets, SignedSets):
         return second.sets.largest_group
     if isinstance(second, Subset) and second.w <= dimensions:
@@ -222,7 +222,7 @@ class SignedSets:
     """Places with a sign as halves of a Hadamard row: code 2 j has the outputs where row j is +1, 2 j + 1 the others.
 
     Place j lies in group j mod `groups` and has row j // groups + 1 of the `order` outputs there. An output of a group
-    speaks for one sign or the other of every place of the group, and for no other place; with as many groups as places
+    supports one sign or the other of every place of the group, and no other place; with as many groups as places
     this is k-ary randomized response.
     """
 
@@ -275,12 +275,12 @@ class SignedSets:
         return output ^ (row & -row) * minus * (output // self.order == place % self.groups)
 
     def contrast(self, inside: Fraction) -> Contrast:
-        """How reports score a place: +1 for its sign +1, -1 for the other, nothing where they hit another group."""
+        """How reports score a place: +1 for its sign +1, -1 for the other, 0 if they hit another group."""
         outside_each = (1 - inside) / (self.outputs - self.size)
         return Contrast(inside + outside_each * self.size, outside_each * self.order, inside)
 
     def rates(self, inside: Fraction) -> None:
-        """None: a report speaks against the other sign of a place, and neither for nor against other places."""
+        """None: reports are scored by `contrast`, since other codes are not supported at one common rate."""
         return None
 
     def miniatures(self) -> tuple[SignedSets, ...]:

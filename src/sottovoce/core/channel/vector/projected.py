@@ -1,4 +1,4 @@
-"""`Projected`: a vector turned by a public pseudo-random rotation, of which a few coordinates go through a cap."""
+"""`Projected`: a vector is turned by a public pseudo-random rotation, and a few coordinates go through a cap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDS = (1, 2, 4)  # bits of the signs before each transform; the next one is f
 LEAST = 64  # coordinates, filled up, from which on a vector is projected
 FINE = 128  # steps of a decoded coordinate in one standard deviation: rounding adds one part in 100,000 to the variance
 MIDDLE = 2048  # the summand of zero
-LAST = 2 * MIDDLE - 1  # 16 standard deviations: nothing that a device draws is cut off, and no report weighs more
+LAST = 2 * MIDDLE - 1  # 16 standard deviations: no draw of a device is cut off, and the weight of a report is bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Projected(Channel, Vectors, Summed, PublicCoins, Relaying, Costed):
 
     The vector, filled up with zeros to D = 2**r coordinates, gets random signs and a Walsh-Hadamard transform, three
     times, and signs again; coordinates that agree modulo k are added up, and the sum is given the length of the vector.
-    The way back is the transposed map; a tally adds up what it gives, rounded without bias by public words.
+    Decoding is the transposed map; a tally sums its results, rounded without bias by public words.
 
     For a rotation that is uniform among all rotations the mean would be exactly proportional to the answer. Here it is
     so up to a relative bias that falls like 1/D; tests measure less than 0.3 % for the least D, 64, at worst. Where
@@ -49,7 +49,7 @@ class Projected(Channel, Vectors, Summed, PublicCoins, Relaying, Costed):
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", check_integer("size", self.kind, self.size, 2, MAX_DIMENSIONS))
         if not isinstance(self.inner, Cap) or self.inner.law != "sphere":
-            raise ParameterError("A projected channel randomizes by a cap on the sphere.")
+            raise ParameterError("The inner channel of a projected one must be a cap on the sphere.")
         if self.inner.size not in projections(self.size):
             allowed = ", ".join(map(str, projections(self.size)))
             raise ParameterError(
@@ -177,7 +177,7 @@ def padded(size: int) -> int:
 
 
 def projections(size: int) -> list[int]:
-    """To how many dimensions a vector may be projected: to fewer than all only where the rotation is good enough."""
+    """To how many dimensions a vector may be projected: to fewer than all only if the rotation is good enough."""
     full = padded(size)
     return [1 << power for power in range(3, full.bit_length())] if full >= LEAST else [full]
 
@@ -189,7 +189,7 @@ def log_root(size: int) -> float:
 
 @lru_cache(maxsize=64)
 def unfolded_scale(channel: Projected) -> float:
-    """What makes a decoded sum of centred levels a number of steps: three transforms and the folds are undone."""
+    """The factor from a decoded sum of centred levels to steps: it undoes three transforms and the folds."""
     full, k = channel.padded, channel.inner.size
     width = facts(channel.inner).reach / TOP  # centred levels are odd numbers, twice as far apart
     return width * FINE / (full * math.sqrt(full / k))  # the roots of D in the transforms and in a step cancel

@@ -33,7 +33,7 @@ from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, summed
 
-MAX_BITS = 1 << 23  # of the numbers in a ratio: a device that reads a specification should not compute for minutes
+MAX_BITS = 1 << 23  # of the numbers in a ratio: reading a specification must not take minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
     grids and randomized by `inner`, independently; their reports stand side by side, the first chosen one lowest.
 
     Every coordinate is chosen by the same share of all ids. Where all are chosen no id is needed, and they come in
-    their own order. The id knows nothing of the answer; given it, the ratios of the chosen coordinates multiply.
+    their own order. The id is independent of the answer; given it, the ratios of the chosen coordinates multiply.
     """
 
     kind: ClassVar[str] = "sampled-coordinates"
@@ -57,15 +57,13 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         object.__setattr__(self, "count", check_integer("count", self.kind, self.count, 1, len(grids)))
         if self.bits not in (2, 8, WORD):
             raise reject("bits", self.kind, "64 (2 or 8 in proofs)", self.bits)
-        if len(grids) > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw for ever
+        if len(grids) > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw forever
             raise ParameterError(f"Words of {self.bits} bits cannot choose one of {len(grids)} coordinates.")
         plain = outputs_of(self.inner) is not None and dimensions_of(self.inner) is None
         if self.inner.publics or stages_of(self.inner) or not plain:
-            raise ParameterError(
-                "A coordinate goes through a channel whose reports are numbered, without public words."
-            )
+            raise ParameterError("The channel of a coordinate must have numbered reports and no public words.")
         if self.inner.inputs != grids[0].steps + 1 or not self.inner.codes_are_indices:
-            raise ParameterError("A coordinate goes through a channel that takes every point of its grid.")
+            raise ParameterError("The channel of a coordinate must take every point of its grid.")
 
     # --- which coordinates -------------------------------------------------------------------------
     @property
@@ -156,11 +154,11 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         """Two answers may differ in every chosen coordinate, from any point of its grid to any other."""
         one = self.inner.ratio()
         if max(one.numerator.bit_length(), one.denominator.bit_length()) * self.count > MAX_BITS:
-            raise TooLargeError("The ratio of so many coordinates is too long a fraction.")
+            raise TooLargeError("The ratio of these coordinates together is too long a fraction.")
         return Fraction(one**self.count)
 
     def _one(self, coordinate: int) -> Then:
-        """What a chosen coordinate goes through."""
+        """The channel of a chosen coordinate."""
         return Then(self.grids[coordinate], self.inner)
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
@@ -187,7 +185,7 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
 
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
-        """A power is multiplied up without reducing anything."""
+        """A power is computed without reducing fractions."""
         one = effort(self.inner)
         bits = self.count * one.ratio_bits
         known = Effort(self.count * (64 + one.bits), 2 * self.count * one.likelihood, one.ratio + (bits >> 6), bits)
@@ -217,6 +215,6 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
 
 
 def _small(inner: Channel) -> tuple[Channel, ...]:
-    """The channel itself, its small instances, and a stand-in of a table, which has none."""
+    """The channel itself, its small instances, and the stand-in of a table."""
     coarse = (inner.coarse(),) if isinstance(inner, Table) else ()
     return (inner, *inner.miniatures(), *coarse)

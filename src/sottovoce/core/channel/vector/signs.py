@@ -32,7 +32,7 @@ class Signs(Slots, Summed, Costed):
 
     Each entry is rounded to an end of its range, v = +-1. With probability `inside` / 2**53 the pattern is uniform
     among those with at least `least` agreements, else among the rest. The sign at an entry is v where its slot agrees,
-    else -v; what an empty slot says is not sent, and all other signs are fair. Bit j of the report is set where the
+    else -v; an empty slot is not sent, and all other signs are fair. Bit j of the report is set where the
     sign of place j is +1.
     """
 
@@ -54,7 +54,7 @@ class Signs(Slots, Summed, Costed):
 
     @property
     def patterns(self) -> tuple[int, int]:
-        """How many patterns of agreement have enough agreements, and how many have not."""
+        """How many patterns have enough agreements, and how many have too few."""
         return patterns(self.most, self.least)
 
     @property
@@ -72,7 +72,7 @@ class Signs(Slots, Summed, Costed):
             held |= 1 << place
             flipped |= (plus == agreeing >> slot & 1) << place
         signs = coins.flips(self.dimensions, UNIT // 2) & ~held | flipped
-        return signs & (1 << self.dimensions) - 1  # beyond stands what empty slots say
+        return signs & (1 << self.dimensions) - 1  # the bits beyond belong to empty slots
 
     @property
     def payload_bits(self) -> int:
@@ -150,7 +150,7 @@ class Signs(Slots, Summed, Costed):
 
 
 class Score(NamedTuple):
-    """How reports are read: for a place +1, -1 or nothing, of which +1 stands for the number `scale`.
+    """How reports are read: +1, -1 or 0 for a place, where +1 stands for the number `scale`.
 
     A report hits the place's group with `hit_own` if it is about this group, else with `hit_other`. It is about
     `entries` of the answer's entries at once.
@@ -163,7 +163,7 @@ class Score(NamedTuple):
     entries: int
 
     def average_square(self, dimensions: int) -> Fraction:
-        """The mean square of what is read, averaged over places, of a crowd that is spread evenly over them."""
+        """The mean square of a reading, averaged over places, if entries are spread evenly over them."""
         places, larger = divmod(dimensions, self.groups)  # of a group, and how many have one more
         together = larger * (places + 1) ** 2 + (self.groups - larger) * places**2
         hit = self.hit_other + (self.hit_own - self.hit_other) * Fraction(self.entries * together, dimensions**2)
@@ -200,7 +200,7 @@ def pattern(index: int, least: int, most: int) -> int:
     """
     subsets = _subsets(most)
     size = least
-    for _ in range(most):  # as many steps for every index; once the size is found, nothing is passed over
+    for _ in range(most):  # the same number of steps for every index; once the size is found, nothing is skipped
         passed = index >= subsets[most][size]
         index -= passed * subsets[most][size]
         size += passed
@@ -216,5 +216,5 @@ def pattern(index: int, least: int, most: int) -> int:
 
 @lru_cache(maxsize=64)
 def _subsets(most: int) -> tuple[tuple[int, ...], ...]:
-    """How many subsets of so many slots have so many elements."""
+    """Binomial coefficients by number of slots and size of the subset."""
     return tuple(tuple(comb(slots, size) for size in range(most + 1)) for slots in range(most + 1))

@@ -1,7 +1,7 @@
 """`Cap`: a random direction that lies near the answer more often than chance, rounded to a byte per coordinate.
 
-The law is one of real numbers and the sampler computes with floats, so all that is known of it is known to about twelve
-digits: mechanisms of this node are `idealised` and have no exact certificate.
+The law is one of real numbers and the sampler computes with floats, so its properties are known to about twelve digits:
+mechanisms of this node are `idealised` and have no exact certificate.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sottovoce.core.specs import Spec, integer, take, text
 LAWS = ("sphere", "gauss")
 MAX_DIMENSIONS = 1 << 16
 TOP = 255  # the largest level of a coordinate
-REACH = 12  # standard deviations of a coordinate, beyond which none is drawn at any epsilon up to 20 (below 1e-20)
+REACH = 12  # standard deviations of a coordinate; larger draws have probability below 1e-20 at any epsilon up to 20
 SAFETY = Fraction(1, 10**10)  # relative: shares of caps are known better than that
 FIRST = 3  # words before those of the coordinates: which of two opposite vectors, in the cap or not, how far along
 _NUMBER = 52  # leading bits of a word that become a number
@@ -46,10 +46,10 @@ class Facts(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How sums of a tally are read: a summand s speaks for (s - origin) * step, in units of the radius.
+    """How sums of a tally are read: a summand s is read as (s - origin) * step, in units of the radius.
 
-    The mean square of what is read of a coordinate is `across` where the answer is perpendicular to it, `along` where
-    it is parallel, and between them linear in the square of the cosine.
+    The mean square of the reading of a coordinate is `across` if the answer is perpendicular to it, `along` if it is
+    parallel, and between them linear in the square of the cosine.
     """
 
     origin: float
@@ -86,11 +86,11 @@ class Cap(Channel, Vectors, Summed):
         object.__setattr__(self, "keep", check_units("keep", self.kind, self.keep))
         empty = shares(self.size, self.law, float(threshold))[0] < 1e-30  # before anything is divided by it
         if empty or facts(self).mean <= 0 or self.ratio() <= (1 + SAFETY) ** 2:
-            raise ParameterError("The reports of this cap channel say nothing about the answer; raise epsilon.")
+            raise ParameterError("The reports of this cap channel are independent of the answer; raise epsilon.")
 
     @classmethod
     def of_budget(cls, size: int, law: str, threshold: Decimal, budget: Decimal) -> Cap:
-        """The cap of this threshold whose ratio is as large as a budget allows."""
+        """The cap of this threshold with the largest ratio that a budget allows."""
         above, below = shares(size, law, float(threshold))
         likelier = odds(budget) / (1 + SAFETY) * Fraction(above) / Fraction(below)
         return cls(size, law, threshold, floor_unit(likelier / (1 + likelier)))
@@ -105,7 +105,7 @@ class Cap(Channel, Vectors, Summed):
         return 2 * self.size
 
     def codes(self) -> Iterable[Any]:
-        """Both ends of each axis: some of the continuum of vectors, which no list holds."""
+        """Both ends of each axis, as a sample of the continuum of vectors."""
         return axis_ends(self.size)
 
     @property
@@ -158,7 +158,7 @@ class Cap(Channel, Vectors, Summed):
         return False
 
     def ratio(self) -> Fraction:
-        """The ratio of the two densities, computed in floats and rounded up by more than these may err."""
+        """The ratio of the two densities, computed in floats and rounded up by more than their error."""
         known = facts(self)
         likelier = Fraction(self.keep, UNIT - self.keep)
         return likelier * Fraction(known.below) / Fraction(known.above) * (1 + SAFETY)

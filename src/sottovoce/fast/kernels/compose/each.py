@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Each
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import NoBatchError
-from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, empty_reports, lanes, last_node, sampler
+from sottovoce.fast.kernels.base import (
+    Codes,
+    Draws,
+    Reports,
+    Sample,
+    empty_reports,
+    impossible_masks,
+    invalid_reports,
+    lanes,
+    last_node,
+    sampler,
+)
 
 
 @njit(nogil=True, cache=True)
@@ -19,7 +30,7 @@ def pack(parts, shift, out):
     """Add reports of 64 lanes per word to rows that are zero from bit `shift` on."""
     lane = shift // 64
     up = np.uint64(shift % 64)
-    down = np.uint64(63) - up  # and one more, as a shift by 64 is none
+    down = np.uint64(63) - up  # and one more, since a shift by 64 is undefined
     for i in range(parts.shape[0]):
         for c in range(parts.shape[1]):
             word = parts[i, c]
@@ -62,3 +73,9 @@ def _(channel: Each) -> Sample:
             at += part.words
 
     return draw
+
+
+@impossible_masks.register
+def _(channel: Each, masks: Reports) -> NDArray[np.bool_]:
+    parts = [invalid_reports(part, reports) for part, reports in unpacked(channel, masks)]
+    return np.asarray(np.any(parts, axis=0))

@@ -8,7 +8,18 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Each, Keyed
 from sottovoce.core.channel.facets import outputs_of, rounding_of
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
+from sottovoce.fast.kernels.base import (
+    Codes,
+    Count,
+    Draws,
+    Reports,
+    Sample,
+    counter,
+    empty_reports,
+    impossible_masks,
+    possible_outputs,
+    sampler,
+)
 from sottovoce.fast.kernels.compose.each import pack
 from sottovoce.fast.kernels.masks import count_indices
 from sottovoce.fast.kernels.pick import find, weights
@@ -98,3 +109,13 @@ def _(channel: Keyed) -> Count:
             _count_masks(reports, bits, channel.key.inputs, channel.inner_outputs, cells)
 
     return count
+
+
+@possible_outputs.register
+def _(channel: Keyed) -> NDArray[np.bool_] | None:
+    return None if all(channel.neutral) else np.tile(np.array(channel.neutral) > 0, outputs_of(channel.key) or 1)
+
+
+@impossible_masks.register
+def _(channel: Keyed, masks: Reports) -> NDArray[np.bool_] | None:
+    return impossible_masks(side_by_side(channel), masks)

@@ -7,9 +7,18 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Mix, Rounding
-from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, empty_reports, sampler
+from sottovoce.fast.kernels.base import (
+    Codes,
+    Draws,
+    Reports,
+    Sample,
+    empty_reports,
+    last_node,
+    possible_outputs,
+    sampler,
+)
 from sottovoce.fast.kernels.pick import find, weights
 
 _PLACES = np.uint64(PLACES)
@@ -25,7 +34,7 @@ def _choose(words, at, cumulative, guide, bits, chosen):
 
 @njit(nogil=True, cache=True)
 def _take(chosen, channel, start, reports, rejected, out, redo):
-    """Without a branch on the coin; what another channel would have rejected does not count."""
+    """Without a branch on the coin; rejections of the other channels do not count."""
     for i in range(chosen.shape[0]):
         mine = chosen[i] == channel
         out[i] = np.uint64(reports[i]) + start if mine else np.uint64(out[i])
@@ -36,7 +45,7 @@ def _take(chosen, channel, start, reports, rejected, out, redo):
 def _positions(codes, steps, top, out):
     """code / top * steps * 2**32, rounded to the nearest: whole steps first, so that all fits 64 bits.
 
-    There are no ties: an odd multiple of top / 2 is none of 2**32, as 2**33 divides no top below 2**32.
+    There are no ties: a tie would need an odd multiple of top / 2, but 2**33 divides no top below 2**32.
     """
     one = np.uint64(1)
     for i in range(codes.shape[0]):
@@ -51,7 +60,7 @@ def _positions(codes, steps, top, out):
 def positions(rounding: Rounding, codes: Codes) -> NDArray[np.uint64]:
     """The positions of whole numbers from 0 to the end of a range that begins at 0, exactly."""
     if rounding.low != 0 or rounding.high != int(rounding.high) or rounding.high >= 1 << PLACES:
-        raise ValueError("Whole numbers have exact positions on a range from 0 to a whole number below 2**32.")
+        raise ValueError("Exact positions of whole numbers need a range from 0 to a whole number below 2**32.")
     out = np.empty(len(codes), np.uint64)
     _positions(codes, np.uint64(rounding.steps), np.uint64(int(rounding.high)), out)
     return out
@@ -76,3 +85,11 @@ def _(channel: Mix) -> Sample:
             column += branch.words
 
     return draw
+
+
+@possible_outputs.register
+def _(channel: Mix) -> NDArray[np.bool_] | None:
+    each = [(possible_outputs(last_node(branch)), outputs_of(branch) or 0) for branch in channel.channels]
+    if all(found is None for found, _ in each):
+        return None
+    return np.concatenate([np.ones(size, bool) if found is None else found for found, size in each])

@@ -42,7 +42,7 @@ def _hash(public, codes, g, bits, out):
 
 @njit(nogil=True, cache=True)
 def _count_hashes(reports, public, starts, cells):
-    """Reports whose hash of a candidate is what they say, for every candidate.
+    """For every candidate, the number of reports that equal its hash.
 
     The hash of v is y exactly when a v + b lies in the y-th stretch of the 2**64 words; so one addition and one
     comparison check a candidate.
@@ -164,7 +164,7 @@ def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
 def count_seeds(channel: Public, reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
     """Add each pair of public map and payload to its cell."""
     if public is None or not isinstance(channel.map, PoolMap):
-        raise ValueError("Reports of a pool are counted together with their public words.")
+        raise ValueError("Reports of a pool must be counted together with their public words.")
     seeds, _ = pool_seeds(channel.map, public)
     _count_pairs(seeds, reports, channel.outputs, cells)
 
@@ -185,12 +185,12 @@ def _(channel: Public) -> Sample:
 def _(channel: Public) -> Count:
     chosen, inner = channel.map, channel.inner
     if not (isinstance(chosen, HashMap) and isinstance(inner, Subset) and inner.w == 1 and chosen.bits == WORD):
-        raise NoBatchError("There is a tally kernel for local hashing with randomized response only.")
+        raise NoBatchError("The tally kernel of local hashing needs randomized response.")
     starts = np.array([bucket_start(y, chosen.g) << 32 for y in range(chosen.g)] + [0], np.uint64)
 
     def count(reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
         if public is None:
-            raise ValueError("Hashed reports are counted together with their public words.")
+            raise ValueError("Hashed reports must be counted together with their public words.")
         _count_hashes(reports, public, starts, cells)
 
     return count

@@ -26,7 +26,7 @@ def _(channel: Then | Chain) -> Sample:
 
 
 def _codes(second: Channel, reports: Reports) -> Codes:
-    """Reports as codes of another channel: of the one type of indices, or masks where there are more than it holds."""
+    """Reports as codes of another channel: indices, or masks if there are more codes than an index holds."""
     masks = (isinstance(second, Bits) and second.encoding == "mask") or second.inputs > 1 << 32
     if reports.ndim == 2 and masks:
         return reports

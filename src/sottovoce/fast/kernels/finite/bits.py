@@ -23,8 +23,8 @@ def flip_lanes(words, at, span, k, num, levels, out, redo):
     """The bit-sliced `flips` of `sottovoce.core.coins` for all lanes of each report.
 
     Seen from the last bit on, a lane is below `num` so far if its bit is smaller, or if it is equal and the lane
-    was below before: that needs no memory of what is decided. The loop has eight turns always, so that the
-    compiler unrolls it; where `num` has fewer bits the last is compared again, which changes nothing.
+    was below before; so no mask of decided lanes is needed. The loop always has eight turns, so that the compiler
+    unrolls it; if `num` has fewer bits the last is compared again, which changes nothing.
     """
     one = np.uint64(1)
     zero = np.uint64(0)

@@ -39,7 +39,7 @@ def _draw_hadamard(codes, words, at, order_bits, inside, groups, choices, bits, 
         place = lowest(row)
         free = index + (index >> place << place)
         free += ((ones(free & row) ^ beyond) & one) << place
-        rest = index - half  # wraps around where the index lies in the group, and is not used then
+        rest = index - half  # wraps around if the index lies in the group, and is not used then
         rest += np.uint64(rest >= start) << order_bits
         out[i] = start + free if index < half else rest
 

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Subset
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
-from sottovoce.fast.kernels.masks import add_masks, count_indices
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, impossible_masks, sampler
+from sottovoce.fast.kernels.masks import add_masks, count_indices, popcounts
 
 
 @njit(nogil=True, cache=True)
 def _draw_index(codes, words, at, keep, n, magic, extra, last, bits, out, redo):
-    """Without a branch on the coin, which no processor foresees."""
+    """Without a branch on the coin, which processors cannot predict."""
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
     for i in range(codes.shape[0]):
@@ -105,3 +105,8 @@ def _(channel: Subset) -> Count:
             add_masks(reports, cells)
 
     return count
+
+
+@impossible_masks.register
+def _(channel: Subset, masks: Reports) -> NDArray[np.bool_]:
+    return np.asarray(popcounts(masks) != channel.w)

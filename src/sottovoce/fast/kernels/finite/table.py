@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from sottovoce.core.channel import Table
-from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
+from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, possible_outputs, sampler
 
 
 @njit(nogil=True, cache=True)
@@ -35,3 +36,9 @@ def _(channel: Table) -> Sample:
         _draw(codes, draws.words, at, cumulative, draws.bits, out)
 
     return draw
+
+
+@possible_outputs.register
+def _(channel: Table) -> NDArray[np.bool_] | None:
+    possible = np.any(np.array(channel.rows, np.uint64), axis=0)
+    return None if possible.all() else possible

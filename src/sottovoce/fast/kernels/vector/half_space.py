@@ -38,12 +38,12 @@ def _draw(positions, words, at, inside, tries, bits, out, redo):
                 corner |= upper << np.uint64(lane)
             out[i, b] = corner
         column = at + width + 1
-        turn = zero  # all ones where the signs are turned round
+        turn = zero  # all ones where the signs are inverted
         if (words[i, at + width] >> shift) << scale < inside:
             for attempt in range(tries + 1):
                 if attempt == tries:
                     redo[i] = 1
-                    column = at + width + 1  # of words that there are; the report is drawn again
+                    column = at + width + 1  # of the words in the span; the report is drawn again
                     break
                 differing = zero
                 for b in range(blocks):

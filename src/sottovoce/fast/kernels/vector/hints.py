@@ -14,7 +14,7 @@ from sottovoce.core.channel.vector.hints import TRIES
 from sottovoce.core.coins import flip_levels, flips_span
 from sottovoce.core.rational import FINE, UNIT
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, lanes, sampler
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, impossible_masks, lanes, sampler
 from sottovoce.fast.kernels.finite.bits import flip_lanes
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.vector.place import EMPTY, POSITION, SHIFT
@@ -24,7 +24,7 @@ _TO_UNITS = np.uint64(FINE - PLACES)
 
 @njit(nogil=True, cache=True)
 def _draw(codes, words, at, signs_at, speak, cumulative, turns, bits, speaking, out, redo):
-    """Chance everywhere, then the entries; `speaking` says where chance speaks."""
+    """Random signs everywhere, then the entries; `speaking` marks the places with a random sign."""
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
     one = np.uint64(1)
@@ -97,10 +97,11 @@ def _(channel: Hints) -> Sample:
     return draw
 
 
-def wrong_hints(channel: Hints, payload: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which payloads say something of no place, or both signs of one."""
+@impossible_masks.register
+def _(channel: Hints, masks: Reports) -> NDArray[np.bool_]:
+    """Which payloads have a sign beyond the last place, or both signs of one place."""
     blocks = lanes(channel.dimensions)
-    plus, minus = payload[:, :blocks], payload[:, blocks:]
+    plus, minus = masks[:, :blocks], masks[:, blocks:]
     spare = np.uint64(64 * blocks - channel.dimensions)
     beyond = ~(~np.uint64(0) >> spare)
     return np.asarray((plus & minus).any(axis=1) | ((plus | minus)[:, -1] & beyond != 0))

@@ -108,5 +108,5 @@ def _(channel: Projected) -> Count:
 
 def _words(public: NDArray[np.uint64] | None) -> NDArray[np.uint64]:
     if public is None:
-        raise ValueError("Projected reports are drawn and counted together with their public words.")
+        raise ValueError("Projected reports must be drawn and counted together with their public words.")
     return np.ascontiguousarray(public)

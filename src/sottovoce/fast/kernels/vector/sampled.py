@@ -8,9 +8,19 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import SampledCoordinates
+from sottovoce.core.channel import Each, SampledCoordinates
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, empty_reports, sampler
+from sottovoce.fast.kernels.base import (
+    Codes,
+    Count,
+    Draws,
+    Reports,
+    Sample,
+    counter,
+    empty_reports,
+    impossible_masks,
+    sampler,
+)
 from sottovoce.fast.kernels.compose.each import pack
 
 
@@ -87,3 +97,8 @@ def _(channel: SampledCoordinates) -> Count:
         _count(reports, first, channel.count, bits, channel.dimensions, outputs, cells)
 
     return count
+
+
+@impossible_masks.register
+def _(channel: SampledCoordinates, masks: Reports) -> NDArray[np.bool_] | None:
+    return impossible_masks(Each((channel.inner,) * channel.count), masks)
