@@ -15,6 +15,7 @@ import sottovoce as sv
 from sottovoce.estimate import tables
 from sottovoce.estimate.estimate import EstimateSource
 from sottovoce.estimate.group.contrasts import Difference, Pairs
+from tests.protocols.test_checkpoints import EVERY
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -98,6 +99,21 @@ def test_every_estimate_draws_points_intervals_numbers_and_names_of_axes(
             numbers = [text.get_text() for text in axes.texts]
             assert len(numbers) == count and all(re.search(r"\[.+, .+\]", text) for text in numbers)
             assert len(axes.get_yticklabels()) == count
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
+@pytest.mark.parametrize("name", ["UVGausstimate", "Variance, split-n", "RangeSearchRounds"])
+def test_estimates_of_protocols_show_themselves(name: str) -> None:
+    protocol, answers = EVERY[name]
+    for found in sv.simulate(protocol, answers, seed=1).values():
+        if isinstance(found, sv.Estimate):
+            found.plot().figure.canvas.draw()
+            assert "simulation" in texts_of(found._repr_html_())
+            sources = {source.mechanism.name for source in found.sources}
+            assert all(f"{name} (epsilon" in found.methods_sentence() for name in sources)
+            assert f"from {found.n:,} reports" in found.to_markdown() and found.to_latex()
+            if len(found.values) == 1:
+                assert found.plot().get_xlabel().startswith(f"{found.labels[0]}, from ")
 
 
 def test_a_picture_shows_the_numbers_of_the_table() -> None:

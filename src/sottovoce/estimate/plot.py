@@ -16,6 +16,7 @@ from sottovoce.core.display import counted, printable
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.group.contrasts import Difference, Pairs
+from sottovoce.estimate.show import subject
 from sottovoce.estimate.tables import decimals, number
 
 MOST_LISTED = 40  # rows with a label and numbers; more are points along an axis of places
@@ -33,7 +34,7 @@ def plot(estimate: Estimate, bounds: Bounds, about: str, target: str, axes: Any)
     places = decimals(np.sqrt(estimate.evidence.variances(target)))
     limits = [float(end) for end in estimate.evidence.limits] if np.ndim(estimate.evidence.limits[0]) == 0 else []
     note = estimate.remark(bounds, target=target)
-    noun = estimate.evidence.noun
+    noun = subject(estimate) if len(labels) == 1 else estimate.evidence.noun
     named = f"{noun}, from {limits[0]:g} to {limits[1]:g}" if np.isfinite(limits).all() and limits else noun
     through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in estimate.sources)))
     kind = "simulation of " if estimate.simulated else ""
