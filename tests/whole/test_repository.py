@@ -195,11 +195,14 @@ CHECKS = {
     "format": ("ruff", "format", "--check", "."),
     "types": ("mypy",),
 }
+ONE_BY_ONE = {"types": pytest.mark.xdist_group("mypy")}  # with the test of static types it shares a cache
 
 
 # `make check`, here as tests, so that the closing line of `make test` tells the whole truth.
 @pytest.mark.slow
-@pytest.mark.parametrize("command", CHECKS.values(), ids=CHECKS.keys())
+@pytest.mark.parametrize(
+    "command", [pytest.param(CHECKS[name], marks=ONE_BY_ONE.get(name, ()), id=name) for name in CHECKS]
+)
 def test_make_check_passes(command: tuple[str, ...]) -> None:
     done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:

@@ -23,6 +23,7 @@ from scipy.special import betaincinv
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import Supporting, facet, need, stages_of
+from sottovoce.core.display import card
 from sottovoce.core.errors import ParameterError, ProgramError, ReportError, SottovoceError
 from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
@@ -83,6 +84,17 @@ class BlackBoxCertificate:
             f"epsilon {self.claimed} claimed, at least {self.epsilon_lower:.4g} found ({chance}): {verdict};"
             f" {self.event}: {self.counts[0]} of {self.samples} reports of {first}, {self.counts[1]} of {second}"
         )
+
+    def _repr_html_(self) -> str:
+        verdict = "REFUTED" if self.refuted else "not refuted, which does not confirm it"
+        facts = [
+            ("verdict", verdict),
+            ("epsilon claimed", self.claimed),
+            ("epsilon found", f"at least {self.epsilon_lower:.4g}"),
+            ("confidence", f"1 - {1 - self.level:.3g}"),
+            ("reports drawn", f"{self.drawn:,}"),
+        ]
+        return card("Black-box audit", facts, notes=[str(self)])
 
 
 # --- where reports come from ---------------------------------------------------------------------------------

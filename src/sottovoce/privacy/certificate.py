@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from sottovoce.core.display import card
+from sottovoce.core.plural import plural
 from sottovoce.core.rational import float_up, loss, within
 from sottovoce.privacy.problems import remedy
 from sottovoce.privacy.worst import WorstCase
@@ -81,3 +83,24 @@ class Certificate:
         if self.worst is None or (self.worst.ratio is not None and within(self.worst.ratio, self.claimed)):
             return []
         return [str(self.worst)]
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.ok else f"FAILS with {plural(len(self.problems), 'problem')}"
+        found = f"epsilon={self.epsilon:.9g}, claimed={self.claimed}"
+        if self.delta is not None:
+            found = f"epsilon={self.claimed}, delta={float(self.delta):.9g}"
+        return f"Certificate({self.name} {self.fingerprint[:12]}, {found}, {verdict})"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("verdict", "holds" if self.ok else "FAILS"),
+            ("epsilon", f"{self.epsilon:.9g} of {self.claimed} claimed"),
+            ("computed", self.how),
+            ("exact", "yes" if self.exact else "no"),
+            ("fingerprint", self.fingerprint[:12]),
+        ]
+        if self.claimed_forever is not None:
+            facts.insert(2, ("for ever", f"{self.epsilon_forever:.9g} of {self.claimed_forever} claimed"))
+        if self.delta is not None:
+            facts.insert(2, ("delta", f"{float(self.delta):.9g}"))
+        return card(f"Certificate of {self.name}", facts, notes=self.problems)
