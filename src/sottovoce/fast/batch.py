@@ -15,8 +15,10 @@ from sottovoce.core import codec
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.coins import TapeCoins
+from sottovoce.core.display import card
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.plural import plural
 from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels.base import (
     Draws,
@@ -71,6 +73,21 @@ class Reports:
             raise TypeError("A batch of reports is cut by slices; iterate over it for single reports.")
         public = None if self.public is None else self.public[rows]
         return Reports(self.mechanism, self.payload[rows], public, self.simulated)
+
+    def __repr__(self) -> str:
+        kind = ", simulation" * self.simulated
+        return f"Reports({self.mechanism.name} {self.mechanism.fingerprint[:12]}, n={len(self)}{kind})"
+
+    def _repr_html_(self) -> str:
+        own = self.mechanism
+        size = plural(codec.payload_bytes(own.channel), "byte", ",")
+        facts = [
+            ("reports", f"{len(self):,}"),
+            ("one report", f"{size} beside the id"),
+            ("epsilon", f"{own.epsilon:.6g}"),
+        ]
+        facts.append(("fingerprint", own.fingerprint[:12]))
+        return card(f"Reports of {own.name}", facts, simulated=self.simulated)
 
     def payloads(self) -> NDArray[np.uint8]:
         """The payload bytes, one row per report, as a device would send them."""

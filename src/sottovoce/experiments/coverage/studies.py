@@ -79,7 +79,7 @@ MEAN_CROWDS: dict[str, tuple[float, ...]] = {
 MEAN_METHODS = ("normal", "betting", "bernstein", "hoeffding")
 MEAN_KINDS = tuple((method, target) for method in MEAN_METHODS for target in TARGETS)
 STREAM = 100_000
-SINGLE, LATER = 64, 80  # a stream is looked at after each of so many reports, then at so many times
+SINGLE, LATER = 64, 80  # looks at a stream: after each of the first reports, then at later times
 WIDE = ("bernoulli", "laplace", "piecewise", "hybrid")  # whose widths are listed: one of each kind
 
 
