@@ -134,7 +134,7 @@ BAD = {
         "the square wave is known from the papers, and is not here yet.",
     ),
     "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, shares, variance, groups,"),
-    "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "A plan takes two of epsilon"),
+    "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "two of epsilon, participants and an error"),
     "plan: no domain": ("plan mean --epsilon 1 --participants 9", "give one of --categories"),
     "plan: groups without values": (
         "plan groups --categories a,b --epsilon 1 --participants 9",
