@@ -1,11 +1,10 @@
 """Everyone answers sotto voce; only the crowd is heard: statistics under local differential privacy.
 
-Names are loaded when they are first used, so importing this package pulls in no third-party module.
+Names are loaded when they are first used, so importing this package pulls in no third-party module. Type checkers read
+them from `__init__.pyi`, which `python -m scripts.write_stub` writes.
 """
 
-from typing import Any
-
-from sottovoce.core.late import load
+from sottovoce.core.late import load as _load
 
 __version__ = "0.1.0"
 
@@ -21,7 +20,8 @@ _NAMES = {
         name: f"core.errors:{name}"
         for name in (
             "DomainError", "MemoError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError",
-            "ReportError", "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError", "NoIntervalError",
+            "ProgramError", "ReportError", "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError",
+            "NoIntervalError", "PluginWarning",
         )
     },
     **{
@@ -45,6 +45,10 @@ _NAMES = {
     "decoder": "estimate.decoder:decoder",
     "Certificate": "privacy.certificate:Certificate",
     "audit": "privacy.audit:audit",
+    "BlackBoxCertificate": "privacy.blackbox:BlackBoxCertificate",
+    "audit_black_box": "privacy.blackbox:audit_black_box",
+    "command_source": "privacy.blackbox:command_source",
+    "samples_needed": "privacy.blackbox:samples_needed",
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "AskEveryone": "protocols.ask:AskEveryone",
     "AskOneOfSeveral": "protocols.ask:AskOneOfSeveral",
@@ -79,13 +83,14 @@ _NAMES = {
 __all__ = sorted(_NAMES)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _NAMES:
         raise AttributeError(f"module 'sottovoce' has no attribute {name!r}")
-    value = load(_NAMES[name])
+    value = _load(_NAMES[name])
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES})
+    # Rooms that are loaded are attributes too, but no part of what is offered.
+    return sorted({*_NAMES, *(name for name in globals() if name.startswith("__"))})

@@ -41,6 +41,10 @@ BAD = {
         f"privatize good.csv --column w {GRR} --public-header -o out.parquet",
         "occurs 0 times. The header has 2 columns: v, text.",
     ),
+    "privatize: two columns": (
+        f"privatize good.csv --column text {V} -o out.parquet",
+        "The option --column takes one value and is given twice.",
+    ),
     "privatize: column twice": (f"privatize twice.csv {V} -o out.parquet", "occurs 2 times"),
     "privatize: nothing in it": (f"privatize empty.csv {V} -o out.parquet", "The header has 0 columns"),
     "privatize: broken header": (
@@ -240,6 +244,18 @@ BAD = {
     "tally: no csv of reports": ("tally good.csv --spec spec.json -o out.tally", "come with a column 'report'"),
     "tally: no hex": ("tally hex.csv --spec spec.json -o out.tally", "must hold hexadecimal digits"),
     "tally: wrong width": ("tally wide.csv --spec spec.json -o out.tally", "expected 2 hexadecimal digits"),
+    "tally: odd line": ("tally reports.csv --format hex --spec spec.json -o out.tally", "Line 1 must hold 34 hex"),
+    "tally: cut message": (
+        "tally reports.csv --format messages --spec spec.json -o out.tally",
+        "has 17 bytes; the last 10 of this input are fewer",
+    ),
+    "tally: messages alone": ("tally good.csv --format hex -o out.tally", "Messages do not say what made them: add"),
+    "tally: nothing valid": (
+        "tally good.csv --format hex --spec spec.json --invalid skip -o out.tally",
+        "None of 3 reports is valid for this mechanism (3 not hexadecimal)",
+    ),
+    "tally: odd choice": ("tally good.parquet --invalid drop -o out.tally", "--invalid is refuse or skip"),
+    "tally: odd format": ("tally good.parquet --format xls -o out.tally", "must be one of csv, parquet, arrow, tally"),
     "tally: exists": ("tally good.parquet -o other.tally", "The output exists"),
     "tally: onto itself": ("tally good.parquet -o ./good.parquet --force", "The output is the input"),
     "tally: nothing piped": ("tally - -o out.tally", "Standard input is empty"),

@@ -25,6 +25,7 @@ GRR = "--method grr --epsilon 1 --low 0 --high 9"
 LINES = {
     "answer": "answer spec.json --value 3",
     "audit": "audit spec.json",
+    "audit-program": "audit-program --claimed 1 --value 3 --value 4 --samples 100 false",
     "bench": "bench --no-such-option",
     "demo": "demo --epsilon -1",
     "estimate": "estimate good.parquet",
@@ -51,6 +52,10 @@ ROLES = [
     "tally FILE -o out.tally --force",
     "tally FILE --format csv --spec spec.json -o out.tally --force",
     "tally FILE --format arrow --spec spec.json -o out.tally --force",
+    "tally FILE --format hex --spec spec.json -o out.tally --force",
+    "tally FILE --format hex --invalid skip --spec spec.json -o out.tally --force",
+    "tally FILE --format messages --spec spec.json -o out.tally --force",
+    "tally FILE --format csv --invalid skip --spec spec.json -o out.tally --force",
     "tally good.parquet --spec FILE -o out.tally --force",
     "estimate FILE --format parquet --spec spec.json",
     "audit FILE",

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from sottovoce.core.channel import Subset
 from sottovoce.core.coins import Coins
+from sottovoce.core.display import domain_text
 from sottovoce.core.domain import (
     Above,
     Bins,
@@ -361,6 +362,20 @@ def test_specs_round_trip(name: str) -> None:
     assert again == domain and hash(again) == hash(domain) and again.spec() == domain.spec()
     assert canonical(again.spec()) == canonical(domain.spec())  # also: no floats
     assert repr(again) == repr(domain)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_a_domain_is_described_in_one_line(name: str) -> None:
+    text = domain_text(DOMAINS[name])
+    assert text.startswith(f"{type(DOMAINS[name]).__name__}(") and len(text) <= 240 and text.isprintable()
+
+
+def test_what_a_domain_holds_is_described_and_cut() -> None:
+    assert domain_text(Interval(0, "14.50")) == "Interval(low=0, high=14.5)"
+    assert domain_text(Categories(range(1000))) == "Categories([0, 1, 2, 3 and 996 more])"
+    assert domain_text(Categories(["a\nb", "x" * 99])) == f"Categories(['a\\nb', {'x' * 57}...])"
+    pair = Pair(Categories(["f", "m"]), Interval(0, 1))
+    assert domain_text(pair) == "Pair(group=Categories([f, m]), value=Interval(low=0, high=1))"
 
 
 @pytest.mark.parametrize("name", DOMAINS)

@@ -213,7 +213,7 @@ def test_tables_pictures_and_words() -> None:
     assert list(frame.columns) == ["value", "estimate", "std_error", "low", "high"] and list(frame["value"]) == ["mean"]
     assert frame["low"][0] < estimate.value < frame["high"][0]
     axes = estimate.plot()
-    assert axes.get_ylabel() == "mean" and "piecewise" in axes.get_title()
+    assert axes.get_xlabel() == "mean, from 0 to 10" and "piecewise" in axes.get_title()
     text = estimate.explain()
     assert "their mean is unbiased" in text and "from 0 to 10" in text and "normal interval" in text
     assert list(estimate.labels) == ["mean"] and "1 values" in repr(estimate)

@@ -287,7 +287,7 @@ def test_shares_outside_the_range_are_explained_where_they_are_shown() -> None:
     clear = sv.mechanism("grr", sv.Categories(list("abcde")), epsilon=3)
     plain = clear.estimate(clear.tally(clear.privatize(list("abcde") * 400, seed=3)))
     assert plain.remark(plain.ci()) is None and "outside" not in repr(plain) and "outside" not in plain.explain()
-    assert plain.to_frame().attrs["remark"] is None and plain.plot().get_xlabel() == ""
+    assert plain.to_frame().attrs["remark"] is None and plain.plot().get_xlabel() == "share, from 0 to 1"
 
 
 def test_intervals_below_zero_are_explained_and_the_bounded_one_is_named() -> None:

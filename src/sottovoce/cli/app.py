@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from sottovoce import __version__
 from sottovoce.cli import BARE
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.late import load
 from sottovoce.core.registry import BY_QUESTION, builder, names
 
@@ -18,8 +23,24 @@ CommandError: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # ClickException, of the click that this typer brings or uses
 
+
+class Verbs(TyperGroup):
+    """The verbs. An option that takes one value is refused where it is given twice: one of the two would be ignored."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:  # as it is while a shell completes a line
+            inner = type(ctx)(command, info_name=name, parent=ctx, **command.context_settings)
+            given = command.make_parser(inner).parse_args(args=list(rest))[2]
+            for option in given:
+                if given.count(option) > 1 and not option.multiple and not getattr(option, "is_flag", False):
+                    raise ParameterError(f"The option {option.opts[0]} takes one value and is given twice.")
+        return name, command, rest
+
+
 app = typer.Typer(
-    add_completion=False,
+    cls=Verbs,
+    context_settings={"help_option_names": ["--help", "-h"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,  # local variables hold answers
@@ -30,18 +51,53 @@ Json = Annotated[bool, typer.Option("--json", help="Print rows that a program ca
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
 Sources = Annotated[
-    list[str], typer.Argument(metavar="FILE...", help="Reports (Parquet, CSV, Arrow) or tallies; - is standard input.")
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies; - is standard input.",
+    ),
 ]
 SourceFormat = Annotated[
-    str | None, typer.Option("--format", help="csv, parquet, arrow or tally, if the name does not show it.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="KIND",
+        help="csv, parquet, arrow, tally, hex (lines of `answer`) or messages (binary), where neither name nor content"
+        " shows it.",
+    ),
+]
+Invalid = Annotated[
+    str,
+    typer.Option(
+        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
+    ),
 ]
 Panel = "The mechanism"
+
+
+@contextmanager
+def _plugins_in_one_sentence() -> Iterator[None]:
+    """A mechanism of another distribution that is left out is one line, like everything that is said."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, PluginWarning):
+            print(f"sottovoce: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
 
 
 def run(arguments: list[str]) -> int:
     """Run the app and give its exit code."""
     try:
-        return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
+        with _plugins_in_one_sentence():
+            return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
         raise ParameterError(f"{_complaint(problem)}; see --help.") from None
     except typer.Abort:
@@ -73,15 +129,33 @@ def _range(parameter: Any) -> str:
     return " ".join(["a number of its type", *ends])
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sottovoce {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
 @app.command()
 def demo(
     participants: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many people answer.")] = 20_000,
     epsilon: Annotated[float, typer.Option(help="The privacy budget of each answer.")] = 1.0,
     page: Annotated[bool, typer.Option(help="Open the picture in a browser (only from a terminal).")] = True,
+    picture: Annotated[str | None, typer.Option(metavar="FILE", help="Write the picture (SVG) to a file.")] = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
-    load("cli.demo:demo")(participants, epsilon, open_page=page and sys.stdout.isatty(), as_json=json_)
+    opened = page and sys.stdout.isatty()
+    load("cli.demo:demo")(participants, epsilon, open_page=opened, as_json=json_, file=picture, force=force)
 
 
 @app.command()
@@ -222,10 +296,11 @@ def tally(
     output: Annotated[str, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")],
     spec: Spec = None,
     format_: SourceFormat = None,
+    invalid: Invalid = "refuse",
     force: Force = False,
 ) -> None:
-    """Count reports, and merge tallies."""
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, force=force)
+    """Count reports and messages of devices, and merge tallies."""
+    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, force=force)
 
 
 @app.command()
@@ -255,11 +330,12 @@ def estimate(
     json_: Json = False,
     spec: Spec = None,
     format_: SourceFormat = None,
+    invalid: Invalid = "refuse",
 ) -> None:
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
-    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_)
+    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, invalid=invalid)
     interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
     load("cli.estimate:estimate")(found, interval, decoder=decoder, top=top, form=form)
@@ -267,12 +343,15 @@ def estimate(
 
 @app.command()
 def audit(
-    specs: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Specifications (JSON).")] = None,
+    specs: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Specifications (JSON).")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Every mechanism on a grid of budgets and sizes.")] = False,
     name: Annotated[str | None, typer.Option(help="One mechanism on that grid.")] = None,
     json_: Json = False,
 ) -> None:
-    """The exact privacy loss of mechanisms, compared with their claims."""
+    """The exact privacy loss of mechanisms, compared with their claims, and why one fails.
+
+    Programs of others are tested by `audit-program`.
+    """
     if bool(specs) + all_ + (name is not None) != 1:
         raise ParameterError("The audit needs --all, or --name and a mechanism, or files with specifications.")
     if specs:
@@ -285,6 +364,34 @@ def audit(
     else:
         load("cli.grid:show")(rows)
     if not all(row["ok"] for row in rows):
+        raise typer.Exit(1)
+
+
+@app.command("audit-program", context_settings={"allow_interspersed_args": False})
+def audit_program(
+    program: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PROGRAM",
+            help="The program and its arguments, in which {value} and {count} are replaced; it prints reports.",
+        ),
+    ],
+    claimed: Annotated[str, typer.Option(metavar="EPSILON", help="The epsilon that the program claims.")],
+    value: Annotated[list[str], typer.Option(help="A value to ask reports of; give this option two to four times.")],
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Reports of each value: 20,000 if left out, or 1,000 if the program is run for each report."),
+    ] = None,
+    lines: Annotated[str, typer.Option(metavar="hex|text", help="How a line holds a report.")] = "hex",
+    skip: Annotated[int, typer.Option(min=0, help="Leading bytes that are an id, different in each report.")] = 0,
+    timeout: Annotated[float, typer.Option(help="Seconds that one run may take.")] = 60.0,
+    json_: Json = False,
+) -> None:
+    """Test the claimed epsilon of any program by its reports alone: a claim can be refuted, not confirmed."""
+    refuted = load("cli.program:audit_program")(
+        program, value, claimed=claimed, samples=samples, lines=lines, skip=skip, timeout=timeout, as_json=json_
+    )
+    if refuted:
         raise typer.Exit(1)
 
 

@@ -15,13 +15,14 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sottovoce.cli.files import STANDARD, FileProblem, cells, input_name, kind_of, kind_of_stream, naming, reading
-from sottovoce.cli.show import counted, listed, printable
+from sottovoce.cli.show import listed, printable
 from sottovoce.client.typed import holds_texts, typed
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Categories, Domain, Integers
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.plural import plural
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.encode import encode
 from sottovoce.fast.numbers import batch_codes
@@ -113,8 +114,8 @@ def _found(source: AnswerSource, known: list[str], hint: str = "") -> Found:
             names = f": {listed(known)}" if source.public_header else "; --public-header lists them"
             which = f"Column {place} of --column" if several else "The column of --column"
             raise FileProblem(
-                f"{which} must occur once in the header, but occurs {count} times. The header has"
-                f" {counted(len(known), 'column')}{names}.{hint}"
+                f"{which} must occur once in the header, but occurs {plural(count, 'time')}. The header has"
+                f" {plural(len(known), 'column')}{names}.{hint}"
             )
     if source.public_header:
         shown = ", ".join(repr(printable(column)) for column in source.columns)

@@ -22,12 +22,13 @@ from sottovoce.cli.files import (
 )
 from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows
 from sottovoce.cli.rows import MISSING, ColumnLayout, check_missing, layout, read_rows, with_missing
-from sottovoce.cli.show import counted, note, progress
+from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.plural import plural
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.specs import canonical
 from sottovoce.core.spelling import letters
@@ -109,12 +110,12 @@ def _remarks(source: AnswerSource, chosen: Chosen, missing: str, seen: Seen, n: 
         note(chosen.reason(n))
     if seen.empty and missing == "skip":
         note(
-            f"{seen.empty} of {counted(seen.rows, 'row')} with empty cells left out; a missing report shows who did not"
+            f"{seen.empty} of {plural(seen.rows, 'row')} with empty cells left out; a missing report shows who did not"
             " answer."
         )
     elif seen.empty:
-        note(f"{seen.empty} of {counted(seen.rows, 'cell')} empty: these are reported as the category {MISSING!r}.")
-    note(f"{counted(n, 'report')} through {mechanism.name}, epsilon {mechanism.epsilon:.6g} each.")
+        note(f"{seen.empty} of {plural(seen.rows, 'cell')} empty: these are reported as the category {MISSING!r}.")
+    note(f"{plural(n, 'report')} through {mechanism.name}, epsilon {mechanism.epsilon:.6g} each.")
     if seen.columns > len(source.columns):
         together = "these columns together" if len(source.columns) > 1 else "this column"
         note(
@@ -182,8 +183,9 @@ def _refused(column: str, domain: Domain, outside: Outside, rows: int) -> FilePr
     if outside.empty:
         cell, hint = ": an empty cell", " --missing says what to do with empty cells."
     return FileProblem(
-        f"{outside.count} of {rows} values of {column} lie outside the domain, the first in row {outside.place + 1} of"
-        f" the data{cell}. An answer must be {domain.refusal().must_be}.{hint}"
+        f"{outside.count} of {plural(rows, 'value')} of {column} {'lies' if outside.count == 1 else 'lie'} outside the"
+        f" domain, the first in row {outside.place + 1} of the data{cell}. An answer must be"
+        f" {domain.refusal().must_be}.{hint}"
     )
 
 

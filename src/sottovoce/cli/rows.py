@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sottovoce.cli.columns import Outside, batch, by_dictionary
-from sottovoce.cli.show import counted
 from sottovoce.client.typed import root
 from sottovoce.core.domain import Ball, Box, Categories, Domain, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.plural import plural
 from sottovoce.fast.numbers import batch_codes
 
 MISSING = "missing"  # the category of empty cells
@@ -54,7 +54,7 @@ def layout(domain: Domain, columns: Sequence[str]) -> ColumnLayout:
         found = ColumnLayout((domain,))
     if len(found.parts) != len(columns):
         raise ParameterError(
-            f"An answer to this question has {counted(len(found.parts), 'column')}, and --column names {len(columns)}."
+            f"An answer to this question has {plural(len(found.parts), 'column')}, and --column names {len(columns)}."
         )
     return found
 

@@ -18,11 +18,6 @@ def note(text: str) -> None:
     print(f"sottovoce: {text}", file=sys.stderr)
 
 
-def counted(count: int, noun: str) -> str:
-    """A number with its noun: 1 report, 2 reports."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def printable(value: object) -> str:
     """A label without terminal control characters."""
     text = str(value)

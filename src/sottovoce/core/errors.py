@@ -61,6 +61,20 @@ class ReportError(SottovoceError, ValueError):
     """Bytes or numbers that are not valid reports of the mechanism."""
 
 
+class ProgramError(ReportError):
+    """A program that is asked for reports fails. `said` is what it printed; the command line leaves it out."""
+
+    def __init__(self, sentence: str, said: str | None = None) -> None:
+        super().__init__(*([sentence] if said is None else [sentence, said]))
+
+    @property
+    def sentence(self) -> str:
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return " ".join([self.sentence, *(f"It said: {said}" for said in self.args[1:])])
+
+
 class SpecError(SottovoceError, ValueError):
     """A specification that does not describe a mechanism of this version."""
 
@@ -95,6 +109,10 @@ class NoBatchError(SottovoceError, NotImplementedError):
 
 class BatchWarning(UserWarning):
     """A batch without a fast kernel: the result is right, but takes longer."""
+
+
+class PluginWarning(UserWarning):
+    """A mechanism of another distribution that is left out, because it fails or its name is taken."""
 
 
 class NoCovarianceError(SottovoceError):

@@ -286,6 +286,13 @@ class Mechanism:
         """How many integers a tally holds."""
         return self.statistic.cells(self.channel)
 
+    # --- showing -----------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        return str(late.load("core.display:mechanism_text")(self))
+
+    def _repr_html_(self) -> str:
+        return str(late.load("core.display:mechanism_html")(self))
+
     # --- batches: bound late, need the extra `analysis` ---------------------------------------------
     def privatize(self, values: Any, *, seed: int | None = None, threads: int | None = None) -> Any:
         """Reports of many participants; secure randomness unless a seed is given for a simulation.

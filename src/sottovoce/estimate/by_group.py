@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.simulation import marked
 
 if TYPE_CHECKING:
-    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.estimate import Estimate, EstimateSource
     from sottovoce.estimate.evidence import Evidence
     from sottovoce.estimate.group.contrasts import Difference, Equality, Pairs
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
 
-T = TypeVar("T")
+T = TypeVar("T", "Difference", "Equality", "Pairs")
 
 
 class ByGroup:
@@ -31,6 +31,8 @@ class ByGroup:
         def evidence(self) -> Evidence: ...
         @property
         def simulated(self) -> bool: ...
+        @property
+        def sources(self) -> tuple[EstimateSource, ...]: ...
         def _of(self, evidence: Evidence) -> Estimate: ...
 
     @property
@@ -43,7 +45,7 @@ class ByGroup:
         return found
 
     def _marked(self, part: T) -> T:
-        return cast(T, marked(part, self.simulated))
+        return replace(part, simulated=self.simulated, sources=self.sources)
 
     @property
     def groups(self) -> Sequence[object]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text, reject
@@ -22,6 +21,7 @@ from sottovoce.estimate.decoder import Decoder, Fit, as_decoder, check_needs
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.remarks import outside, reach, remark
+from sottovoce.estimate.show import ShownEstimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def sources_of(tallies: Iterable[Any]) -> tuple[EstimateSource, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate(ByGroup):
+class Estimate(ByGroup, ShownEstimate):
     """The estimated answer to a question, with standard errors for the population.
 
     Attributes:
@@ -280,10 +280,6 @@ class Estimate(ByGroup):
     def remark(self, bounds: Bounds, *, target: str = "population") -> str | None:
         """One sentence if estimates or intervals lie outside the possible range; else None."""
         return remark(self, bounds, target=target)
-
-    def plot(self, level: float = 0.95, *, axes: Any = None) -> Any:
-        """Estimates with their intervals on Matplotlib axes."""
-        return late.load("estimate.plot:plot")(self, level, axes)
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""

@@ -1,39 +1,168 @@
-"""Pictures of estimates."""
+"""Pictures of estimates and of differences between groups: points, intervals, and their numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from numpy.typing import NDArray
 
+from sottovoce.core.display import printable
+from sottovoce.core.plural import plural
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Bounds
+from sottovoce.estimate.group.contrasts import Difference, Pairs
+from sottovoce.estimate.show import subject
+from sottovoce.estimate.tables import decimals, number
+
+MOST_LISTED = 40  # rows with a label and numbers; more are points along an axis of places
+MOST_LABEL = 30
+MARGIN = 0.08  # of the width of all intervals, on either side
+NEAR = 1.0  # widths of all intervals from which on a limit is out of the picture
+BAR, MARK, LINE = "0.55", "C0", "0.8"
+
+Floats = NDArray[np.float64]
 
 
-def plot(estimate: Estimate, level: float, axes: Any) -> Any:
-    """Points with error bars, in the order of the domain."""
-    if axes is None:
-        _, axes = plt.subplots()
-    low, high = bounds = estimate.ci(level)
-    labels = [str(label) for label in estimate.labels]
-    places = np.arange(len(labels))
-    middle, half = (low + high) / 2, (high - low) / 2
-    axes.errorbar(places, middle, yerr=half, fmt="none", ecolor="0.6", capsize=2)
-    axes.plot(places, estimate.values, "o", color="C0", markersize=4)
-    if len(labels) == 1:
-        for end in estimate.evidence.limits:  # the truth lies between the ends of the range
-            axes.axhline(end, color="0.85", linewidth=1)
-        axes.set_xlim(-1, 1)
-    else:
-        axes.axhline(0, color="0.85", linewidth=1)
-    if len(labels) <= 40:
-        axes.set_xticks(places, labels, rotation=45 if max(map(len, labels)) > 4 else 0)
-    axes.set_ylabel(estimate.evidence.noun)
-    note = estimate.remark(bounds)
-    if note is not None:
-        axes.set_xlabel(fill(note, 90), fontsize="small", loc="left")
-    through = ", ".join(dict.fromkeys(source.mechanism.name for source in estimate.sources))
+def plot(estimate: Estimate, bounds: Bounds, about: str, target: str, axes: Any) -> Any:
+    """One row for each value, in the order of the domain: point, interval, numbers; lines where the truth must end."""
+    labels = [printable(label, MOST_LABEL) for label in estimate.labels]
+    places = decimals(np.sqrt(estimate.evidence.variances(target)))
+    limits = [float(end) for end in estimate.evidence.limits] if np.ndim(estimate.evidence.limits[0]) == 0 else []
+    note = estimate.remark(bounds, target=target)
+    noun = subject(estimate) if len(labels) == 1 else estimate.evidence.noun
+    named = f"{noun}, from {limits[0]:g} to {limits[1]:g}" if np.isfinite(limits).all() and limits else noun
+    through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in estimate.sources)))
     kind = "simulation of " if estimate.simulated else ""
-    axes.set_title(f"{kind}{through}, n = {estimate.n:,}, {level:.0%} intervals")
+    title = f"{kind}{through}, {plural(estimate.n, 'report', ',')}, epsilon {estimate.epsilon:.4g}\n{about}"
+    picture = DrawnValues(labels, estimate.values, bounds, places, limits)
+    if len(labels) <= MOST_LISTED:
+        return _rows(picture, axes, title, (estimate.evidence.column, named), note)
+    return _points(picture, axes, title, (noun, estimate.evidence.column), note)
+
+
+def plot_difference(found: Difference, level: float, method: str, axes: Any) -> Any:
+    """The difference of two groups, beside the line of no difference."""
+    low, high = found.ci(level, method=method)
+    label = f"{printable(found.group, MOST_LABEL)} less {printable(found.other, MOST_LABEL)}"
+    bounds = Bounds(np.array([low]), np.array([high]))
+    picture = DrawnValues([label], np.array([found.value]), bounds, decimals([found.std_error]), [0.0], near=np.inf)
+    about = f"{100 * level:g} % {method} interval, p = {found.p_value:.2g}"
+    return _rows(picture, axes, _compared(found) + about, ("groups", "difference of means"))
+
+
+def plot_pairs(found: Pairs, axes: Any) -> Any:
+    """All differences, beside the line of no difference; their intervals hold all at once."""
+    both = zip(found.groups, found.others, strict=True)
+    labels = [f"{printable(one, MOST_LABEL)} less {printable(two, MOST_LABEL)}" for one, two in both]
+    picture = DrawnValues(labels, found.values, found.ci(), decimals(found.std_errors), [0.0], found.adjusted, np.inf)
+    about = f"{100 * found.level:g} % intervals that hold all at once, p-values adjusted by {found.correction}"
+    if len(labels) <= MOST_LISTED:
+        return _rows(picture, axes, _compared(found) + about, ("groups", "difference of means"))
+    return _points(picture, axes, _compared(found) + about, ("difference of means", "groups"))
+
+
+def _compared(found: Difference | Pairs) -> str:
+    kind = "simulation of " if found.simulated else ""
+    through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in found.sources)))
+    return f"{kind}{through}, {plural(sum(source.n for source in found.sources), 'report', ',')}\n" if through else kind
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnValues:
+    """What is drawn: labels, values and intervals, shown to so many decimal places, and lines to compare them with."""
+
+    labels: Sequence[str]
+    values: Floats
+    bounds: Bounds
+    places: int
+    lines: Sequence[float]
+    p_values: Floats | None = None
+    near: float = NEAR
+
+    @property
+    def numbers(self) -> Iterator[str]:
+        """Value and interval of each row, and its p-value where there is one."""
+        form = f"{{:.{self.places}f}}"
+        for place, triple in enumerate(zip(self.values, *self.bounds, strict=True)):
+            value, low, high = (number(float(each), form) for each in triple)
+            chance = "" if self.p_values is None else f", p = {self.p_values[place]:.2g}"
+            yield f"{value} [{low}, {high}]{chance}"
+
+    @cached_property
+    def view(self) -> tuple[float, float]:
+        """The ends of the axis: all that is estimable and finite, and lines that are near."""
+        seen = np.column_stack([self.values, *self.bounds])
+        known = seen[~np.isnan(self.values)]
+        seen = known if len(known) else seen
+        seen = seen[np.isfinite(seen)]
+        if not len(seen):
+            return -1.0, 1.0
+        low, high = float(seen.min()), float(seen.max())
+        width = (high - low) or max(abs(low), 1.0)
+        near = [line for line in self.lines if low - self.near * width <= line <= high + self.near * width]
+        low, high = min([low, *near]), max([high, *near])
+        margin = MARGIN * ((high - low) or width)
+        return low - margin, high + margin
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Intervals as far as they are in the picture."""
+        first, last = self.view
+        low, high = (np.clip(end, first, last) for end in self.bounds)
+        return low, high
+
+    @property
+    def styles(self) -> list[str]:
+        """Dotted lines where a value is not estimable."""
+        return ["dotted" if unknown else "solid" for unknown in np.isnan(self.values)]
+
+
+def _rows(picture: DrawnValues, axes: Any, title: str, names: tuple[str, str], note: str | None = None) -> Any:
+    """A row for each value, the first one on top, with its numbers at the right."""
+    count = len(picture.labels)
+    if axes is None:
+        _, axes = plt.subplots(figsize=(7.5, 1.6 + 0.32 * count), layout="constrained")
+    places = np.arange(count)
+    for line in picture.lines:
+        if picture.view[0] <= line <= picture.view[1]:
+            axes.axvline(line, color=LINE, linewidth=1, zorder=0)
+    axes.hlines(places, *picture.ends(), color=BAR, linewidth=2, linestyles=picture.styles)
+    axes.plot(picture.values, places, "o", color=MARK, markersize=5)
+    # No label is mathematics, whatever dollar signs it has.
+    axes.set_yticks(places, picture.labels, parse_math=False)
+    for place, text in enumerate(picture.numbers):
+        across = axes.get_yaxis_transform()
+        axes.text(1.02, place, text, transform=across, va="center", fontsize="small", parse_math=False)
+    axes.set_ylim(count - 0.4, -0.6)
+    axes.set_xlim(*picture.view)
+    return _named(axes, title, names, note)
+
+
+def _points(picture: DrawnValues, axes: Any, title: str, names: tuple[str, str], note: str | None = None) -> Any:
+    """Points along an axis of places, where there are too many values to name."""
+    if axes is None:
+        _, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
+    places = np.arange(len(picture.labels))
+    for line in picture.lines:
+        if picture.view[0] <= line <= picture.view[1]:
+            axes.axhline(line, color=LINE, linewidth=1, zorder=0)
+    axes.vlines(places, *picture.ends(), color=BAR, linewidth=1, linestyles=picture.styles)
+    axes.plot(places, picture.values, "o", color=MARK, markersize=2)
+    step = -(-len(places) // 10)
+    axes.set_xticks(places[::step], picture.labels[::step], rotation=45, ha="right", parse_math=False)
+    axes.set_ylim(*picture.view)
+    return _named(axes, title, names, note)
+
+
+def _named(axes: Any, title: str, names: tuple[str, str], note: str | None) -> Any:
+    """The title, and the names of both axes, the upright one first; a note stands under the picture."""
+    upright, level = names
+    axes.set_ylabel(upright, parse_math=False)
+    axes.set_xlabel("\n".join(filter(None, [level, note and fill(note, 90)])), fontsize="small", parse_math=False)
+    axes.set_title(title, fontsize="medium", parse_math=False)
     return axes

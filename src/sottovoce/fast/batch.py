@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,8 +15,10 @@ from sottovoce.core import codec
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.coins import TapeCoins
+from sottovoce.core.display import card
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.plural import plural
 from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels.base import (
     Draws,
@@ -72,6 +74,21 @@ class Reports:
         public = None if self.public is None else self.public[rows]
         return Reports(self.mechanism, self.payload[rows], public, self.simulated)
 
+    def __repr__(self) -> str:
+        kind = ", simulation" * self.simulated
+        return f"Reports({self.mechanism.name} {self.mechanism.fingerprint[:12]}, n={len(self)}{kind})"
+
+    def _repr_html_(self) -> str:
+        own = self.mechanism
+        size = plural(codec.payload_bytes(own.channel), "byte", ",")
+        facts = [
+            ("reports", f"{len(self):,}"),
+            ("one report", f"{size} beside the id"),
+            ("epsilon", f"{own.epsilon:.6g}"),
+        ]
+        facts.append(("fingerprint", own.fingerprint[:12]))
+        return card(f"Reports of {own.name}", facts, simulated=self.simulated)
+
     def payloads(self) -> NDArray[np.uint8]:
         """The payload bytes, one row per report, as a device would send them."""
         width = codec.payload_bytes(self.mechanism.channel)
@@ -84,6 +101,10 @@ class Reports:
         """The reports as the scalar sampler gives them."""
         for row in self.payloads():
             yield int.from_bytes(row.tobytes(), "little")
+
+
+# What makes a batch of payloads and public words that arrived: it refuses invalid ones, or leaves them out.
+Check = Callable[[Mechanism, NDArray[Any], NDArray[np.uint64] | None], Reports]
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
@@ -170,7 +191,9 @@ def _redo(mechanism: Mechanism, code: Any, stream: WordStream, report: int, bits
     return public, np.frombuffer(value.to_bytes(8 * width, "little"), "<u8")
 
 
-def from_payloads(mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArray[np.uint8] | None) -> Reports:
+def from_payloads(
+    mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArray[np.uint8] | None, check: Check | None = None
+) -> Reports:
     """A batch from bytes as they arrive, one row each; every report is checked."""
     width = codec.payload_bytes(mechanism.channel)
     if payloads.ndim != 2 or payloads.shape[1] != width:
@@ -186,11 +209,29 @@ def from_payloads(mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArra
         if ids is None or ids.shape != (len(payloads), codec.ID_BYTES):
             raise ReportError("Hashed reports come with their 16-byte ids.")
         public = np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
-    return checked(mechanism, payload, public)
+    return (check or checked)(mechanism, payload, public)
 
 
 def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
     """A batch in which every payload is a report of the mechanism."""
+    wrong_payloads, wrong_ids = invalid(mechanism, payload, public)
+    wrong = wrong_payloads | wrong_ids
+    if wrong.any():
+        raise ReportError(_invalid(np.flatnonzero(wrong)))
+    return trusted(mechanism, payload, public)
+
+
+def trusted(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
+    """A batch of reports that were checked before."""
+    outputs = payload_outputs(mechanism)
+    final = payload if outputs is None else payload.astype(index_type(outputs), copy=False)
+    return Reports(mechanism, final, public)
+
+
+def invalid(
+    mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which reports have a payload, and which an id, that no device of the mechanism sends."""
     outputs = payload_outputs(mechanism)
     if outputs is not None and (payload.ndim != 1 or payload.dtype.kind not in "iu"):
         raise ReportError("Reports of this mechanism come as a one-dimensional array of integers.")
@@ -198,12 +239,8 @@ def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint
     if outputs is None and (payload.ndim != 2 or payload.dtype != np.uint64 or payload.shape[1] != lanes(bits)):
         raise ReportError(f"Reports of this mechanism come as masks of {bits} bits.")
     wrong = invalid_reports(mechanism.channel, payload)
-    if public is not None:
-        wrong |= refused_ids(mechanism.channel, public)
-    if wrong.any():
-        raise ReportError(_invalid(np.flatnonzero(wrong)))
-    final = payload if outputs is None else payload.astype(index_type(outputs), copy=False)
-    return Reports(mechanism, final, public)
+    ids = np.zeros(len(wrong), np.bool_) if public is None else refused_ids(mechanism.channel, public)
+    return wrong, ids
 
 
 def _invalid(places: NDArray[np.intp]) -> str:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from sottovoce.core.display import card
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.late import load
 from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, check_integer, reject
@@ -88,6 +89,28 @@ class Plan:
         return "\n".join([*lines, self.advice])
 
     __str__ = explain
+
+    def __repr__(self) -> str:
+        return (
+            f"Plan({self.subject}, epsilon={self.epsilon}, participants={self.participants},"
+            f" {len(self.options)} options, best: {self.best.method} with standard error {self.best.std_error:.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        given = {"error": "error to expect", "participants": "participants needed", "epsilon": "epsilon needed"}
+        facts = [("epsilon", self.epsilon), ("participants", f"{self.participants:,}"), ("found", given[self.found])]
+        if self.goal is not None:
+            facts.append(("asked for", self.goal))
+        header = ("method", "standard error", f"half-width at {100 * self.level:g} %", "bytes", "reason")
+        rows = [
+            (
+                *(option.method, f"{option.std_error:.4g}", f"{option.half_width(self.level):.4g}"),
+                *(f"{option.bytes_per_report}", option.reason),
+            )
+            for option in self.options
+        ]
+        about = f"Standard errors are those of {self.measure}."
+        return card(f"Plan: {self.subject}", facts, table=(header, rows), notes=[about, self.advice])
 
     def to_frame(self) -> pd.DataFrame:
         """The options as a table."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.base import NO_WORDS, Words
+from sottovoce.core.display import card
 from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
@@ -104,6 +105,15 @@ class Tally:
     def __repr__(self) -> str:
         kind = ", simulation" if self.simulated else ""
         return f"Tally({self.mechanism.name} {self.fingerprint[:12]}, n={self.n}, {self.cells.size} cells{kind})"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("reports", f"{self.n:,}"),
+            ("integers", f"{self.cells.size:,} ({self.mechanism.statistic.kind})"),
+            ("epsilon", f"{self.mechanism.epsilon:.6g}"),
+            ("fingerprint", self.fingerprint[:12]),
+        ]
+        return card(f"Tally of {self.mechanism.name}", facts, simulated=self.simulated)
 
     def to_rows(self) -> Iterator[tuple[int, int]]:
         """(cell, count) for every cell that is not zero, after the row (-1, n); of a simulation also a row (-2, 1)."""

@@ -10,14 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 
+from sottovoce.core import late
+from sottovoce.core.display import card, printable
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.params import check_decimal, reject
+from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN, in_words
-from sottovoce.estimate.estimate import check_level, check_target
+from sottovoce.estimate.estimate import EstimateSource, check_level, check_target
 from sottovoce.estimate.evidence import Bounds, deviate
 from sottovoce.estimate.group.equal_means import PairTests, equality_statistic
 from sottovoce.estimate.group.law import Blocks, Totals
 from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +76,7 @@ class Difference:
     means: tuple[float, float]
     tests: PairTests
     simulated: bool = field(default=False, kw_only=True)
+    sources: tuple[EstimateSource, ...] = field(default=(), kw_only=True)
 
     def ci(self, level: float = 0.95, *, method: str = "fieller") -> tuple[float, float]:
         """The interval of the difference."""
@@ -102,6 +107,44 @@ class Difference:
             f" interval from {low:.6g} to {high:.6g} for the {self.target}; p = {self.p_value:.2g})."
         )
         return in_words(text, self.simulated)
+
+    def to_frame(self, level: float = 0.95, *, method: str = "fieller") -> pd.DataFrame:
+        """A table of one row, with the columns that one pair of `Pairs.to_frame` has."""
+        import pandas as pd
+
+        low, high = self.ci(level, method=method)
+        names = {"group": self.group, "other": self.other}
+        numbers = {"difference": self.value, "std_error": self.std_error, "p_value": self.p_value}
+        mark = {COLUMN: True} if self.simulated else {}
+        return pd.DataFrame([{**names, **numbers, "low": low, "high": high, **mark}])
+
+    def plot(self, level: float = 0.95, *, method: str = "fieller", axes: Any = None) -> Any:
+        """The difference with its interval on Matplotlib axes, beside the line of no difference."""
+        return late.load("estimate.plot:plot_difference")(self, level, method, axes)
+
+    def methods_sentence(self, level: float = 0.95, *, method: str = "fieller") -> str:
+        """How this number was made, for a paper."""
+        about = [intervals_sentence(level, method, self.target), "The p-value is two-sided."]
+        n = sum(source.n for source in self.sources)
+        return methods_sentence("difference between the means of two groups", n, self.sources, about, self.simulated)
+
+    def to_markdown(self, level: float = 0.95, *, method: str = "fieller") -> str:
+        """The table in Markdown, with `methods_sentence` below it."""
+        return markdown(printed(self.to_frame(level, method=method)), self.methods_sentence(level, method=method))
+
+    def to_latex(self, level: float = 0.95, *, method: str = "fieller") -> str:
+        """The table in LaTeX, with `methods_sentence` as its caption."""
+        return latex(printed(self.to_frame(level, method=method)), self.methods_sentence(level, method=method))
+
+    def __repr__(self) -> str:
+        names = f"{printable(self.group)} less {printable(self.other)}"
+        return f"Difference({names}, {self.value:.6g}, std_error={self.std_error:.2g}{', simulation' * self.simulated})"
+
+    def _repr_html_(self) -> str:
+        title = f"Difference: {printable(self.group)} less {printable(self.other)}"
+        table = printed(self.to_frame())
+        notes = [intervals_sentence(0.95, "fieller", self.target)]
+        return card(title, table=(table.header, table.rows), notes=notes, simulated=self.simulated)
 
 
 def _check_method(method: str) -> str:
@@ -154,7 +197,9 @@ class Pairs:
     correction: str
     not_estimable: tuple[object, ...]
     tests: PairTests
+    target: str = "population"
     simulated: bool = field(default=False, kw_only=True)
+    sources: tuple[EstimateSource, ...] = field(default=(), kw_only=True)
 
     def ci(self) -> Bounds:
         """The intervals of all differences."""
@@ -178,6 +223,41 @@ class Pairs:
                 **({COLUMN: True} if self.simulated else {}),
             }
         )
+
+    def plot(self, *, axes: Any = None) -> Any:
+        """All differences with their intervals on Matplotlib axes, beside the line of no difference."""
+        return late.load("estimate.plot:plot_pairs")(self, axes)
+
+    def methods_sentence(self) -> str:
+        """How these numbers were made, for a paper."""
+        n, what = sum(source.n for source in self.sources), "difference between every two group means"
+        return methods_sentence(what, n, self.sources, self._about(), self.simulated)
+
+    def _about(self) -> list[str]:
+        about = [intervals_sentence(self.level, "fieller", self.target, "Bonferroni")]
+        about.append(f"Adjusted p-values hold all at once ({self.correction.capitalize()}).")
+        if self.not_estimable:
+            count = plural(len(self.not_estimable), "group", ",")
+            about.append(f"Left out for being of too uncertain a size: {count}.")
+        return about
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, with `methods_sentence` below it."""
+        return markdown(printed(self.to_frame()), self.methods_sentence())
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, with `methods_sentence` as its caption."""
+        return latex(printed(self.to_frame()), self.methods_sentence())
+
+    def __repr__(self) -> str:
+        kind = ", simulation" * self.simulated
+        count = plural(len(self.values), "difference", ",")
+        return f"Pairs({count}, level={self.level}, correction={self.correction!r}{kind})"
+
+    def _repr_html_(self) -> str:
+        table = printed(self.to_frame())
+        shown = (table.header, table.rows)
+        return card("Differences between groups", table=shown, notes=self._about(), simulated=self.simulated)
 
 
 def all_pairs(estimate: Compared, level: float, correction: str, target: str) -> Pairs:
@@ -208,6 +288,7 @@ def all_pairs(estimate: Compared, level: float, correction: str, target: str) ->
         correction,
         tuple(label for label, seen in zip(labels, estimate.estimable, strict=True) if not seen),
         tests,
+        target,
     )
 
 
@@ -232,6 +313,14 @@ class Equality:
     p_value: float
     groups: tuple[object, ...]
     simulated: bool = field(default=False, kw_only=True)
+    sources: tuple[EstimateSource, ...] = field(default=(), kw_only=True)
+
+    def __repr__(self) -> str:
+        kind = ", simulation" * self.simulated
+        return f"Equality({len(self.groups)} groups, p_value={self.p_value:.2g}{kind})"
+
+    def _repr_html_(self) -> str:
+        return card("Test that all groups have one mean", notes=[self.explain()])
 
     def explain(self) -> str:
         """The test in words."""

@@ -1,0 +1,169 @@
+# Written by `python -m scripts.write_stub` from the names in __init__.py.
+from sottovoce.client import Client as Client
+from sottovoce.client import NoTick as NoTick
+from sottovoce.client import Tick as Tick
+from sottovoce.core.coins import SeededCoins as SeededCoins
+from sottovoce.core.domain import Above as Above
+from sottovoce.core.domain import Ball as Ball
+from sottovoce.core.domain import Bins as Bins
+from sottovoce.core.domain import Box as Box
+from sottovoce.core.domain import Categories as Categories
+from sottovoce.core.domain import Clamp as Clamp
+from sottovoce.core.domain import Digit as Digit
+from sottovoce.core.domain import Domain as Domain
+from sottovoce.core.domain import Integers as Integers
+from sottovoce.core.domain import Interval as Interval
+from sottovoce.core.domain import Level as Level
+from sottovoce.core.domain import Pair as Pair
+from sottovoce.core.domain import Powers as Powers
+from sottovoce.core.domain import Prefix as Prefix
+from sottovoce.core.domain import Record as Record
+from sottovoce.core.domain import Select as Select
+from sottovoce.core.domain import Sparse as Sparse
+from sottovoce.core.domain import Square as Square
+from sottovoce.core.errors import DomainError as DomainError
+from sottovoce.core.errors import MemoError as MemoError
+from sottovoce.core.errors import MismatchError as MismatchError
+from sottovoce.core.errors import MissingExtraError as MissingExtraError
+from sottovoce.core.errors import NoCovarianceError as NoCovarianceError
+from sottovoce.core.errors import NoIntervalError as NoIntervalError
+from sottovoce.core.errors import ParameterError as ParameterError
+from sottovoce.core.errors import PrivacyError as PrivacyError
+from sottovoce.core.errors import ReportError as ReportError
+from sottovoce.core.errors import SottovoceError as SottovoceError
+from sottovoce.core.errors import SpecError as SpecError
+from sottovoce.core.errors import TooLargeError as TooLargeError
+from sottovoce.core.mechanism import Mechanism as Mechanism
+from sottovoce.core.question import Frequency as Frequency
+from sottovoce.core.question import GroupMean as GroupMean
+from sottovoce.core.question import Mean as Mean
+from sottovoce.core.question import Question as Question
+from sottovoce.core.question import Variance as Variance
+from sottovoce.core.question import VectorMean as VectorMean
+from sottovoce.core.registry import mechanism as mechanism
+from sottovoce.core.registry import names as names
+from sottovoce.core.round import Arm as Arm
+from sottovoce.core.round import Protocol as Protocol
+from sottovoce.core.round import Round as Round
+from sottovoce.estimate.decoder import Decoder as Decoder
+from sottovoce.estimate.decoder import decoder as decoder
+from sottovoce.estimate.estimate import Estimate as Estimate
+from sottovoce.estimate.estimate import PoorIntervalWarning as PoorIntervalWarning
+from sottovoce.estimate.evidence import Evidence as Evidence
+from sottovoce.estimate.group.power import participants_for as participants_for
+from sottovoce.estimate.group.power import power_of_difference as power_of_difference
+from sottovoce.estimate.group.within import group_frequencies as group_frequencies
+from sottovoce.estimate.prior import Prior as Prior
+from sottovoce.fast.batch import Reports as Reports
+from sottovoce.privacy.audit import audit as audit
+from sottovoce.privacy.certificate import Certificate as Certificate
+from sottovoce.protocols.ask import AskEveryone as AskEveryone
+from sottovoce.protocols.ask import AskOneOfSeveral as AskOneOfSeveral
+from sottovoce.protocols.gaussian.delta import GaussianMeanKnownSigmaDelta as GaussianMeanKnownSigmaDelta
+from sottovoce.protocols.gaussian.delta import GaussianMeanUnknownSigmaDelta as GaussianMeanUnknownSigmaDelta
+from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma as GaussianMeanKnownSigma
+from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigmaOneRound as GaussianMeanKnownSigmaOneRound
+from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma as GaussianMeanUnknownSigma
+from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigmaOneRound as GaussianMeanUnknownSigmaOneRound
+from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds as AdaptiveMeanRounds
+from sottovoce.protocols.mean.personal import PersonalBudgetMean as PersonalBudgetMean
+from sottovoce.protocols.nested.in_turn import InTurn as InTurn
+from sottovoce.protocols.nested.side_by_side import Branch as Branch
+from sottovoce.protocols.nested.side_by_side import SideBySide as SideBySide
+from sottovoce.protocols.ranges.clamped import ClampedMeanRound as ClampedMeanRound
+from sottovoce.protocols.ranges.mean import RangeSearchMean as RangeSearchMean
+from sottovoce.protocols.ranges.search import RangeSearchRounds as RangeSearchRounds
+from sottovoce.protocols.ranges.stretch import FullestStretch as FullestStretch
+from sottovoce.protocols.simulate import simulate as simulate
+from sottovoce.protocols.variance.rounds import VarianceRounds as VarianceRounds
+from sottovoce.study.plan import Plan as Plan
+from sottovoce.study.plan import plan as plan
+from sottovoce.study.planners.base import Option as Option
+from sottovoce.tally.counts import simulate_counts as simulate_counts
+from sottovoce.tally.tally import Tally as Tally
+
+__version__: str
+__all__ = [
+    "Above",
+    "AdaptiveMeanRounds",
+    "Arm",
+    "AskEveryone",
+    "AskOneOfSeveral",
+    "Ball",
+    "Bins",
+    "Box",
+    "Branch",
+    "Categories",
+    "Certificate",
+    "Clamp",
+    "ClampedMeanRound",
+    "Client",
+    "Decoder",
+    "Digit",
+    "Domain",
+    "DomainError",
+    "Estimate",
+    "Evidence",
+    "Frequency",
+    "FullestStretch",
+    "GaussianMeanKnownSigma",
+    "GaussianMeanKnownSigmaDelta",
+    "GaussianMeanKnownSigmaOneRound",
+    "GaussianMeanUnknownSigma",
+    "GaussianMeanUnknownSigmaDelta",
+    "GaussianMeanUnknownSigmaOneRound",
+    "GroupMean",
+    "InTurn",
+    "Integers",
+    "Interval",
+    "Level",
+    "Mean",
+    "Mechanism",
+    "MemoError",
+    "MismatchError",
+    "MissingExtraError",
+    "NoCovarianceError",
+    "NoIntervalError",
+    "NoTick",
+    "Option",
+    "Pair",
+    "ParameterError",
+    "PersonalBudgetMean",
+    "Plan",
+    "PoorIntervalWarning",
+    "Powers",
+    "Prefix",
+    "Prior",
+    "PrivacyError",
+    "Protocol",
+    "Question",
+    "RangeSearchMean",
+    "RangeSearchRounds",
+    "Record",
+    "ReportError",
+    "Reports",
+    "Round",
+    "SeededCoins",
+    "Select",
+    "SideBySide",
+    "SottovoceError",
+    "Sparse",
+    "SpecError",
+    "Square",
+    "Tally",
+    "Tick",
+    "TooLargeError",
+    "Variance",
+    "VarianceRounds",
+    "VectorMean",
+    "audit",
+    "decoder",
+    "group_frequencies",
+    "mechanism",
+    "names",
+    "participants_for",
+    "plan",
+    "power_of_difference",
+    "simulate",
+    "simulate_counts",
+]

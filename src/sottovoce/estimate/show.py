@@ -1,0 +1,117 @@
+"""How an estimate shows itself: in a notebook, in a paper, in a picture."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, cast
+
+from sottovoce.core import late
+from sottovoce.core.display import card, printable
+from sottovoce.core.errors import NoIntervalError
+from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+
+# What one value among several is, where that is not "the <noun> of each <value or group>".
+SUBJECTS = {
+    "mean of a coordinate": "mean of each coordinate",
+    "variance within": "variance within each group",
+    "share within": "share of each value within each group",
+}
+
+
+class ShownEstimate:
+    """Tables, sentences and pictures of an estimate, each for a level, a method of intervals and a target."""
+
+    __slots__ = ()
+
+    def plot(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        target: str = "population",
+        simultaneous: bool = False,
+        axes: Any = None,
+    ) -> Any:
+        """Estimates with their intervals and numbers on Matplotlib axes, new ones unless some are given."""
+        bounds = _own(self).ci(level, method=method, target=target, simultaneous=simultaneous)
+        about = f"{100 * level:g} % {method or _own(self).default_method} intervals"
+        about += ", all at once" * simultaneous + ", for these participants" * (target == "sample")
+        return late.load("estimate.plot:plot")(_own(self), bounds, about, target, axes)
+
+    def to_markdown(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> str:
+        """The table of `to_frame` in Markdown, with `methods_sentence` below it."""
+        frame = _own(self).to_frame(level, method=method, target=target, simultaneous=simultaneous)
+        said = self.methods_sentence(level, method=method, target=target, simultaneous=simultaneous)
+        return markdown(printed(frame), said)
+
+    def to_latex(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> str:
+        """The table of `to_frame` in LaTeX, with `methods_sentence` as its caption."""
+        frame = _own(self).to_frame(level, method=method, target=target, simultaneous=simultaneous)
+        said = self.methods_sentence(level, method=method, target=target, simultaneous=simultaneous)
+        return latex(printed(frame), said)
+
+    def methods_sentence(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> str:
+        """How these numbers were made, for a paper: what, from how many, through what, and which intervals."""
+        own = _own(self)
+        together = "Bonferroni" if simultaneous else ""
+        about = [f"Estimates are {own.quality}."]
+        about.append(intervals_sentence(level, method or own.default_method, target, together))
+        about += [*own.notes, *filter(None, [own.missing])]
+        return methods_sentence(subject(own), own.n, own.sources, about, own.simulated)
+
+    def _repr_html_(self) -> str:
+        """The table at 95 %; an approximate interval that is poor is said to be so."""
+        own = _own(self)
+        facts = [
+            ("mechanism", ", ".join(dict.fromkeys(source.mechanism.name for source in own.sources))),
+            ("reports", f"{own.n:,}"),
+            ("epsilon", f"{own.epsilon:.6g}"),
+            ("estimates", own.quality),
+            ("intervals", f"95 %, {own.default_method}, for the population"),
+        ]
+        with warnings.catch_warnings(record=True) as doubts:
+            warnings.simplefilter("always")
+            try:
+                frame = own.to_frame()
+            except NoIntervalError as problem:
+                return card(f"Estimate: {subject(own)}", facts[:-1], notes=[str(problem)], simulated=own.simulated)
+        table = printed(frame)
+        notes = [frame.attrs["remark"], *(str(doubt.message) for doubt in doubts), *own.notes, own.missing]
+        shown = (table.header, table.rows)
+        return card(f"Estimate: {subject(own)}", facts, table=shown, notes=notes, simulated=own.simulated)
+
+
+def _own(shown: ShownEstimate) -> Estimate:
+    return cast("Estimate", shown)
+
+
+def subject(found: Estimate) -> str:
+    """What was estimated, such as "share of each value"."""
+    noun = found.evidence.noun
+    if len(found.values) == 1:
+        return printable(found.labels[0]) if noun == "mean" and found.evidence.column == "value" else noun
+    return SUBJECTS.get(noun, f"{noun} of each {found.evidence.column}")

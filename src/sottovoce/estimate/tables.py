@@ -1,0 +1,160 @@
+"""Tables of estimates for papers and notebooks: Markdown, LaTeX and HTML, with a sentence that says how they were made.
+
+Labels are escaped in each of them, since a label may be anything.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, NamedTuple
+
+from sottovoce.core.display import printable
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.registry import builder
+from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.estimate.ratio import NOT_ESTIMABLE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sottovoce.estimate.estimate import EstimateSource
+
+TARGETED = {
+    "population": "for the population that the participants were drawn from",
+    "sample": "for these participants themselves",
+}
+LABELS = ("value", "group", "other")
+# Columns whose numbers have another scale than the estimates.
+FORMATS = {"size": "{:,.0f}", "share": "{:.3f}", "p_value": "{:.2g}", "adjusted": "{:.2g}"}
+HEADINGS = {"std_error": "standard error", "p_value": "p-value", "adjusted": "adjusted p-value"}
+MOST_DECIMALS = 12
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#@]|:(?=//)|(?<=www)\.)")
+_LATEX = {
+    **{character: f"\\{character}" for character in "{}$&#_%"},
+    **{"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "`": r"\`{}"},
+}
+
+
+class PrintedTable(NamedTuple):
+    """A table as texts: the first `labels` columns are labels, the others numbers."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    labels: int
+
+
+def decimals(std_errors: Iterable[float]) -> int:
+    """Decimal places that show two digits of the smallest standard error."""
+    known = [error for error in std_errors if math.isfinite(error) and error > 0]
+    return min(max(1 - math.floor(math.log10(min(known))), 0), MOST_DECIMALS) if known else 4
+
+
+def printed(frame: pd.DataFrame) -> PrintedTable:
+    """The texts of a table of estimates; that it is a simulation is said in the sentence below it."""
+    form = f"{{:.{decimals(frame['std_error'])}f}}"
+    labels = [name for name in frame.columns if name in LABELS]
+    numbers = [name for name in frame.columns if name not in (*LABELS, COLUMN, "note")]
+    texts = [[printable(value) for value in frame[name].tolist()] for name in labels]
+    texts += [[number(value, FORMATS.get(name, form)) for value in frame[name].tolist()] for name in numbers]
+    header = tuple(HEADINGS.get(name, name) for name in (*labels, *numbers))
+    return PrintedTable(header, tuple(zip(*texts, strict=True)), len(labels))
+
+
+def number(value: float, form: str) -> str:
+    """A number of a table."""
+    if math.isnan(value):
+        return NOT_ESTIMABLE.removeprefix("is ")
+    return form.format(value) if math.isfinite(value) else f"{value}"
+
+
+# --- the sentence -------------------------------------------------------------------------------------------------
+def references_of(names: Iterable[str]) -> list[str]:
+    """The publications of the mechanisms among these that are registered."""
+    found = []
+    for name in dict.fromkeys(names):
+        try:
+            text = inspect.getdoc(builder(name)) or ""
+        except ParameterError:  # a mechanism of a protocol, or of a specification
+            continue
+        slot = re.search(r"^Reference:(.*?)(?=^\w+:|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+        if slot:
+            found.append(f"{name}: {' '.join(slot[1].split()).rstrip('.')}")
+    return found
+
+
+def methods_sentence(
+    subject: str, n: int, sources: Sequence[EstimateSource], about: Sequence[str], simulated: bool
+) -> str:
+    """What was estimated, through which mechanisms, from how many reports, and what the numbers are."""
+    through = " and ".join(
+        f"{own.mechanism.name} (epsilon {own.mechanism.epsilon:.6g}"
+        f"{'' if own.mechanism.guarantee == 'pure' else ', ' + own.mechanism.guarantee}"
+        f"{f', {own.n:,} reports' if len(sources) > 1 else ''})"
+        for own in sources
+    )
+    first = f"The {subject} was estimated from {n:,} reports under local differential privacy"
+    text = [f"{first}, randomized by {through}." if through else f"{first}.", *about]
+    text.append(f"Computed with sottovoce {version('sottovoce')}.")
+    if cited := references_of(own.mechanism.name for own in sources):
+        text.append(f"{'Reference' if len(cited) == 1 else 'References'}: {'; '.join(cited)}.")
+    return in_words(" ".join(text), simulated)
+
+
+def intervals_sentence(level: float, method: str, target: str, simultaneous: str = "") -> str:
+    """Which intervals a table has."""
+    held = f", which hold all at once ({simultaneous})" if simultaneous else ""
+    return f"Intervals are {100 * level:g} % confidence intervals by the method {method}{held}, {TARGETED[target]}."
+
+
+# --- three formats ------------------------------------------------------------------------------------------------
+def markdown(table: PrintedTable, sentence: str) -> str:
+    """A table that GitHub, Pandoc and notebooks read, and the sentence below it."""
+    lines = [
+        _row(map(_in_markdown, table.header)),
+        _row("---" if n < table.labels else "---:" for n in _columns(table)),
+    ]
+    lines += [_row(map(_in_markdown, row)) for row in table.rows]
+    return "\n".join([*lines, "", _in_markdown(sentence)])
+
+
+def _columns(table: PrintedTable) -> range:
+    return range(len(table.header))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _in_markdown(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def latex(table: PrintedTable, sentence: str) -> str:
+    """A table environment that needs no package, with the sentence as its caption."""
+    body = [" & ".join(map(_in_latex, row)) + r" \\" for row in (table.header, *table.rows)]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{_in_latex(sentence)}}}",
+            rf"\begin{{tabular}}{{{'l' * table.labels}{'r' * (len(table.header) - table.labels)}}}",
+            r"\hline",
+            body[0],
+            r"\hline",
+            *body[1:],
+            r"\hline",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _in_latex(text: str) -> str:
+    if re.fullmatch(r"-[\d.,]+(e-?\d+)?", text):
+        return f"${text}$"  # a minus sign, not a hyphen
+    escaped = "".join(_LATEX.get(character, character) for character in text)
+    return re.sub(r'"([^"]*)"', r"``\1''", escaped).replace('"', "''")
