@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +12,8 @@ from typer.core import TyperGroup
 
 from sottovoce import __version__
 from sottovoce.cli import BARE
-from sottovoce.core.errors import ParameterError, PluginWarning
+from sottovoce.cli.complaints import complaint, plugins_in_one_sentence
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.core.registry import BY_QUESTION, builder, names
 
@@ -75,58 +73,15 @@ Invalid = Annotated[
 Panel = "The mechanism"
 
 
-@contextmanager
-def _plugins_in_one_sentence() -> Iterator[None]:
-    """A mechanism of another distribution that is left out is one line, like everything that is said."""
-    usual = warnings.showwarning
-
-    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, PluginWarning):
-            print(f"sottovoce: {message}", file=sys.stderr)
-        else:
-            usual(message, category, *place, **more)
-
-    warnings.showwarning = show
-    try:
-        yield
-    finally:
-        warnings.showwarning = usual
-
-
 def run(arguments: list[str]) -> int:
     """Run the app and give its exit code."""
     try:
-        with _plugins_in_one_sentence():
+        with plugins_in_one_sentence():
             return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
-        raise ParameterError(f"{_complaint(problem)}; see --help.") from None
+        raise ParameterError(f"{complaint(problem)}; see --help.") from None
     except typer.Abort:
         return 130  # interrupted from the keyboard
-
-
-def _complaint(problem: Exception) -> str:
-    """What is wrong with the arguments, without repeating any of them: it may be a misplaced answer."""
-    kind, parameter, context = type(problem).__name__, getattr(problem, "param", None), getattr(problem, "ctx", None)
-    if parameter is not None:
-        name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar or parameter.name.upper()
-        return (
-            f"{name} is missing" if kind == "MissingParameter" else f"The value of {name} must be {_range(parameter)}"
-        )
-    if kind == "BadOptionUsage":
-        return "An option lacks its value, or has a value and takes none"
-    if context is None or context.parent is None:
-        return "The first argument is not one of the commands"
-    wrong = "an unknown option" if kind == "NoSuchOption" else "one too many"
-    return f"The arguments of sottovoce {context.info_name} have {wrong}"
-
-
-def _range(parameter: Any) -> str:
-    """The valid range of a number, which versions of typer store in different places."""
-    low, high = (
-        getattr(parameter, end, getattr(getattr(parameter, "type", None), end, None)) for end in ("min", "max")
-    )
-    ends = [f"from {low}"] * (low is not None) + [f"up to {high}"] * (high is not None)
-    return " ".join(["a number of its type", *ends])
 
 
 def _print_version(wanted: bool) -> None:

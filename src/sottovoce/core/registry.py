@@ -108,10 +108,11 @@ def registered_name(name: str) -> str:
         raise reject("name", "mechanism", "a text", name)
     if name in BUILDERS:
         return name
-    known = sorted({*BUILDERS, *ALIASES, *_plugins()})
-    for one in known:
-        if letters(one) == letters(name):
-            return ALIASES.get(one, one)
+    for ours in (True, False):  # those of other distributions are looked at only where none of ours has the name
+        known = sorted({*BUILDERS, *ALIASES} if ours else {*BUILDERS, *ALIASES, *_plugins()})
+        for one in known:
+            if letters(one) == letters(name):
+                return ALIASES.get(one, one)
     raise ParameterError(f"There is no mechanism of this name{suggestion(name, known)} Known: {', '.join(known)}.")
 
 
@@ -145,6 +146,6 @@ def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mec
             raise ParameterError(f"{name} has no such parameter. Known: epsilon{''.join(', ' + a for a in allowed)}.")
     if not isinstance(domain, Domain):
         raise reject("domain", name, "a domain", domain)
-    if ALIASES.get(name, name) not in BUILDERS and (plugin := _plugins().get(name)) is not None:
-        return plugin.build(domain, {"epsilon": epsilon, **options})
+    if name not in BUILDERS:
+        return _plugins()[name].build(domain, {"epsilon": epsilon, **options})
     return build(domain, epsilon=epsilon, **options)

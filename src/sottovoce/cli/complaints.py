@@ -1,0 +1,54 @@
+"""What the command line says of wrong arguments, and of mechanisms that are left out: one sentence each."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sottovoce.core.errors import PluginWarning
+
+
+def complaint(problem: Exception) -> str:
+    """What is wrong with the arguments, without repeating any of them: it may be a misplaced answer."""
+    kind, parameter, context = type(problem).__name__, getattr(problem, "param", None), getattr(problem, "ctx", None)
+    if parameter is not None:
+        name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar or parameter.name.upper()
+        return (
+            f"{name} is missing" if kind == "MissingParameter" else f"The value of {name} must be {_range(parameter)}"
+        )
+    if kind == "BadOptionUsage":
+        return "An option lacks its value, or has a value and takes none"
+    if context is None or context.parent is None:
+        return "The first argument is not one of the commands"
+    wrong = "an unknown option" if kind == "NoSuchOption" else "one too many"
+    return f"The arguments of sottovoce {context.info_name} have {wrong}"
+
+
+def _range(parameter: Any) -> str:
+    """The valid range of a number, which versions of typer store in different places."""
+    low, high = (
+        getattr(parameter, end, getattr(getattr(parameter, "type", None), end, None)) for end in ("min", "max")
+    )
+    ends = [f"from {low}"] * (low is not None) + [f"up to {high}"] * (high is not None)
+    return " ".join(["a number of its type", *ends])
+
+
+@contextmanager
+def plugins_in_one_sentence() -> Iterator[None]:
+    """A mechanism of another distribution that is left out is one line, like everything that is said."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, PluginWarning):
+            print(f"sottovoce: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
