@@ -26,10 +26,11 @@ demo: $(STAMP) ## See numbers beside the truth, with intervals, in a minute
 setup: $(STAMP) ## Create .venv with all extras and the development tools
 
 test: system-deps $(STAMP) ## Run everything: lint, types and all tests but the long sweeps
-	@status=0; $(PYTEST) || status=$$?; echo $$status > $(STATUS); exit $$status
+	@status=0; scripts/timed.sh test "about 20 minutes (test-quick: 3)" $(PYTEST) || status=$$?; \
+		echo $$status > $(STATUS); exit $$status
 
-test-quick: $(STAMP) ## Run the tests that are not marked slow
-	@$(PYTEST) -m "not slow and not long"
+test-quick: $(STAMP) ## Run the tests that are not marked slow: minutes, good to begin with
+	@scripts/timed.sh test-quick "about 3 minutes" $(PYTEST) -m "not slow and not long"
 
 test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and write build/test-long
 	@mkdir -p build/test-long

@@ -53,7 +53,7 @@ if [ -z "$uv" ]; then
     if [ -x .venv/bin/uv ]; then uv=.venv/bin/uv; fi
 fi
 
-say "installing into .venv with ${uv:-pip} (once; a few hundred megabytes)"
+say "installing into .venv with ${uv:-pip} (once; about one gigabyte)"
 # The build back-end first, pinned; then the package without build isolation, which would fetch another.
 install hatchling editables
 install --no-build-isolation --editable '.[all,dev]'

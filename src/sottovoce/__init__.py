@@ -20,7 +20,8 @@ _NAMES = {
         name: f"core.errors:{name}"
         for name in (
             "DomainError", "MemoError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError",
-            "ReportError", "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError", "NoIntervalError",
+            "ProgramError", "ReportError", "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError",
+            "NoIntervalError", "PluginWarning",
         )
     },
     **{
@@ -44,6 +45,10 @@ _NAMES = {
     "decoder": "estimate.decoder:decoder",
     "Certificate": "privacy.certificate:Certificate",
     "audit": "privacy.audit:audit",
+    "BlackBoxCertificate": "privacy.blackbox:BlackBoxCertificate",
+    "audit_black_box": "privacy.blackbox:audit_black_box",
+    "command_source": "privacy.blackbox:command_source",
+    "samples_needed": "privacy.blackbox:samples_needed",
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "AskEveryone": "protocols.ask:AskEveryone",
     "AskOneOfSeveral": "protocols.ask:AskOneOfSeveral",

@@ -23,7 +23,7 @@ BAD = {
     "audit: no file": ("audit nowhere.json", "The input cannot be read: No such file"),
     "audit: no specification": ("audit good.csv", "The input: A specification must be JSON"),
     "audit: false claim": ("audit liar.json", "The input: This grr channel has epsilon 1"),
-    "audit: unknown name": ("audit --name grrr", "There is no mechanism of this name. Known: 1bit-mean"),
+    "audit: unknown name": ("audit --name grrr", "There is no mechanism of this name; did you mean grr"),
     "privatize: no file": (f"privatize nowhere.csv {V} -o out.parquet", "The input cannot be read: No such file"),
     "privatize: folder": (
         f"privatize folder {V} --format csv -o out.parquet",
@@ -35,11 +35,15 @@ BAD = {
     ),
     "privatize: no column in parquet": (
         f"privatize v.parquet --column w {GRR} -o out.parquet",
-        "The header has 1 columns; --public-header lists them.",
+        "The header has 1 column; --public-header lists them.",
     ),
     "privatize: no column, public header": (
         f"privatize good.csv --column w {GRR} --public-header -o out.parquet",
         "occurs 0 times. The header has 2 columns: v, text.",
+    ),
+    "privatize: two columns": (
+        f"privatize good.csv --column text {V} -o out.parquet",
+        "The option --column takes one value and is given twice.",
     ),
     "privatize: column twice": (f"privatize twice.csv {V} -o out.parquet", "occurs 2 times"),
     "privatize: nothing in it": (f"privatize empty.csv {V} -o out.parquet", "The header has 0 columns"),
@@ -80,12 +84,78 @@ BAD = {
     "privatize: parquet pipe": (f"privatize - --format parquet {V} -o out.parquet", "Standard input is empty"),
     "privatize: outside": (
         f"privatize outside.csv {V} -o out.parquet",
-        "3 of 5 values of column 1 of 1 lie outside the domain, the first in row 2 of the data."
+        "2 of 5 values of column 1 of 1 lie outside the domain, the first in row 2 of the data."
         " An answer must be a whole number in [0, 9].",
     ),
     "privatize: empty cell": (f"privatize null.parquet {V} -o out.parquet", "in row 2 of the data: an empty cell"),
     "privatize: lists": (f"privatize list.parquet {V} -o out.parquet", "cannot be read as answers"),
-    "privatize: floats": (f"privatize float.parquet {V} -o out.parquet", "2 of 2 values"),
+    "privatize: missing": (f"privatize good.csv {V} --missing guess -o out.parquet", "one of refuse, skip, category"),
+    "privatize: category of numbers": (
+        f"privatize good.csv {V} --missing category -o out.parquet",
+        "--missing category is for categories",
+    ),
+    "privatize: category of a specification": (
+        "privatize good.csv --column v --spec spec.json --missing category -o out.parquet",
+        "--missing category is for categories",
+    ),
+    "privatize: delimiter": (
+        f"privatize good.csv {V} --delimiter ';' -o out.parquet",
+        "The header has 1 column; --public-header lists them. The file seems to have another delimiter: try"
+        " --delimiter ','.",
+    ),
+    "privatize: column named twice": (f"privatize good.csv --column v,v {GRR} -o out.parquet", "a column twice"),
+    "privatize: unknown second column": (
+        "privatize good.csv --column v,w --epsilon 1 --low 0 --high 9 --method duchi-linf -o out.parquet",
+        "Column 2 of --column must occur once",
+    ),
+    "privatize: columns of categories": (
+        "privatize good.csv --column v,text --epsilon 1 --categories a,b -o out.parquet",
+        "their budgets add up",
+    ),
+    "privatize: columns and ranges": (
+        "privatize good.csv --column v,text --epsilon 1 --low 0,1,2 --high 9 -o out.parquet",
+        "one number each, or 2 numbers with commas",
+    ),
+    "privatize: columns of a specification": (
+        "privatize good.csv --column v,text --spec spec.json -o out.parquet",
+        "has 1 column, and --column names 2",
+    ),
+    "privatize: question of a method": (f"privatize good.csv {V} --question mean -o out.parquet", "--method auto"),
+    "privatize: question of categories": (
+        "privatize good.csv --column v --epsilon 1 --categories a,b --question mean -o out.parquet",
+        "--question must be one of shares",
+    ),
+    "privatize: variance": (
+        "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --question variance -o out.parquet",
+        "--question must be one of mean, shares",
+    ),
+    "privatize: option of no method": (
+        "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --option g=4 -o out.parquet",
+        "--option is for a method",
+    ),
+    "privatize: method of the papers": (
+        "privatize good.csv --column v --method square-wave --epsilon 1 --low 0 --high 9 -o out.parquet",
+        "the square wave is known from the papers, and is not here yet.",
+    ),
+    "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, shares, variance, groups,"),
+    "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "A plan takes two of epsilon"),
+    "plan: no domain": ("plan mean --epsilon 1 --participants 9", "give one of --categories"),
+    "plan: groups without values": (
+        "plan groups --categories a,b --epsilon 1 --participants 9",
+        "A group and its value",
+    ),
+    "plan: vector without size": ("plan vectors --low 0 --high 1 --epsilon 1 --participants 9", "needs --dimensions"),
+    "plan: vector of both kinds": (
+        "plan vectors --dimensions 9 --radius 1 --most 2 --epsilon 1 --participants 9",
+        "not both",
+    ),
+    "plan: vector of categories": ("plan vectors --categories a,b --epsilon 1 --participants 9", "numbers only"),
+    "plan: mean of categories": (
+        "plan mean --categories a,b --epsilon 1 --participants 9",
+        "'domain' parameter of mean must be a domain of numbers",
+    ),
+    "plan: budget": ("plan mean --low 0 --high 9 --epsilon x --participants 9", "'epsilon' parameter of plan"),
+    "plan: picture": ("plan mean --low 0 --high 9 --epsilon 1 --participants 9 --picture p.gif", ".svg or .png"),
     "privatize: outside, to csv": (
         f"privatize outside.csv {V} -o out.csv --write-spec out.json",
         "lie outside the domain",
@@ -101,7 +171,7 @@ BAD = {
         "privatize good.csv --column v --method grr --epsilon 1 --categories a -o out.parquet",
         "at least two distinct texts",
     ),
-    "privatize: no method": ("privatize good.csv --column v -o out.parquet", "Give --method and --epsilon"),
+    "privatize: no method": ("privatize good.csv --column v -o out.parquet", "Which budget? Give --epsilon"),
     "privatize: unknown method": (
         "privatize good.csv --column v --method x --epsilon 1 --low 0 --high 9 -o out.parquet",
         "There is no mechanism of this name",
@@ -166,6 +236,18 @@ BAD = {
     "tally: no csv of reports": ("tally good.csv --spec spec.json -o out.tally", "come with a column 'report'"),
     "tally: no hex": ("tally hex.csv --spec spec.json -o out.tally", "must hold hexadecimal digits"),
     "tally: wrong width": ("tally wide.csv --spec spec.json -o out.tally", "expected 2 hexadecimal digits"),
+    "tally: odd line": ("tally reports.csv --format hex --spec spec.json -o out.tally", "Line 1 must hold 34 hex"),
+    "tally: cut message": (
+        "tally reports.csv --format messages --spec spec.json -o out.tally",
+        "has 17 bytes; the last 10 of this input are fewer",
+    ),
+    "tally: messages alone": ("tally good.csv --format hex -o out.tally", "Messages do not say what made them: add"),
+    "tally: nothing valid": (
+        "tally good.csv --format hex --spec spec.json --invalid skip -o out.tally",
+        "None of 3 reports is valid for this mechanism (3 not hexadecimal)",
+    ),
+    "tally: odd choice": ("tally good.parquet --invalid drop -o out.tally", "--invalid is refuse or skip"),
+    "tally: odd format": ("tally good.parquet --format xls -o out.tally", "must be one of csv, parquet, arrow, tally"),
     "tally: exists": ("tally good.parquet -o other.tally", "The output exists"),
     "tally: onto itself": ("tally good.parquet -o ./good.parquet --force", "The output is the input"),
     "tally: nothing piped": ("tally - -o out.tally", "Standard input is empty"),

@@ -60,6 +60,7 @@ def call(*arguments: object, stdin: bytes = b"") -> Done:
         code = int(left.code or 0)
     finally:
         sys.stdin = before
+    out.flush()
     return Done(code, out.buffer.getvalue(), err.getvalue())  # type: ignore[attr-defined]
 
 
@@ -197,7 +198,7 @@ def test_csv_as_people_write_it(tmp_path: Path) -> None:
 def test_a_tab_may_be_spelled(delimiter: str, tmp_path: Path) -> None:
     (tmp_path / "tabs.csv").write_text("v\tw\n7\tx\n")
     asked = ["--column", "v", "--delimiter", delimiter, "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9]
-    assert "1 reports" in call("privatize", tmp_path / "tabs.csv", *asked, "-o", "-").err
+    assert "1 report through" in call("privatize", tmp_path / "tabs.csv", *asked, "-o", "-").err
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.arrow"])
@@ -207,7 +208,8 @@ def test_who_counts_simulated_reports_is_told_once(output: str, raw: Path, tmp_p
     for seed, said in ((["--seed", 1], 1), ([], 0)):
         assert call("privatize", raw / "people.csv", *asked, *seed, "-o", path, "--force").code == 0
         for done in (call("tally", path, path, "-o", "-"), call("estimate", path)):
-            assert done.code == 0 and done.err.count("came from a seed") == done.err.count("\n") == said
+            told = [line for line in done.err.splitlines() if "have the same counts" not in line]
+            assert done.code == 0 and done.err.count("came from a seed") == len(told) == said
 
 
 def test_only_entries_of_a_dictionary_that_rows_use_must_be_in_the_domain() -> None:

@@ -25,11 +25,13 @@ GRR = "--method grr --epsilon 1 --low 0 --high 9"
 LINES = {
     "answer": "answer spec.json --value 3",
     "audit": "audit spec.json",
+    "audit-program": "audit-program --claimed 1 --value 3 --value 4 --samples 100 false",
     "bench": "bench --no-such-option",
     "demo": "demo --epsilon -1",
     "estimate": "estimate good.parquet",
     "explain": "explain 1",
     "methods": "methods",
+    "plan": "plan shares --low 0 --high 9 --epsilon 1 --participants 1000",
     "privatize": f"privatize good.csv --column v {GRR} -o out.parquet --force",
     "reproduce": "reproduce no-such-experiment",
     "tally": "tally good.parquet -o out.tally --force",
@@ -43,9 +45,17 @@ ROLES = [
     f"privatize FILE --column v {GRR.replace('grr', 'piecewise')} --real --format csv -o out.parquet --force",
     "privatize good.csv --column v --spec FILE -o out.parquet --force",
     "privatize good.csv --column v --method grr --epsilon 1 --categories-file FILE -o out.parquet --force",
+    f"privatize FILE --column v,text {GRR.replace('grr', 'duchi-linf')} --format csv -o out.parquet --force",
+    f"privatize FILE --column v {GRR} --missing skip -o out.parquet --force",
+    "plan shares --categories-file FILE --epsilon 1 --participants 1000",
+    "plan groups --categories-file FILE --low 0 --high 9 --epsilon 1 --participants 1000",
     "tally FILE -o out.tally --force",
     "tally FILE --format csv --spec spec.json -o out.tally --force",
     "tally FILE --format arrow --spec spec.json -o out.tally --force",
+    "tally FILE --format hex --spec spec.json -o out.tally --force",
+    "tally FILE --format hex --invalid skip --spec spec.json -o out.tally --force",
+    "tally FILE --format messages --spec spec.json -o out.tally --force",
+    "tally FILE --format csv --invalid skip --spec spec.json -o out.tally --force",
     "tally good.parquet --spec FILE -o out.tally --force",
     "estimate FILE --format parquet --spec spec.json",
     "audit FILE",
@@ -104,7 +114,7 @@ def nothing_shown(arguments: list[str], stdin: bytes = b"") -> int:
 
 def test_every_command_has_a_line() -> None:
     assert set(LINES) == set(COMMANDS) >= set(BARE)
-    assert {role.split()[0] for role in ROLES} == {"privatize", "tally", "estimate", "audit", "answer"}
+    assert {role.split()[0] for role in ROLES} == {"plan", "privatize", "tally", "estimate", "audit", "answer"}
 
 
 # --- files ------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sottovoce as sv
 from sottovoce.core.channel import Subset
 from sottovoce.core.coins import Coins
 from sottovoce.core.display import domain_text
@@ -41,6 +42,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import canonical
 from sottovoce.core.statistic.outputs import CountOutputs
+from tests.client.test_duration import call_counts
 
 PEOPLE = Record({"age": Integers(0, 3), "type": Categories(["lark", "owl"]), "bmi": Interval(10, 60)})
 DOMAINS: dict[str, Domain] = {
@@ -163,11 +165,14 @@ def test_a_secret_inside_a_record_is_not_printed() -> None:
 
 def test_true_is_not_one_and_one_is_not_a_text() -> None:
     numbers, texts = Categories([0, 1]), Categories(["0", "1"])
-    for value in (True, False, np.bool_(True), np.True_, 1.0, Decimal(1), "1", b"1", Fraction(1), np.float64(1)):
+    for value in (True, False, np.bool_(True), np.True_, Decimal(1), "1", b"1", Fraction(1)):
         with pytest.raises(DomainError):
             numbers.encode(value)
         with pytest.raises(DomainError):
             Integers(0, 1).encode(value)
+    for value in (1.0, np.float64(1)):
+        with pytest.raises(DomainError):
+            numbers.encode(value)
     for value in (1, True, b"1", np.int64(1), "1 ", " 1", "１"):
         with pytest.raises(DomainError):
             texts.encode(value)
@@ -175,6 +180,47 @@ def test_true_is_not_one_and_one_is_not_a_text() -> None:
         for value in (True, np.bool_(True), "1", b"1"):
             with pytest.raises(DomainError):
                 domain.encode(value)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float16, np.float32, np.float64, np.longdouble])
+def test_a_whole_float_is_a_whole_number(dtype: type) -> None:
+    assert [Integers(-2, 5).encode(dtype(number)) for number in (-2, -0.0, 5)] == [0, 2, 7]
+    assert type(Integers(-2, 5).encode(dtype(1))) is int
+    assert Integers(2**53 - 9, 2**53).encode(float(2**53)) == 9
+    for value in (0.5, -3, 6, math.nan, math.inf, -math.inf):
+        with pytest.raises(DomainError, match=r"a whole number in \[-2, 5\]"):
+            Integers(-2, 5).encode(dtype(value))
+
+
+def test_whole_floats_take_the_same_calls_whatever_they_are() -> None:
+    mechanism = sv.mechanism("grr", Integers(0, 15), epsilon=1)
+    counts = [call_counts(mechanism, value) for value in (0.0, 1.0, 7.0, 15.0)]
+    assert len(set.union(*counts)) == 1, counts
+
+
+def test_categories_are_a_list_and_not_one_text() -> None:
+    for values in ("yes", "", b"yes", bytearray(b"yes")):
+        with pytest.raises(ParameterError, match="must be a list of texts or of integers") as caught:
+            Categories(values)  # type: ignore[arg-type]
+        assert "Got a value of type" in str(caught.value)
+
+
+def test_errors_list_what_is_allowed() -> None:
+    with pytest.raises(DomainError) as caught:
+        Categories(["lark", "owl"]).encode("a secret")
+    error = caught.value
+    assert error.sentence == "An answer must be one of the 2 categories; a value of type str is outside."
+    assert str(error) == f"{error.sentence} Allowed: 'lark', 'owl'."
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.sentence, again.must_be) == (str(error), error.sentence, "one of the 2 categories")
+    pair = Pair(Categories(["f", "m"]), Interval(10, 60))
+    with pytest.raises(
+        DomainError,
+        match=r"a group, one of the 2 categories, and a value, a number in \[10, 60\]; .* Allowed: 'f', 'm'",
+    ):
+        pair.encode(5)
+    for domain in DOMAINS.values():
+        assert domain.refusal().must_be
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64])

@@ -45,6 +45,7 @@ from sottovoce.core.question import Frequency, GroupMean, Mean, VectorMean
 from sottovoce.core.rational import UNIT, loss, within
 from sottovoce.core.registry import mechanism, names
 from sottovoce.core.specs import MAX_INTEGER, canonical, parse
+from sottovoce.core.spelling import NOT_YET, letters
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
 
@@ -788,6 +789,59 @@ def test_unknown_names_list_the_known_ones() -> None:
     with pytest.raises(ParameterError) as caught:
         mechanism("nothing", BIRDS, epsilon=1)
     assert all(name in str(caught.value) for name in (*registry.BUILDERS, *registry.ALIASES))
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("GRR", "grr"),
+        ("kRR", "grr"),
+        ("K_RR", "grr"),
+        ("three_output", "three-output"),
+        ("Three Outputs", "three-output"),
+        ("PrivUnit", "priv-unit"),
+        ("priv_unit_g", "priv-unit-g"),
+        ("1BitMean", "bernoulli"),
+        ("Hadamard-Response", "hadamard"),
+    ],
+)
+def test_case_and_hyphens_of_names_do_not_matter(written: str, name: str) -> None:
+    assert registry.registered_name(written) == name
+    assert registry.builder(written) is registry.builder(name)
+    if name == "grr":
+        same = mechanism(name, Integers(0, 9), epsilon=1)
+        assert mechanism(written, Integers(0, 9), epsilon=1).fingerprint == same.fingerprint
+
+
+def test_no_two_names_differ_by_case_and_hyphens_only() -> None:
+    forms = [letters(name) for name in (*registry.BUILDERS, *registry.ALIASES)]
+    assert len(set(forms)) == len(forms)
+    assert not set(forms) & set(NOT_YET) and all(letters(name) == name for name in NOT_YET)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("grrr", "There is no mechanism of this name; did you mean grr"),
+        ("peicewise", "did you mean piecewise or group-piecewise?"),
+        ("secret answer 8271", "There is no mechanism of this name. Known: "),
+        ("RAPPOR", "RAPPOR (Bloom filters, cohorts, a permanent and an instantaneous stage) is known from the papers"),
+        ("square_wave", "; the square wave is known from the papers, and is not here yet. Known: "),
+        ("d-bit-flip", "d-bit flip is known from the papers, and is not here yet"),
+        ("HCMS", "the Hadamard count-mean sketch is known"),
+        ("the", "THE"),
+    ],
+)
+def test_close_names_and_names_of_the_papers_are_said(written: str, said: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        mechanism(written, Integers(0, 9), epsilon=1)
+    assert said in str(caught.value) and "8271" not in str(caught.value)
+
+
+def test_a_name_is_a_text() -> None:
+    for name in (None, 5, ["grr"]):
+        with pytest.raises(ParameterError, match="'name' parameter of mechanism must be a text"):
+            mechanism(name, Integers(0, 9), epsilon=1)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("alias", registry.ALIASES)

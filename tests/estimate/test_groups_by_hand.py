@@ -140,7 +140,7 @@ def ratios(bottom_variance: float, *, shown: bool) -> Ratios:
 
 def test_which_ratios_are_tried() -> None:
     assert ratios(1.0, shown=True).reach == (-5.0, 7.0)
-    with pytest.raises(TypeError, match="Nothing limits"):
+    with pytest.raises(TypeError, match="have no limits"):
         _ = ratios(1.0, shown=False).reach
 
 

@@ -28,6 +28,7 @@ from sottovoce.experiments.group_means.counts import GroupMoments, Law, draw_mea
 from sottovoce.experiments.group_means.tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, required
 from sottovoce.experiments.group_means.variants import group_piecewise
 from sottovoce.experiments.runner import Job, compute
+from sottovoce.experiments.sources import SOURCES
 
 pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
 
@@ -141,7 +142,7 @@ def test_where_processes_cannot_be_started_the_work_is_done_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "PATIENCE", 0.0)
-    monkeypatch.setattr(runner, "ProcessPoolExecutor", NoProcesses)
+    monkeypatch.setattr(runner, "fresh_processes", NoProcesses)
     assert steps(Job(TOY, tmp_path), workers=2) == [0, 1, 1, 1, 1]
 
 
@@ -199,9 +200,39 @@ def test_the_page_names_every_experiment() -> None:
 
 def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "list", "--json"]) == 0
-    assert [row["id"] for row in json.loads(capsys.readouterr().out)] == [one.id for one in EXPERIMENTS]
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["id"] for row in rows] == [one.id for one in EXPERIMENTS]
+    assert {source["file"] for row in rows for source in row["needs"]} == set(SOURCES)
     assert main(["reproduce", "list"]) == 0
-    assert "group-table-5" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert all(f"  {one.id}: {one.paper}\n" in out for one in EXPERIMENTS if one.paper is not None)
+    assert all(f"  {source}\n" in out and source.where.startswith("https://") for source in SOURCES.values())
+
+
+def test_a_run_names_its_paper_and_its_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy = replace(TOY, paper="Squares, Table 1", needs=("adult.parquet",))
+    monkeypatch.setattr("sottovoce.cli.reproduce.matching", lambda name: [toy])
+    monkeypatch.delenv("SOTTOVOCE_DATA", raising=False)
+    assert main(["reproduce", "toy", "--folder", str(tmp_path)]) == 2
+    missing = capsys.readouterr().err
+    assert "the file adult.parquet in the folder that SOTTOVOCE_DATA names: adult.parquet is made of Adult" in missing
+    assert "https://doi.org/" in missing and missing.endswith("the page docs/reproduce.md says how.\n")
+    (tmp_path / "adult.parquet").write_bytes(b"")
+    monkeypatch.setenv("SOTTOVOCE_DATA", str(tmp_path))
+    monkeypatch.setattr(Job, "draw", lambda *_: None)
+    assert main(["reproduce", "toy", "--folder", str(tmp_path), "--json"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "sottovoce: toy computes again: Squares, Table 1."
+    assert said[1].startswith("sottovoce: The data: adult.parquet is made of Adult (UCI")
+
+
+def test_the_page_says_where_data_comes_from() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    for source in SOURCES.values():
+        assert f"`{source.file}`" in page and source.where in page
+    assert {name for one in EXPERIMENTS for name in one.needs} == set(SOURCES)
 
 
 @pytest.mark.parametrize(

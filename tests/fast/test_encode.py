@@ -36,6 +36,16 @@ GOOD = [
     (NUMBERS, pa.array([5, -3, 6])),
     (NUMBERS, [np.int64(3), 2]),
     (NUMBERS, iter([1, 2])),
+    (NUMBERS, [1.0, 2, -3.0]),
+    (NUMBERS, np.array([-3.0, 6.0, -0.0])),
+    (NUMBERS, np.array([-3.0, 6.0], np.float16)),
+    (NUMBERS, np.array([-3.0, 6.0], np.float32)),
+    (NUMBERS, np.array([-3.0, 6.0], np.longdouble)),
+    (NUMBERS, np.array([-3.0, 6.0], ">f8")),
+    (NUMBERS, pd.Series([1.0, 2.0])),
+    (NUMBERS, pa.array([1.0, 2.0])),
+    (Integers(2**53 - 9, 2**53), np.array([2.0**53, 2.0**53 - 9])),
+    (Bins(Integers(0, 9), [3, 7]), np.array([0.0, 3.0, 9.0])),
     (NAMES, ["blue", "red"]),
     (NAMES, ("blue", "red")),
     (NAMES, np.array(["blue", "red"])),
@@ -75,9 +85,17 @@ long_list[150_000] = 7
 long_list[-1] = -4
 
 BAD = [  # domain, values, how many are refused, the first of them
-    (NUMBERS, [1.0, 2], 1, 0),
-    (NUMBERS, [2, 1.0], 1, 1),
-    (NUMBERS, np.array([1.0, 2.0]), 2, 0),
+    (NUMBERS, [1.5, 2], 1, 0),
+    (NUMBERS, [2, 7.0], 1, 1),
+    (NUMBERS, np.array([1.0, 2.5, np.inf]), 2, 1),
+    (NUMBERS, np.array([-4.0, 7.0, 6.0]), 2, 0),
+    (NUMBERS, np.array([1.0, 1.5], np.float32), 1, 1),
+    (NUMBERS, np.array([1.0, 1.5], np.longdouble), 1, 1),
+    (NUMBERS, pd.Series([1.0, np.nan]), 1, 1),
+    (NUMBERS, pd.DataFrame({"a": [1, 9]}), 1, 1),
+    (NUMBERS, np.array([1e300, -1e300, 1.0]), 2, 0),
+    (YEARS, np.array([1999.0]), 1, 0),
+    (YEARS, [1999.0], 1, 0),
     (NUMBERS, [1, True], 1, 1),
     (NUMBERS, [True, 1], 1, 0),
     (NUMBERS, np.array([True, False]), 2, 0),
@@ -126,10 +144,11 @@ BAD = [  # domain, values, how many are refused, the first of them
 @pytest.mark.parametrize(("domain", "values", "count", "first"), BAD, ids=range(len(BAD)))
 def test_one_answer_outside_refuses_the_batch(domain: Any, values: Any, count: int, first: int) -> None:
     with pytest.raises(
-        DomainError, match=f"^{count} of .* outside the domain, the first at position {first}\\.$"
+        DomainError, match=f"^{count} of .* outside the domain, the first at position {first}\\. An answer must be "
     ) as info:
         encode(domain, values)
-    assert info.value.domain == domain
+    assert info.value.domain == domain and info.value.must_be in info.value.sentence
+    values = values["a"] if isinstance(values, pd.DataFrame) else values
     plain = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
     with pytest.raises(DomainError):
         domain.encode(plain[first])
@@ -137,13 +156,61 @@ def test_one_answer_outside_refuses_the_batch(domain: Any, values: Any, count: i
 
 @pytest.mark.parametrize(
     "values",
-    ["red", b"red", 5, None, np.zeros((2, 2), int), np.zeros((0, 2), int), np.array(5), pd.DataFrame({"a": [1.5]})],
-    ids=repr,
+    [
+        "red",
+        b"red",
+        5,
+        None,
+        np.zeros((2, 2), int),
+        np.zeros((0, 2), int),
+        np.array(5),
+        pd.DataFrame({"a": [1], "b": [2]}),
+        pa.table({"a": [1], "b": [2]}),
+    ],
+    ids=lambda value: f"{type(value).__name__} {np.shape(value)}",
 )
 def test_what_is_not_a_column_of_answers_is_refused(values: Any) -> None:
     for domain in (NUMBERS, NAMES):
         with pytest.raises(DomainError, match="Answers come as"):
             encode(domain, values)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pa.table])
+def test_a_table_of_one_column_is_that_column(table: Any) -> None:
+    assert encode(NUMBERS, table({"a": [5, -3]})).tolist() == [8, 0]
+    assert encode(NAMES, table({"colour": ["blue", "red"]})).tolist() == [2, 0]
+    assert encode(NUMBERS, table({"a": [5.0, -3.0]})).tolist() == [8, 0]
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pa.table])
+def test_a_table_of_records_is_read_by_the_names_of_its_columns(table: Any) -> None:
+    people = sv.Record({"age": Integers(0, 3), "type": NAMES})
+    view = sv.Select(people, ["type", "age"])
+    rows = [{"age": 3, "type": "red"}, {"age": 0, "type": "blue"}]
+    columns = table({"type": ["red", "blue"], "age": [3, 0]})
+    assert encode(view, columns).tolist() == [view.encode(row) for row in rows]
+    for wrong in (
+        table({"type": ["red"]}),
+        table({"type": ["red"], "age": [1], "who": [1]}),
+        table({"age": [1], "x": [1]}),
+    ):
+        with pytest.raises(DomainError, match="must be a record of age, type"):
+            encode(view, wrong)
+    with pytest.raises(DomainError, match=r"1 of 2 answers .* position 1"):
+        encode(view, table({"type": ["red", "pink"], "age": [3, 0]}))
+
+
+def test_what_is_allowed_is_said_and_the_answer_is_not() -> None:
+    with pytest.raises(
+        DomainError, match=r"^1 of 2 .* one of the 3 categories\. Allowed: 'red', 'green', 'blue'\.$"
+    ) as info:
+        encode(NAMES, ["red", "a secret"])
+    assert "secret" not in repr(info.value) and "Allowed" not in info.value.sentence
+    many = Categories([f"number {i}" for i in range(30)] + ["x" * 90])
+    with pytest.raises(DomainError, match=r"'number 19' and 11 more\.$"):
+        encode(many, ["no"])
+    with pytest.raises(DomainError, match=r"one of the 2 categories\. Allowed: 'x{36}\.\.\., 'y'\.$"):
+        encode(Categories(["x" * 90, "y"]), ["no"])
 
 
 @pytest.mark.parametrize("name", ORACLES)

@@ -30,9 +30,9 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.registry import mechanism
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.privacy.audit import INFINITE, LENGTH, WRONG_LAW, WRONG_RATIO
 from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_ID, WRONG_SUPPORT
 from sottovoce.privacy.forever import WRONG_MEMO
+from sottovoce.privacy.problems import INFINITE, LENGTH, WRONG_LAW, WRONG_RATIO
 from tests.museum.tables import (
     aaa,
     answer_at_random,

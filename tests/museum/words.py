@@ -19,10 +19,10 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.exact import BEYOND, COARSE, ENDS, NO_LAW, STALE, TWICE, TreeCoins
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT, floor_unit, odds, units
-from sottovoce.privacy.audit import INFINITE
 from sottovoce.privacy.declared import OTHER_CLASSES, WRONG_CODES
 from sottovoce.privacy.drawn import NOT_REPEATABLE, WRONG_DRAWS
 from sottovoce.privacy.follow import AGAIN, SPAN
+from sottovoce.privacy.problems import INFINITE
 from tests.museum.channels import INF, Exhibit, sent, subset, unary
 
 

@@ -35,10 +35,11 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, within
 from sottovoce.core.registry import fits
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.privacy.audit import BETWEEN, UNPROVEN, WRONG_LAW, audit
+from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
 from sottovoce.privacy.drawn import some_codes
 from sottovoce.privacy.forever import closed_ratio
+from sottovoce.privacy.problems import BETWEEN, UNPROVEN, WRONG_LAW
 from tests.museum.tables import laplace, rounding, table
 
 SECONDS = 30.0  # of processor time: a guard against an enumeration without end, not a benchmark

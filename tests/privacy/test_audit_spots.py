@@ -11,8 +11,9 @@ from sottovoce.core.channel import Bits, Chain, Channel, Subset, Then
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
 from sottovoce.core.rational import UNIT
-from sottovoce.privacy.audit import UNPROVEN, WRONG_LAW, WRONG_RATIO, audit
+from sottovoce.privacy.audit import audit
 from sottovoce.privacy.declared import HIDDEN_PART
+from sottovoce.privacy.problems import UNPROVEN, WRONG_LAW, WRONG_RATIO
 
 LARGE = 100  # codes: 100 x 100 outcomes are too many to enumerate, 100 of one code are not
 

@@ -21,7 +21,7 @@ from sottovoce.core.errors import ParameterError, ReportError
 from sottovoce.core.registry import fits
 from sottovoce.privacy.blackbox import (
     BlackBoxCertificate,
-    audit_samples,
+    audit_black_box,
     command_source,
     lower_bound,
     mechanism_views,
@@ -49,7 +49,7 @@ def test_registered_mechanisms_are_not_refuted(name: str, size: int, epsilon: st
     coins = SeededCoins(seed)
     values = [0, size - 1]
     views = mechanism_views(mechanism, values)
-    certificate = audit_samples(
+    certificate = audit_black_box(
         lambda value: mechanism.randomize(value, coins), values, claimed=epsilon, samples=2_000, skip=16, views=views
     )
     assert not certificate.refuted, f"{certificate} (false alarms: {ALPHA})"
@@ -60,7 +60,7 @@ def test_registered_mechanisms_are_not_refuted(name: str, size: int, epsilon: st
 def test_the_bound_comes_close_for_grr(seed: int) -> None:
     mechanism = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
     coins = SeededCoins(seed)
-    certificate = audit_samples(
+    certificate = audit_black_box(
         lambda v: mechanism.randomize(v, coins), [0, 1], claimed=1, samples=100_000, skip=codec.ID_BYTES
     )
     assert 0.9 <= certificate.epsilon_lower <= 1
@@ -69,7 +69,7 @@ def test_the_bound_comes_close_for_grr(seed: int) -> None:
 
 
 def test_a_mechanism_brings_its_claim_id_and_public_functions() -> None:
-    certificate = audit_samples(sv.mechanism("olh", sv.Integers(0, 63), epsilon=3), [0, 1], samples=4_000)
+    certificate = audit_black_box(sv.mechanism("olh", sv.Integers(0, 63), epsilon=3), [0, 1], samples=4_000)
     assert certificate.claimed == 3
     assert not certificate.refuted  # fresh randomness: a false alarm once in a million runs
     assert certificate.epsilon_lower > 1.5  # without the public functions of the id there is nothing to see
@@ -122,7 +122,7 @@ def test_false_alarms_of_whole_audits(seed: int) -> None:
     def draw(value: int) -> int:
         return value if rng.random() < keep else 1 - value
 
-    alarms = sum(audit_samples(draw, [0, 1], claimed=1, samples=300, level=0.8, seed=r).refuted for r in range(runs))
+    alarms = sum(audit_black_box(draw, [0, 1], claimed=1, samples=300, level=0.8, seed=r).refuted for r in range(runs))
     assert alarms <= binom.isf(ALPHA, runs, 0.2), f"More false alarms than stated; by chance less often than {ALPHA}."
 
 
@@ -132,12 +132,12 @@ def test_the_search_has_power_at_a_low_level(seed: int) -> None:
     def draw(value: int) -> int:
         return value if rng.random() < 0.85 else 1 - value  # ln(0.85/0.15) = 1.73
 
-    assert audit_samples(draw, [0, 1], claimed=1, samples=2_000, level=0.99).refuted
+    assert audit_black_box(draw, [0, 1], claimed=1, samples=2_000, level=0.99).refuted
 
 
 def test_nothing_is_found_where_there_is_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    certificate = audit_samples(lambda value: rng.bytes(24), ["a", "b", "c"], claimed="0.1", samples=3_000)
+    certificate = audit_black_box(lambda value: rng.bytes(24), ["a", "b", "c"], claimed="0.1", samples=3_000)
     assert not certificate.refuted
     assert certificate.epsilon_lower <= 0.1
     assert "prove" in str(certificate) or "confirm" in str(certificate)
@@ -146,7 +146,7 @@ def test_nothing_is_found_where_there_is_nothing(seed: int) -> None:
 def test_the_seed_only_orders_draws(seed: int) -> None:
     def run(order: int) -> BlackBoxCertificate:
         mechanism, coins = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1), SeededCoins(seed)
-        return audit_samples(lambda v: mechanism.randomize(v, coins), [0, 1], claimed=1, samples=2_000, seed=order)
+        return audit_black_box(lambda v: mechanism.randomize(v, coins), [0, 1], claimed=1, samples=2_000, seed=order)
 
     assert run(0) == run(0)
     assert run(0).counts != run(1).counts
@@ -176,7 +176,7 @@ FORMS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_leaks_of_form_are_seen(form: str) -> None:
-    certificate = audit_samples(leaky(FORMS[form]), [0, 1, 2], claimed=3, samples=4_000)
+    certificate = audit_black_box(leaky(FORMS[form]), [0, 1, 2], claimed=3, samples=4_000)
     assert certificate.refuted, certificate
 
 
@@ -208,7 +208,7 @@ def program(tmp_path: Path) -> list[str]:
 
 @pytest.mark.parametrize("value", ["{value}", "-"])
 def test_commands_are_asked_for_many_reports_at_once(program: list[str], value: str) -> None:
-    certificate = audit_samples(command_source([*program, value, "{count}"]), [0, 1], claimed=1, samples=2_000)
+    certificate = audit_black_box(command_source([*program, value, "{count}"]), [0, 1], claimed=1, samples=2_000)
     assert certificate.refuted  # ln(230/26) = 2.18; misses it less often than once in a million
 
 
@@ -220,7 +220,7 @@ def test_commands_without_a_count_are_run_once_for_each_report(program: list[str
 def test_bad_commands(program: list[str]) -> None:
     with pytest.raises(ReportError, match="printed 2 lines"):
         command_source([*program, "{value}", "2"]).many(1, 1)
-    with pytest.raises(ReportError, match="ended with code 1: ValueError"):
+    with pytest.raises(ReportError, match=r"ended with code 1\. It said: ValueError"):
         command_source([*program, "{value}", "{count}"]).many("x", 1)
     with pytest.raises(ReportError, match="not hexadecimal"):
         command_source([sys.executable, "-c", "print('xyz')"]).many(1, 1)
@@ -248,7 +248,7 @@ def test_bad_commands(program: list[str]) -> None:
 def test_bad_parameters(change: dict[str, Any], words: str) -> None:
     given: dict[str, Any] = {"draw": lambda value: value, "values": [0, 1], "claimed": 1, **change}
     with pytest.raises(ParameterError, match=words):
-        audit_samples(given.pop("draw"), given.pop("values"), **given)
+        audit_black_box(given.pop("draw"), given.pop("values"), **given)
 
 
 def test_samples_needed_refuses_what_is_no_contradiction() -> None:

@@ -15,7 +15,7 @@ from sottovoce.privacy.blackbox import (
     EVENTS,
     SEARCH_MOST,
     SEARCH_SHARE,
-    audit_samples,
+    audit_black_box,
     samples_needed,
     serialised,
 )
@@ -29,7 +29,7 @@ def test_every_report_that_is_drawn_is_counted() -> None:
         asked[value] += 1
         return b"1" if value == "yes" else b"0"
 
-    certificate = audit_samples(tell, ["no", "yes", "maybe"], claimed=1, samples=1000)
+    certificate = audit_black_box(tell, ["no", "yes", "maybe"], claimed=1, samples=1000)
     assert certificate.refuted
     assert certificate.drawn == sum(asked.values())
     searched = 2 * min(SEARCH_MOST, int(1000 * SEARCH_SHARE))

@@ -17,7 +17,7 @@ from sottovoce.core.coins import SeededCoins
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.privacy import audit as exact
-from sottovoce.privacy.blackbox import BlackBoxCertificate, audit_samples, mechanism_views, samples_needed
+from sottovoce.privacy.blackbox import BlackBoxCertificate, audit_black_box, mechanism_views, samples_needed
 from tests.museum import channels as museum
 from tests.museum.channels import Exhibit
 
@@ -132,7 +132,7 @@ def black_box(exhibit: Exhibit, samples: int, seed: int, subject: Any = None) ->
     if channel.publics:
         views = mechanism_views(exact._device(subject, channel, Decimal(exhibit.claim)), values)
     skip = 0 if kind_of(exhibit) == "MemoDrawnAgain" else codec.ID_BYTES
-    return audit_samples(draw, values, claimed=claim, samples=samples, skip=skip, views=views, level=1 - ALPHA)
+    return audit_black_box(draw, values, claimed=claim, samples=samples, skip=skip, views=views, level=1 - ALPHA)
 
 
 def needed(exhibit: Exhibit) -> int:
@@ -199,5 +199,5 @@ def test_a_keep_probability_that_is_too_high(seed: int) -> None:
     broken = museum.subset(TwentyPercentOff, 4)
     device = exact._device(broken, broken, Decimal(1))
     coins = SeededCoins(seed)
-    certificate = audit_samples(lambda v: device.randomize(v, coins), [0, 1], claimed=1, samples=twenty, skip=16)
+    certificate = audit_black_box(lambda v: device.randomize(v, coins), [0, 1], claimed=1, samples=twenty, skip=16)
     assert certificate.refuted, certificate

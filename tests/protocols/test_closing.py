@@ -117,7 +117,7 @@ def test_the_place_of_gaussian_answers_takes_enough_digits(seed: int) -> None:
     protocol, answers = EVERY["KVGausstimate"]
     state = State.first(protocol)
     few = state.counted(play_round(state.round, answers[:100], seed=seed))
-    with pytest.raises(sv.ParameterError, match=r"takes at least \d+ reports of digits"):
+    with pytest.raises(sv.ParameterError, match=r"needs at least \d+ reports of digits"):
         few.closed()
     first = next(rounds(protocol, answers, seed=seed))
     mean = first.closed()["mean"]

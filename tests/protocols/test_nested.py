@@ -105,10 +105,10 @@ def test_closing_side_by_side_says_what_is_missing(seed: int) -> None:
     few = [sv.Tally.empty(arm.mechanism) for arm in first.round.arms]
     few[-1] = few[-1].update(few[-1].mechanism.privatize(ANSWERS[:50], seed=seed))
     found = first.counted(tuple(few)).closed()
-    assert list(found) == ["c: answer"] and "nothing can be said of a, b" in found["c: answer"].missing
+    assert list(found) == ["c: answer"] and "no estimates for a, b" in found["c: answer"].missing
     some = next(rounds(BOTH, ANSWERS, seed=seed)).closed()
     assert "b: mean" in some and "b: variance" not in some
-    assert "variance takes" in some["b: mean"].missing and "variance takes" in some["b: mean"].explain()
+    assert "variance needs" in some["b: mean"].missing and "variance needs" in some["b: mean"].explain()
 
 
 # --- one after another -------------------------------------------------------------------------------

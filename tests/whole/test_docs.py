@@ -72,8 +72,11 @@ LONG = {
     *(DOCS / name for name in ("unknown-range.md", "reproduce.md", "black-box-audit.md", "gaussian-means.md")),
     *(DOCS / name for name in ("errata.md", "group-errata.md", "compare-groups.md", "choose-a-method.md")),
 }
+IN_ORDER = DOCS / "first-hour.md"  # commands and examples by turns: test_first_hour.py runs it
 WITH_EXAMPLES = [
-    pytest.param(page, marks=[pytest.mark.slow] if page in LONG else []) for page in PAGES if any(examples(page))
+    pytest.param(page, marks=[pytest.mark.slow] if page in LONG else [])
+    for page in PAGES
+    if page != IN_ORDER and any(examples(page))
 ]
 
 

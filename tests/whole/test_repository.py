@@ -116,9 +116,69 @@ def test_make_help_lists_every_target() -> None:
     assert set(phony.split()) == targets
 
 
+@pytest.mark.parametrize("target", ["test", "test-quick"])
+def test_make_says_how_long_the_tests_take(target: str) -> None:
+    said = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    (line,) = [line for line in said.splitlines() if "timed.sh" in line]
+    assert re.search(rf"scripts/timed.sh {target} \"about \d+ minutes", line)
+    assert " -q" not in line, "lines of dots end with the part that is done"
+
+
+def test_the_first_time_is_a_guess_and_later_ones_are_measured(tmp_path: Path) -> None:
+    def timed(*command: str) -> subprocess.CompletedProcess[str]:
+        script = str(ROOT / "scripts" / "timed.sh")
+        return subprocess.run([script, "test", "some minutes", *command], cwd=tmp_path, capture_output=True, text=True)
+
+    failed = timed("sh", "-c", "echo last line; exit 3")
+    assert failed.returncode == 3 and failed.stdout == "last line\n"
+    again = timed("true")
+    for done in (failed, again):  # a run that failed may have ended early
+        assert done.stderr.startswith("sottovoce: make test takes some minutes on two quiet cores; ")
+    (tmp_path / "build" / "times" / "test").write_text("754\n")
+    assert timed("true").stderr.startswith("sottovoce: make test took 12 min 34 s here the last time; ")
+    assert int((tmp_path / "build" / "times" / "test").read_text()) < 60
+
+
+def test_a_newcomer_is_told_of_the_quick_tests() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"newcomer\s+may\s+run\s+`make test-quick`\s+first", readme)
+
+
 @pytest.mark.parametrize("command", ["make demo", "make test"])
 def test_the_readme_names_the_two_commands(command: str) -> None:
     assert command in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_citation_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    fields = dict(line.split(": ", 1) for line in lines if re.match(r"\w[\w-]*: ", line))
+    assert (fields["version"], fields["license"]) == (project["version"], project["license"])
+    assert fields["cff-version"] == "1.2.0" and "authors:" in lines and fields["title"] and fields["message"]
+    keywords = lines[lines.index("keywords:") + 1 :]
+    assert [line.removeprefix("  - ") for line in keywords] == project["keywords"]
+
+
+def test_every_extra_is_used_by_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    for extra, lines in project["optional-dependencies"].items():
+        names = [Requirement(line).name for line in lines if extra not in ("all", "dev")]
+        assert [name for name in names if not re.search(rf"^\s*(import|from) {name}\b", source, re.MULTILINE)] == []
+
+
+def test_the_readme_sells() -> None:
+    """A picture at the top, why in three lines, two lines to install, peers, sizes, how to cite."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    top = text[: text.index("## ")]
+    assert "![" in top and "docs/demo.svg" in top
+    assert len(re.findall(r"^- \*\*", top, re.MULTILINE)) == 3
+    (block,) = re.findall(r"```console\n(.*?)```", top, re.DOTALL)
+    assert len(block.splitlines()) == 2
+    for heading in ("## Beside other libraries", "## What is installed", "## How to cite"):
+        assert heading in text
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {"analysis", "all"} <= set(re.findall(r"'\.\[(\w+)\]'", text)) <= extras.keys()
 
 
 def test_our_own_warnings_are_errors_and_those_of_others_are_not() -> None:

@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = 0
         elif given and given[0] in BARE:
             code = int(load(BARE[given[0]])(given[1:]))
+        elif (not given or given[-1] in ("--help", "-h")) and load("cli.bare:is_bare")():
+            print(load("cli.bare:help_text")(BARE, given[0] if given[1:] else None))
+            code = 0
         else:
             code = int(load("cli.app:run")(given))
         sys.stdout.flush()  # here, where a closed pipe can be handled

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from sottovoce import __version__
 from sottovoce.cli import BARE
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.late import load
 from sottovoce.core.registry import BY_QUESTION, builder, names
 
@@ -18,8 +23,24 @@ CommandError: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # ClickException, of the click that this typer brings or uses
 
+
+class Verbs(TyperGroup):
+    """The verbs. An option that takes one value is refused where it is given twice: one of the two would be ignored."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:  # as it is while a shell completes a line
+            inner = type(ctx)(command, info_name=name, parent=ctx, **command.context_settings)
+            given = command.make_parser(inner).parse_args(args=list(rest))[2]
+            for option in given:
+                if given.count(option) > 1 and not option.multiple and not getattr(option, "is_flag", False):
+                    raise ParameterError(f"The option {option.opts[0]} takes one value and is given twice.")
+        return name, command, rest
+
+
 app = typer.Typer(
-    add_completion=False,
+    cls=Verbs,
+    context_settings={"help_option_names": ["--help", "-h"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,  # local variables hold answers
@@ -30,18 +51,53 @@ Json = Annotated[bool, typer.Option("--json", help="Print rows that a program ca
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
 Sources = Annotated[
-    list[str], typer.Argument(metavar="FILE...", help="Reports (Parquet, CSV, Arrow) or tallies; - is standard input.")
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies; - is standard input.",
+    ),
 ]
 SourceFormat = Annotated[
-    str | None, typer.Option("--format", help="csv, parquet, arrow or tally, if the name does not show it.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="KIND",
+        help="csv, parquet, arrow, tally, hex (lines of `answer`) or messages (binary), where neither name nor content"
+        " shows it.",
+    ),
+]
+Invalid = Annotated[
+    str,
+    typer.Option(
+        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
+    ),
 ]
 Panel = "The mechanism"
+
+
+@contextmanager
+def _plugins_in_one_sentence() -> Iterator[None]:
+    """A mechanism of another distribution that is left out is one line, like everything that is said."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, PluginWarning):
+            print(f"sottovoce: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
 
 
 def run(arguments: list[str]) -> int:
     """Run the app and give its exit code."""
     try:
-        return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
+        with _plugins_in_one_sentence():
+            return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
         raise ParameterError(f"{_complaint(problem)}; see --help.") from None
     except typer.Abort:
@@ -73,15 +129,33 @@ def _range(parameter: Any) -> str:
     return " ".join(["a number of its type", *ends])
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sottovoce {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
 @app.command()
 def demo(
     participants: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many people answer.")] = 20_000,
     epsilon: Annotated[float, typer.Option(help="The privacy budget of each answer.")] = 1.0,
     page: Annotated[bool, typer.Option(help="Open the picture in a browser (only from a terminal).")] = True,
+    picture: Annotated[str | None, typer.Option(metavar="FILE", help="Write the picture (SVG) to a file.")] = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
-    load("cli.demo:demo")(participants, epsilon, open_page=page and sys.stdout.isatty(), as_json=json_)
+    opened = page and sys.stdout.isatty()
+    load("cli.demo:demo")(participants, epsilon, open_page=opened, as_json=json_, file=picture, force=force)
 
 
 @app.command()
@@ -99,14 +173,66 @@ def methods(json_: Json = False) -> None:
 
 
 @app.command()
+def plan(
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="mean, shares, variance, groups (means by group) or vectors.")
+    ],
+    categories: Annotated[str | None, typer.Option(metavar="A,B,C", help="The possible answers, or groups.")] = None,
+    categories_file: Annotated[str | None, typer.Option(metavar="FILE", help="The same, one per line.")] = None,
+    low: Annotated[str | None, typer.Option(help="The least possible number.")] = None,
+    high: Annotated[str | None, typer.Option(help="The largest possible number.")] = None,
+    real: Annotated[bool, typer.Option("--real", help="Answers are real numbers, not whole ones.")] = False,
+    dimensions: Annotated[int | None, typer.Option(min=1, help="How many numbers a vector has.")] = None,
+    radius: Annotated[str | None, typer.Option(help="The largest length of a vector, instead of a range.")] = None,
+    most: Annotated[
+        int | None, typer.Option(min=1, help="How many numbers of a vector may differ from zero, at most.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The privacy budget of each answer.")] = None,
+    participants: Annotated[int | None, typer.Option(min=1, help="How many people answer.")] = None,
+    half_width: Annotated[str | None, typer.Option(help="The error: half the width of an interval.")] = None,
+    std_error: Annotated[str | None, typer.Option(help="The error: a standard error.")] = None,
+    level: Annotated[float, typer.Option(help="The confidence level of the interval.")] = 0.95,
+    target: Annotated[
+        str, typer.Option(help="population: those who might have answered; sample: those who did.")
+    ] = "population",
+    picture: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw error against participants: .svg or .png.")
+    ] = None,
+    json_: Json = False,
+    force: Force = False,
+) -> None:
+    """Which method, and how many people or which epsilon: give two of epsilon, participants and an error."""
+    load("cli.plan:plan")(
+        question,
+        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most),
+        load("cli.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
+        picture=picture,
+        force=force,
+        as_json=json_,
+    )
+
+
+@app.command()
 def privatize(
     source: Annotated[str, typer.Argument(metavar="INPUT", help="A file of answers, CSV or Parquet; - is a pipe.")],
-    column: Annotated[str, typer.Option(help="The column that holds the answers.")],
+    column: Annotated[
+        str, typer.Option(help="The column that holds the answers; several make a pair, record or vector: sex,bmi.")
+    ],
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where the reports go: .parquet, .csv, .arrow, or - for a pipe.")
     ],
     method: Annotated[
-        str | None, typer.Option("--method", "--mechanism", help="A name from `methods`.", rich_help_panel=Panel)
+        str | None,
+        typer.Option(
+            "--method",
+            "--mechanism",
+            help="A name from `methods`; the plan's choice if left out.",
+            rich_help_panel=Panel,
+        ),
+    ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(help="What the plan chooses for: shares, or the mean of numbers.", rich_help_panel=Panel),
     ] = None,
     epsilon: Annotated[str | None, typer.Option(help="The privacy budget.", rich_help_panel=Panel)] = None,
     categories: Annotated[
@@ -131,6 +257,9 @@ def privatize(
     write_spec: Annotated[str | None, typer.Option(metavar="FILE", help="Write the specification too.")] = None,
     format_: Annotated[str | None, typer.Option("--format", help="csv, parquet or arrow, of the input.")] = None,
     output_format: Annotated[str | None, typer.Option(help="csv, parquet or arrow, of the reports.")] = None,
+    missing: Annotated[
+        str, typer.Option(metavar="WAY", help="Empty cells: refuse, skip, or category (one of their own).")
+    ] = "refuse",
     delimiter: Annotated[str, typer.Option(help="The delimiter of a CSV input; \\t is a tab.")] = ",",
     public_header: Annotated[
         bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")
@@ -138,15 +267,25 @@ def privatize(
     seed: Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")] = None,
     force: Force = False,
 ) -> None:
-    """Randomize one column of a file: answers in, reports out."""
+    """Randomize the answers of a file: one column, or several that make up an answer."""
     load("cli.privatize:privatize")(
         load("cli.columns:AnswerSource")(
-            source, column, format_, load("cli.columns:separator")(delimiter), public_header
+            source,
+            load("cli.columns:column_names")(column),
+            format_,
+            load("cli.columns:separator")(delimiter),
+            public_header,
         ),
         load("cli.privatize:Asked")(
-            spec, method, epsilon, categories, categories_file, low, high, real, tuple(option or ())
+            spec,
+            method,
+            epsilon,
+            load("cli.domains:Allowed")(categories, categories_file, low, high, real),
+            tuple(option or ()),
+            question,
         ),
         load("cli.privatize:Destination")(output, output_format, write_spec, force),
+        missing=missing,
         seed=seed,
     )
 
@@ -157,10 +296,11 @@ def tally(
     output: Annotated[str, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")],
     spec: Spec = None,
     format_: SourceFormat = None,
+    invalid: Invalid = "refuse",
     force: Force = False,
 ) -> None:
-    """Count reports, and merge tallies."""
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, force=force)
+    """Count reports and messages of devices, and merge tallies."""
+    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, force=force)
 
 
 @app.command()
@@ -190,11 +330,12 @@ def estimate(
     json_: Json = False,
     spec: Spec = None,
     format_: SourceFormat = None,
+    invalid: Invalid = "refuse",
 ) -> None:
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
-    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_)
+    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, invalid=invalid)
     interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
     load("cli.estimate:estimate")(found, interval, decoder=decoder, top=top, form=form)
@@ -202,12 +343,15 @@ def estimate(
 
 @app.command()
 def audit(
-    specs: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Specifications (JSON).")] = None,
+    specs: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Specifications (JSON).")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Every mechanism on a grid of budgets and sizes.")] = False,
     name: Annotated[str | None, typer.Option(help="One mechanism on that grid.")] = None,
     json_: Json = False,
 ) -> None:
-    """The exact privacy loss of mechanisms, compared with their claims."""
+    """The exact privacy loss of mechanisms, compared with their claims, and why one fails.
+
+    Programs of others are tested by `audit-program`.
+    """
     if bool(specs) + all_ + (name is not None) != 1:
         raise ParameterError("The audit needs --all, or --name and a mechanism, or files with specifications.")
     if specs:
@@ -220,6 +364,34 @@ def audit(
     else:
         load("cli.grid:show")(rows)
     if not all(row["ok"] for row in rows):
+        raise typer.Exit(1)
+
+
+@app.command("audit-program", context_settings={"allow_interspersed_args": False})
+def audit_program(
+    program: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PROGRAM",
+            help="The program and its arguments, in which {value} and {count} are replaced; it prints reports.",
+        ),
+    ],
+    claimed: Annotated[str, typer.Option(metavar="EPSILON", help="The epsilon that the program claims.")],
+    value: Annotated[list[str], typer.Option(help="A value to ask reports of; give this option two to four times.")],
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Reports of each value: 20,000 if left out, or 1,000 if the program is run for each report."),
+    ] = None,
+    lines: Annotated[str, typer.Option(metavar="hex|text", help="How a line holds a report.")] = "hex",
+    skip: Annotated[int, typer.Option(min=0, help="Leading bytes that are an id, different in each report.")] = 0,
+    timeout: Annotated[float, typer.Option(help="Seconds that one run may take.")] = 60.0,
+    json_: Json = False,
+) -> None:
+    """Test the claimed epsilon of any program by its reports alone: a claim can be refuted, not confirmed."""
+    refuted = load("cli.program:audit_program")(
+        program, value, claimed=claimed, samples=samples, lines=lines, skip=skip, timeout=timeout, as_json=json_
+    )
+    if refuted:
         raise typer.Exit(1)
 
 

@@ -1,4 +1,4 @@
-"""One column of raw answers, some rows at a time, and its codes."""
+"""Columns of raw answers, some rows at a time, and the codes of a single column."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from sottovoce.cli.show import listed, printable
 from sottovoce.client.typed import holds_texts, typed
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Categories, Domain, Integers
-from sottovoce.core.errors import DomainError
+from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.plural import plural
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.encode import encode
 from sottovoce.fast.numbers import batch_codes
 
 ROWS = 1 << 20
 BLOCK = 1 << 23  # bytes of a CSV file at a time
+DELIMITERS = (",", ";", "\t", "|")
 RAW_KINDS = ("csv", "parquet", "arrow")
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 
@@ -38,7 +40,7 @@ class AnswerSource:
     file without a header, the first row holds answers."""
 
     path: str
-    column: str
+    columns: tuple[str, ...]
     kind: str | None = None
     delimiter: str = ","
     public_header: bool = False
@@ -46,15 +48,20 @@ class AnswerSource:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some rows, and their part of the file: `length` of `total`, which is 0 if unknown.
+    """Some rows, and their part of the file: `length` of `total`, which is 0 if unknown."""
 
-    `column` is the name of the column in errors.
-    """
-
-    values: pa.Array = field(repr=False)
+    values: tuple[pa.Array, ...] = field(repr=False)
     length: int
     total: int
-    column: str
+    found: Found
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The columns of the answers: their name in errors, and how many columns the file has."""
+
+    name: str
+    columns: int
 
 
 class Ragged(NamedTuple):
@@ -73,6 +80,14 @@ def separator(text: str) -> str:
     return text
 
 
+def column_names(text: str) -> tuple[str, ...]:
+    """The columns of `--column`: one, or several between commas; a name with a comma stands in quotes."""
+    names = tuple(cells(text, skipinitialspace=True)) if "," in text else (text,)
+    if len(set(names)) < len(names) or "" in names[1:]:
+        raise ParameterError("--column names a column twice, or one without a name.")
+    return names
+
+
 def pieces(source: AnswerSource) -> Iterator[Piece]:
     """The column, piece by piece."""
     name = input_name(source.path)
@@ -85,44 +100,53 @@ def pieces(source: AnswerSource) -> Iterator[Piece]:
             raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
         with naming(name):
             for piece in _READERS[kind](source, file):
-                check_arrow(piece.values)
+                for column in piece.values:
+                    check_arrow(column)
                 yield piece
 
 
-def _checked_column(source: AnswerSource, known: list[str]) -> str:
-    """The name of the requested column in errors; the header must hold the column exactly once."""
-    count = known.count(source.column)
-    if count != 1:
-        names = f": {listed(known)}" if source.public_header else "; --public-header lists them"
-        raise FileProblem(
-            f"The column of --column must occur once in the header, but occurs {count} times. The header has"
-            f" {len(known)} columns{names}."
-        )
+def _found(source: AnswerSource, known: list[str], hint: str = "") -> Found:
+    """The requested columns as errors name them; the header must hold each of them exactly once."""
+    several = len(source.columns) > 1
+    for place, column in enumerate(source.columns, 1):
+        count = known.count(column)
+        if count != 1:
+            names = f": {listed(known)}" if source.public_header else "; --public-header lists them"
+            which = f"Column {place} of --column" if several else "The column of --column"
+            raise FileProblem(
+                f"{which} must occur once in the header, but occurs {plural(count, 'time')}. The header has"
+                f" {plural(len(known), 'column')}{names}.{hint}"
+            )
     if source.public_header:
-        return f"the column {printable(source.column)!r}"
-    return f"column {known.index(source.column) + 1} of {len(known)}"
+        shown = ", ".join(repr(printable(column)) for column in source.columns)
+    else:
+        shown = f"{', '.join(str(known.index(column) + 1) for column in source.columns)} of {len(known)}"
+    start = "the column" if source.public_header else "column"
+    return Found(f"{start}{'s' * several} {shown}", len(known))
 
 
 def _parquet(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
     schema = pq.read_schema(source.path)
-    column = _checked_column(source, schema.names)
-    kind = schema.field(source.column).type
-    texts = [source.column] if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None
-    with pq.ParquetFile(source.path, read_dictionary=texts, pre_buffer=False) as table:
-        for batch in table.iter_batches(batch_size=ROWS, columns=[source.column]):
-            yield Piece(batch.column(0), batch.num_rows, table.metadata.num_rows, column)
+    found, names = _found(source, schema.names), list(source.columns)
+    kinds = {name: schema.field(name).type for name in names}
+    texts = [name for name in names if pa.types.is_string(kinds[name]) or pa.types.is_large_string(kinds[name])]
+    with pq.ParquetFile(source.path, read_dictionary=texts or None, pre_buffer=False) as table:
+        for batch in table.iter_batches(batch_size=max(1, ROWS // len(names)), columns=names):
+            values = tuple(batch.column(name) for name in names)
+            yield Piece(values, batch.num_rows, table.metadata.num_rows, found)
 
 
 def _arrow(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
     with pa.ipc.open_stream(file) as stream:
-        column = _checked_column(source, stream.schema.names)
+        found = _found(source, stream.schema.names)
         for batch in stream:
-            yield Piece(batch.column(source.column), batch.num_rows, 0, column)
+            yield Piece(tuple(batch.column(name) for name in source.columns), batch.num_rows, 0, found)
 
 
 def _csv(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
-    header = _header(file, source.delimiter)
-    column = _checked_column(source, header)
+    line = _first_line(file)
+    header = _header(line, source.delimiter)
+    found = _found(source, header, _other_delimiter(source, line, len(header)))
     if not file.peek(1):  # type: ignore[attr-defined]
         return
     total = 0 if source.path == STANDARD else os.fstat(file.fileno()).st_size
@@ -132,7 +156,7 @@ def _csv(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
         with _opened_csv(source, file, header, ragged) as stream:
             for batch in stream:
                 rows += batch.num_rows
-                yield Piece(batch.column(0), BLOCK, total, column)
+                yield Piece(tuple(batch.columns), BLOCK, total, found)
     except pa.ArrowInvalid:
         if not ragged:
             raise
@@ -158,7 +182,7 @@ def _opened_csv(
             ignore_empty_lines=len(header) > 1,
             invalid_row_handler=note,
         ),
-        pa_csv.ConvertOptions(include_columns=[source.column], column_types={source.column: _TEXTS}),
+        pa_csv.ConvertOptions(include_columns=list(source.columns), column_types=dict.fromkeys(source.columns, _TEXTS)),
     )
 
 
@@ -168,20 +192,39 @@ def _ragged_row(source: AnswerSource, header: list[str]) -> int | None:
         return None
     ragged: list[Ragged] = []
     with open(source.path, "rb", buffering=1 << 20) as file, suppress(pa.ArrowInvalid):
-        _header(file, source.delimiter)
+        _first_line(file)
         with _opened_csv(source, file, header, ragged, threads=False) as stream:
             for _ in stream:
                 pass
     return ragged[0].row if ragged else None
 
 
-def _header(file: IO[bytes], delimiter: str) -> list[str]:
+def _first_line(file: IO[bytes]) -> str:
     """The first record; the rest of the file is left for Arrow."""
     line = file.readline(1 << 20)
     while line.count(b'"') % 2 and (more := file.readline(1 << 20)):
         line += more
-    text = line.decode("utf-8-sig")
-    return cells(text.rstrip("\r\n"), delimiter=delimiter) if text.strip() else []
+    return line.decode("utf-8-sig")
+
+
+def _header(line: str, delimiter: str) -> list[str]:
+    return cells(line.rstrip("\r\n"), delimiter=delimiter) if line.strip() else []
+
+
+def _other_delimiter(source: AnswerSource, line: str, columns: int) -> str:
+    """What an error adds where the header seems to have another delimiter: one by which the columns are found, or that
+    splits what is one column now."""
+    split: dict[str, list[str]] = {}
+    for delimiter in DELIMITERS:
+        with suppress(ParameterError):
+            split[delimiter] = _header(line, delimiter)
+    right = [one for one, header in split.items() if all(header.count(name) == 1 for name in source.columns)]
+    likely = [one for one, header in split.items() if len(header) > 1 and columns == 1]
+    found = next((one for one in (*right, *likely) if one != source.delimiter), None)
+    if found is None:
+        return ""
+    shown = r"\t" if found == "\t" else found
+    return f" The file seems to have another delimiter: try --delimiter '{shown}'."
 
 
 _READERS: dict[str, Callable[[AnswerSource, IO[bytes]], Iterator[Piece]]] = {
@@ -216,13 +259,13 @@ def batch(mechanism: Mechanism, values: pa.Array) -> Any:
 
 def codes(domain: Domain, values: pa.Array) -> Any:
     """The indices of some answers, or what is `Outside`."""
-    whole = pa.types.is_integer(values.type) and not values.null_count
+    whole = (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count
     if domain.size is None or (whole and isinstance(domain, (Integers, Categories)) and not holds_texts(domain)):
         try:
             return encode(domain, values)
         except DomainError:
             pass  # counted below
-    indices, entries = _by_dictionary(domain, values)
+    indices, entries = by_dictionary(domain, values)
     table = np.array([_code(domain, value) for value in entries] + [-1], np.int64)  # the last: an empty cell
     found = table[indices]
     return _outside(values, found < 0) or found.astype(np.uint32)
@@ -236,7 +279,7 @@ def _positions(mechanism: Mechanism, values: pa.Array) -> Any:
             return batch_codes(mechanism, values)
         except DomainError:
             pass  # counted below
-    indices, entries = _by_dictionary(domain, values)
+    indices, entries = by_dictionary(domain, values)
     refused = np.zeros(len(entries) + 1, bool)
     refused[-1] = True  # an empty cell
     table = np.zeros(len(entries) + 1, np.uint64)
@@ -252,10 +295,10 @@ def _outside(values: pa.Array, refused: Any) -> Outside | None:
     """How many answers are refused, and the first of them."""
     count = int(np.count_nonzero(refused))
     place = int(np.argmax(refused)) if count else 0
-    return Outside(count, place, values[place].as_py() is None) if count else None
+    return Outside(count, place, values[place].as_py() in (None, "")) if count else None
 
 
-def _by_dictionary(domain: Domain, values: pa.Array) -> tuple[Any, list[object]]:
+def by_dictionary(domain: Domain, values: pa.Array) -> tuple[Any, list[object]]:
     """For each row the place of its answer among the different ones, so that each is read once; at the end the place
     of an empty cell. An entry that no row uses does no harm."""
     try:

@@ -13,6 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from sottovoce.cli.files import check_free, writing
 from sottovoce.core.domain import Categories
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
@@ -27,10 +28,15 @@ ANSWERS = ("early morning", "late morning", "afternoon", "evening", "after midni
 TRUTH = (0.18, 0.37, 0.2, 0.19, 0.06)
 SEED = 1
 SHOWN = (0.0, 0.56)  # shares that fit on the picture
+CELLS = 57  # characters of its lines: one for each hundredth
 
 
-def demo(participants: int, epsilon: float, *, open_page: bool, as_json: bool) -> None:
-    """Ask, estimate, audit, and show."""
+def demo(
+    participants: int, epsilon: float, *, open_page: bool, as_json: bool, file: str | None = None, force: bool = False
+) -> None:
+    """Ask, estimate, audit, and show; the picture goes to a file where one is named."""
+    if file is not None:
+        check_free(file, force, name="The picture")
     counts = np.floor(np.array(TRUTH) * participants).astype(int)
     counts[0] += participants - counts.sum()
     values = np.repeat(ANSWERS, counts)
@@ -39,6 +45,9 @@ def demo(participants: int, epsilon: float, *, open_page: bool, as_json: bool) -
     estimate: Estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(values, seed=SEED)))
     certificate = audit(mechanism)
     rows, remark = _rows(estimate, counts / participants), estimate.remark(_bounds(estimate), target="sample")
+    if file is not None:
+        with writing(file, force=force, name="The picture") as stream:
+            stream.write(f"{picture(estimate, rows)}\n".encode())
     if as_json:
         about = {"mechanism": mechanism.name, "epsilon": certificate.epsilon, "remark": remark}
         print(json.dumps({**about, "rows": rows}))
@@ -85,6 +94,7 @@ def _show(mechanism: Mechanism, estimate: Estimate, certificate: Certificate, ro
             "yes" if inside else "no",
         )
     console.print(table)
+    print("\n".join(_lines(rows)), end="\n\n")
     message = mechanism.randomize(ANSWERS[0])
     console.print(f"Method {mechanism.name}; what one device sent, id and noise: {message.hex()}", soft_wrap=True)
     console.print(
@@ -96,6 +106,20 @@ def _show(mechanism: Mechanism, estimate: Estimate, certificate: Certificate, ro
 
 def page(estimate: Estimate, certificate: Certificate, rows: list[dict[str, Any]], remark: str | None = None) -> str:
     """One self-contained page: no scripts, no network requests."""
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>sottovoce</title>'
+        "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:3rem auto;padding:0 1rem}</style>"
+        f"<h1>{html.escape(QUESTION)}</h1><p>{estimate.n:,} people answered; every device added noise before it sent"
+        f" anything.</p>"
+        f"{picture(estimate, rows)}"
+        f"{'' if remark is None else '<p>' + html.escape(remark) + '</p>'}"
+        f"<p>Exact epsilon of the shipped sampler: {certificate.epsilon:.9g} ({html.escape(certificate.how)}).</p>"
+        "</html>"
+    )
+
+
+def picture(estimate: Estimate, rows: list[dict[str, Any]]) -> str:
+    """Truth, estimate and interval of each answer, as SVG."""
     bars = []
     for place, row in enumerate(rows):
         y = 30 + 44 * place
@@ -107,14 +131,37 @@ def page(estimate: Estimate, certificate: Certificate, rows: list[dict[str, Any]
             f' stroke-opacity=".35"/><circle cx="{x["estimate"]:.1f}" cy="{y}" r="5" fill="#47c"/>'
             f'<path d="M{x["truth"]:.1f} {y - 11}v22" stroke="#c43" stroke-width="2"/>'
         )
-    height = 40 + 44 * len(rows)
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>sottovoce</title>'
-        "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:3rem auto;padding:0 1rem}</style>"
-        f"<h1>{html.escape(QUESTION)}</h1><p>{estimate.n:,} people answered; every device added noise before it sent"
-        f" anything. Blue: estimate and 95 % interval. Red: the truth, which the server never saw.</p>"
-        f'<svg viewBox="0 0 700 {height}" role="img" aria-label="estimates with intervals">{"".join(bars)}</svg>'
-        f"{'' if remark is None else '<p>' + html.escape(remark) + '</p>'}"
-        f"<p>Exact epsilon of the shipped sampler: {certificate.epsilon:.9g} ({html.escape(certificate.how)}).</p>"
-        "</html>"
+    bottom = 20 + 44 * len(rows)
+    for tenth in range(6):
+        x_tick = 190 + 90 * tenth
+        bars.append(
+            f'<path d="M{x_tick} {bottom - 10}v5" stroke="#888"/><text x="{x_tick}" y="{bottom + 12}"'
+            f' text-anchor="middle" fill="#888">{tenth / 10:.1f}</text>'
+        )
+    bars.append(
+        f'<text x="190" y="{bottom + 42}"><tspan fill="#47c">Blue: estimate and 95 % interval from {estimate.n:,} noisy'
+        f' reports.</tspan> <tspan fill="#c43">Red: the truth, never sent.</tspan></text>'
     )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {bottom + 56}" font-family="sans-serif"'
+        f' font-size="15" role="img" aria-label="estimates with intervals beside the truth">'
+        f"{''.join(bars)}</svg>"
+    )
+
+
+def _lines(rows: list[dict[str, Any]]) -> list[str]:
+    """The same picture in characters."""
+    lines = []
+    for row in rows:
+        at = {key: _cell(float(row[key])) for key in ("low", "high", "estimate", "truth")}
+        cells = ["-" if at["low"] <= place <= at["high"] else " " for place in range(CELLS)]
+        cells[at["estimate"]] = "o"
+        cells[at["truth"]] = "*" if at["truth"] == at["estimate"] else "|"
+        lines.append(f"{row['answer']:>16}  {''.join(cells).rstrip()}")
+    return [*lines, f"{'':>16}  | truth, o estimate, * both, --- 95 % interval"]
+
+
+def _cell(share: float) -> int:
+    """Where a share stands in a line of characters."""
+    within = min(max(share, SHOWN[0]), SHOWN[1])
+    return round((within - SHOWN[0]) / (SHOWN[1] - SHOWN[0]) * (CELLS - 1))

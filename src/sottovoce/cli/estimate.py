@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.cli.show import comma_separated, note, printable, table
+from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
@@ -106,8 +107,8 @@ def _table(found: Estimate, interval: IntervalChoice, rows: list[dict[str, Any]]
     together = ", all of them at once" if interval.simultaneous else ""
     kind = f", {found.quality}" if found.decoder.moves else ""
     intervals = "interval" if len(found.values) == 1 else "intervals"
-    what = "simulated reports" if found.simulated else "reports"
+    what = plural(found.n, "simulated report" if found.simulated else "report")
     print(
-        f"{found.n} {what} through {found.mechanism.name}, epsilon {found.mechanism.epsilon:.6g}{kind};"
+        f"{what} through {found.mechanism.name}, epsilon {found.mechanism.epsilon:.6g}{kind};"
         f" {interval.level:.6g} {_method(found, interval)} {intervals} for the {interval.target}{together}."
     )

@@ -7,6 +7,7 @@ misplaced argument, a missing header or a broken row may be somebody's answer.
 from __future__ import annotations
 
 import csv
+import io
 import os
 import secrets
 import shutil
@@ -20,7 +21,6 @@ from typing import IO, Any
 from sottovoce.core.errors import ParameterError, SottovoceError
 
 STANDARD = "-"
-KINDS = ("csv", "parquet", "arrow", "tally")
 _ENDINGS = {
     ".csv": "csv",
     ".parquet": "parquet",
@@ -28,9 +28,15 @@ _ENDINGS = {
     ".arrow": "arrow",
     ".arrows": "arrow",
     ".tally": "tally",
+    ".hex": "hex",
+    ".bin": "messages",
 }
 DAMAGED = "it is damaged, cut off, or not of the kind that its name or --format says"
 _FIRST_BYTES = {0xFF: "arrow", ord("P"): "parquet", ord("s"): "tally"}
+# Messages begin with a random id, so more than one byte is compared.
+_HEADS = {b"\xff\xff\xff\xff": "arrow", b"PAR1": "parquet", b"sottovoce tally ": "tally"}
+_HEAD = 64
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class FileProblem(SottovoceError):
@@ -73,6 +79,58 @@ def kind_of_stream(stream: Any, given: str | None, allowed: tuple[str, ...]) -> 
     if kind not in allowed:
         raise FileProblem(f"Standard input must be one of {', '.join(allowed)}; this looks like {kind}.")
     return kind
+
+
+def kind_by_content(
+    path: str, file: IO[bytes], given: str | None, allowed: tuple[str, ...], *, name: str
+) -> tuple[str, IO[bytes]]:
+    """The kind of a file of reports: as given, else by how its name ends, else by its first bytes; and the file."""
+    kind = given or (None if path == STANDARD else _ENDINGS.get(Path(path).suffix.lower()))
+    if path == STANDARD or kind is None:
+        head = file.read(_HEAD)
+        if not head:
+            raise FileProblem(f"{name} is empty.")
+        kind, file = kind or _looks_like(head), io.BufferedReader(_Ahead(head, file))
+    if kind not in allowed:
+        raise FileProblem(f"{name} must be one of {', '.join(allowed)} here.")
+    return kind, file
+
+
+def _looks_like(head: bytes) -> str:
+    for start, kind in _HEADS.items():
+        if head.startswith(start):
+            return kind
+    line = head.removeprefix(_BYTE_ORDER_MARK).splitlines()[0].strip()
+    if is_hexadecimal(line):
+        return "hex"
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        text = "" if problem.start < len(line) - 3 else line[: problem.start].decode("utf-8")  # a letter may be cut
+    return "csv" if text.isprintable() and text else "messages"
+
+
+def is_hexadecimal(line: bytes) -> bool:
+    """Whether a line holds hexadecimal digits and nothing else."""
+    return bool(line) and not line.strip(b"0123456789abcdefABCDEF")
+
+
+class _Ahead(io.RawIOBase):
+    """A stream from which some bytes were read, as if they were not."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._head:
+            data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        else:
+            data = self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 @contextmanager

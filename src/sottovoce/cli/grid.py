@@ -2,55 +2,68 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sottovoce.cli.files import input_name, naming, reading
 from sottovoce.cli.show import table
-from sottovoce.core.channel.facets import Coordinates, dimensions_of, facet
+from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
+from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import GroupMean, Mean, VectorMean
-from sottovoce.core.registry import ALIASES, builder, fits, mechanism, names
+from sottovoce.core.registry import BUILDERS, fits, mechanism, names, registered_name
+from sottovoce.fast.processes import ordered
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
+from sottovoce.privacy.worst import WASTE, unused_budget
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 SIZES = (2, 3, 4, 16, 1024)
-WASTE = 1e-6
 VECTORS = (Box(-1, 1, 3), Sparse(3, 1), Sparse(1000, 3), Ball(1, 128))
 
 
 def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """One row per mechanism, budget and size.
+    """One row per mechanism, budget and size, computed on all cores.
 
     For a continuum of numbers the size is None; rows of vectors also have the number of coordinates.
     """
+    tasks: list[tuple[str, Domain, str, float]] = []
     for name in names() if chosen is None else chosen:
-        builder(name)  # refuses a name that is not registered
-        for domain in _domains(name):
-            for epsilon in EPSILONS:
-                subject = mechanism(name, domain, epsilon=epsilon)
-                certificate = audit(subject)
-                wasted = float(certificate.claimed) - certificate.epsilon
-                row = _row(subject, certificate)
-                coordinates = facet(subject.channel, Coordinates)
-                most = WASTE * (coordinates.chosen if coordinates else 1)  # for each coordinate of a report
-                yield {
-                    **row,
-                    "ok": row["ok"] and (wasted > most) == (subject.unused is not None),
-                    "unused": subject.unused,
-                }
+        domains = _domains(registered_name(name))  # which refuses a name that is not registered
+        tasks += [(name, domain, epsilon, WASTE) for domain in domains for epsilon in EPSILONS]
+    return (row for row in ordered(audit_one, tasks) if row is not None)
+
+
+def audit_one(name: str, domain: Domain, epsilon: str, waste: float) -> dict[str, Any] | None:
+    """The row of one mechanism, which may waste so much of its budget for each coordinate of a report.
+
+    None where a mechanism of another distribution does not take this budget.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PluginWarning)  # which the process that lists them has shown
+            subject = mechanism(name, domain, epsilon=epsilon)
+    except ParameterError:
+        if registered_name(name) in BUILDERS:
+            raise
+        return None
+    certificate = audit(subject)
+    wasted = unused_budget(subject, certificate.claimed, certificate.epsilon, waste)
+    row = _row(subject, replace(certificate, waste=wasted))
+    return {**row, "ok": certificate.ok and wasted is None, "unused": subject.unused}
 
 
 def _domains(name: str) -> list[Domain]:
     """The domains of the grid: one range for a mean, since only the position in the range matters."""
-    if ALIASES.get(name, name) in names(Mean):
+    if name in names(Mean):
         return [Interval(-1, 1)]
-    if ALIASES.get(name, name) in names(GroupMean):
+    if name in names(GroupMean):
         return [Pair(Integers(0, groups - 1), Interval(-1, 1)) for groups in (2, 8)]
-    if ALIASES.get(name, name) in names(VectorMean):
+    if name in names(VectorMean):
         return [domain for domain in VECTORS if fits(name, domain)]
     return [domain for domain in (Integers(0, size - 1) for size in SIZES) if fits(name, domain)]
 
@@ -73,12 +86,13 @@ def _row(subject: Mechanism, certificate: Certificate) -> dict[str, Any]:
         "how": certificate.how,
         "ok": certificate.ok,
         "problems": list(certificate.problems),
+        "why": certificate.explain().splitlines()[1:] if certificate.problems or certificate.waste else [],
         "fingerprint": certificate.fingerprint,
     }
 
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
-    """A table of rows, with the problems below it."""
+    """A table of rows; below it what is wrong, what repairs it, and which answers a report distinguishes best."""
     header = ("name", "size", "claimed", "exact", "how", "ok")
     lines = []
     for row in rows:
@@ -88,5 +102,5 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
         lines.append((row["name"], codes, row["claimed"], f"{row['exact']:.9g}", row["how"], ok))
     table(header, lines)
     for row in rows:
-        for problem in row["problems"]:
-            print(f"{row['name']}: {problem}")
+        for sentence in row["why"]:
+            print(f"{row['name']}: {sentence}")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from sottovoce.cli.columns import AnswerSource, Outside, batch, pieces
+from sottovoce.cli.columns import AnswerSource, Outside, pieces
+from sottovoce.cli.domains import Allowed, question_about, question_word
 from sottovoce.cli.files import (
     STANDARD,
     FileProblem,
-    cells,
     check_apart,
     check_free,
     kind_of,
@@ -21,34 +21,50 @@ from sottovoce.cli.files import (
     writing,
 )
 from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows
+from sottovoce.cli.rows import MISSING, ColumnLayout, check_missing, layout, read_rows, with_missing
 from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
-from sottovoce.core.domain import Categories, Domain, Integers, Interval
-from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.domain import Domain
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.plural import plural
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.specs import canonical
+from sottovoce.core.spelling import letters
 from sottovoce.fast.batch import Reports, draw
 from sottovoce.fast.threads import chunks
 from sottovoce.fast.words import WordStream
+from sottovoce.study.plan import plan
 
+AUTO = "auto"
 SPEC_OUTPUT = "The file for the specification"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The mechanism that the options describe: by a file, or by its name, budget and domain."""
+    """The mechanism that the options describe: by a file, or by its name, budget and domain. Without a name, or with
+    "auto", the plan chooses it for a question."""
 
     spec: str | None = None
     method: str | None = None
     epsilon: str | None = None
-    categories: str | None = None
-    categories_file: str | None = None
-    low: str | None = None
-    high: str | None = None
-    real: bool = False
+    allowed: Allowed = field(default_factory=Allowed)
     options: tuple[str, ...] = ()
+    question: str | None = None
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the plan chooses the method."""
+        return self.spec is None and (self.method is None or letters(self.method) == AUTO)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A mechanism, and the sentence that says why the plan chose it, for so many reports."""
+
+    mechanism: Mechanism
+    reason: Callable[[int], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +77,20 @@ class Destination:
     force: bool = False
 
 
-def privatize(source: AnswerSource, asked: Asked, goal: Destination, *, seed: int | None = None) -> None:
-    """Randomize a column of a file, all of it or nothing."""
-    mechanism = Client(mechanism_of(asked)).mechanism  # accepts pure guarantees only
+def privatize(
+    source: AnswerSource, asked: Asked, goal: Destination, *, missing: str = "refuse", seed: int | None = None
+) -> None:
+    """Randomize the answers of a file, all of it or nothing."""
+    chosen = mechanism_of(asked, source.columns, missing)
+    mechanism = Client(chosen.mechanism).mechanism  # accepts pure guarantees only
+    check_missing(mechanism.domain, missing)
+    made = layout(mechanism.domain, source.columns)
     kind = _output_kind(goal, asked)
     for output, name in ((goal.path, "The output"), (goal.spec, SPEC_OUTPUT)):
         check_apart(output or STANDARD, source.path, name=name)
     if seed is not None:
         note("--seed makes the noise predictable: these reports protect nobody, use them for simulation only.")
+    seen = Seen()
     with ExitStack() as stack:
         if goal.spec is not None:
             beside = stack.enter_context(writing(goal.spec, force=goal.force, name=SPEC_OUTPUT))
@@ -76,9 +98,39 @@ def privatize(source: AnswerSource, asked: Asked, goal: Destination, *, seed: in
             beside.flush()
         file = stack.enter_context(writing(goal.path, force=goal.force))
         writer = stack.enter_context(Writer(file, kind, mechanism, seeded=seed is not None))
-        for batch in _reports(source, mechanism, seed):
+        for batch in _reports(source, mechanism, made, missing, seed, seen):
             writer.write(batch)
-    note(f"{writer.n} reports through {mechanism.name}, epsilon {mechanism.epsilon:.6g} each.")
+    _remarks(source, chosen, missing, seen, writer.n)
+
+
+def _remarks(source: AnswerSource, chosen: Chosen, missing: str, seen: Seen, n: int) -> None:
+    """What was done, in sentences."""
+    mechanism = chosen.mechanism
+    if chosen.reason is not None:
+        note(chosen.reason(n))
+    if seen.empty and missing == "skip":
+        note(
+            f"{seen.empty} of {plural(seen.rows, 'row')} with empty cells left out; a missing report shows who did not"
+            " answer."
+        )
+    elif seen.empty:
+        note(f"{seen.empty} of {plural(seen.rows, 'cell')} empty: these are reported as the category {MISSING!r}.")
+    note(f"{plural(n, 'report')} through {mechanism.name}, epsilon {mechanism.epsilon:.6g} each.")
+    if seen.columns > len(source.columns):
+        together = "these columns together" if len(source.columns) > 1 else "this column"
+        note(
+            f"This is the epsilon of {together}: budgets add up if other columns of the same people are privatized too,"
+            " or the same ones again."
+        )
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was read so far."""
+
+    rows: int = 0
+    empty: int = 0
+    columns: int = 0
 
 
 def _output_kind(goal: Destination, asked: Asked) -> str:
@@ -102,50 +154,78 @@ def _output_kind(goal: Destination, asked: Asked) -> str:
 
 
 # --- reports ----------------------------------------------------------------------------------------------
-def _reports(source: AnswerSource, mechanism: Mechanism, seed: int | None) -> Iterator[Reports]:
+def _reports(
+    source: AnswerSource, mechanism: Mechanism, made: ColumnLayout, missing: str, seed: int | None, seen: Seen
+) -> Iterator[Reports]:
     """Some reports at a time; answers outside the domain are counted to the end and refused."""
     words = mechanism.words
     stream = WordStream.secure(words) if seed is None else WordStream.seeded(words, seed)
-    first, rows, outside, column = 0, 0, None, ""
+    first, outside, column = 0, None, ""
     for piece in progress(pieces(source), "privatize", lambda piece: (piece.length, piece.total)):
-        found = batch(mechanism, piece.values)
-        if isinstance(found, Outside):
-            column = piece.column
-            outside = found.after(rows, outside)
-        rows += len(piece.values)
+        found = read_rows(mechanism, made, piece.values, missing)
+        if isinstance(found.codes, Outside):
+            column = piece.found.name
+            outside = found.codes.after(seen.rows, outside)
+        seen.rows += len(piece.values[0])
+        seen.empty += found.empty
+        seen.columns = piece.found.columns
         if outside is None:
-            for start, stop in chunks(0, len(found), batch_rows(mechanism)):
-                yield draw(mechanism, found[start:stop], stream.after(first))
+            for start, stop in chunks(0, len(found.codes), batch_rows(mechanism)):
+                yield draw(mechanism, found.codes[start:stop], stream.after(first))
                 first += stop - start
     if outside is not None:
-        raise _refused(column, mechanism.domain, outside, rows)
+        raise _refused(column, mechanism.domain, outside, seen.rows)
 
 
 def _refused(column: str, domain: Domain, outside: Outside, rows: int) -> FileProblem:
     """Where the first one is, and what is expected. The value itself is somebody's answer and is not shown."""
-    wanted = ""
-    try:
-        domain.encode(object())
-    except DomainError as problem:
-        wanted = f" {str(problem).partition(';')[0]}."
-    cell = ": an empty cell" if outside.empty else ""
+    cell, hint = "", ""
+    if outside.empty:
+        cell, hint = ": an empty cell", " --missing says what to do with empty cells."
     return FileProblem(
-        f"{outside.count} of {rows} values of {column} lie outside the domain, the first in row {outside.place + 1} of"
-        f" the data{cell}.{wanted}"
+        f"{outside.count} of {plural(rows, 'value')} of {column} {'lies' if outside.count == 1 else 'lie'} outside the"
+        f" domain, the first in row {outside.place + 1} of the data{cell}. An answer must be"
+        f" {domain.refusal().must_be}.{hint}"
     )
 
 
 # --- the mechanism ----------------------------------------------------------------------------------------
-def mechanism_of(asked: Asked) -> Mechanism:
-    """The mechanism of a file, or of a description in full."""
-    described = (asked.method, asked.epsilon, asked.categories, asked.categories_file, asked.low, asked.high)
+def mechanism_of(asked: Asked, columns: Sequence[str], missing: str = "refuse") -> Chosen:
+    """The mechanism of a file, of a description in full, or of a plan."""
     if asked.spec is not None:
-        if any(part is not None for part in described) or asked.options or asked.real:
+        described = (asked.method, asked.epsilon, asked.question)
+        if any(part is not None for part in described) or asked.options or asked.allowed.given:
             raise ParameterError("--spec says everything about the mechanism: leave out the options that describe it.")
-        return read_spec(asked.spec)
-    if asked.method is None or asked.epsilon is None:
-        raise ParameterError("Which mechanism? Give --method and --epsilon, or --spec FILE.")
-    return build(asked.method, _domain(asked), epsilon=asked.epsilon, **_options(asked.options))
+        return Chosen(read_spec(asked.spec))
+    if asked.epsilon is None:
+        raise ParameterError("Which budget? Give --epsilon, or --spec FILE.")
+    domain = asked.allowed.one() if len(columns) == 1 else asked.allowed.columns(columns)
+    if missing == "category":
+        domain = with_missing(domain)
+    if asked.automatic:
+        return _planned(asked, domain)
+    if asked.question is not None:
+        raise ParameterError("--question is for --method auto: a method has its own question.")
+    return Chosen(build(str(asked.method), domain, epsilon=asked.epsilon, **_options(asked.options)))
+
+
+def _planned(asked: Asked, domain: Domain) -> Chosen:
+    """The plan's first choice among the mechanisms that a device accepts. Their order does not depend on the number of
+    participants, and errors fall with its root."""
+    if asked.options:
+        raise ParameterError("--option is for a method: name it with --method.")
+    word = None if asked.question is None else question_word(asked.question)
+    made = plan(question_about(domain, word), epsilon=asked.epsilon, participants=1)
+    pure = [one for one in made.options if isinstance(one.procedure, Mechanism) and one.mechanism.guarantee == "pure"]
+    if not pure:
+        raise ParameterError("No method with a pure guarantee answers this question: choose one with --method.")
+    best = pure[0]
+
+    def reason(n: int) -> str:
+        error = f"; expect a standard error of {best.std_error / n**0.5:.3g} for {made.measure}" if n else ""
+        return f"The plan chose {best.method}: {best.reason.rstrip('.')}{error}."
+
+    return Chosen(best.mechanism, reason)
 
 
 def read_spec(path: str) -> Mechanism:
@@ -153,32 +233,6 @@ def read_spec(path: str) -> Mechanism:
     name = "Standard input" if path == STANDARD else "The specification"
     with reading(path, name) as file, naming(name):
         return Mechanism.from_spec(file.read())
-
-
-def _domain(asked: Asked) -> Domain:
-    """What may be answered. It is never inferred from the answers: which values occur is private."""
-    ways = [asked.categories is not None, asked.categories_file is not None]
-    ways.append(asked.low is not None or asked.high is not None)
-    if sum(ways) != 1 or (ways[2] and None in (asked.low, asked.high)):
-        raise ParameterError(
-            "The possible answers are not inferred from the data, because that would reveal them: give one of"
-            " --categories, --categories-file, or --low and --high."
-        )
-    if asked.categories is not None:
-        return Categories(cells(asked.categories, skipinitialspace=True))
-    if asked.categories_file is not None:
-        with reading(asked.categories_file, "The file of categories") as file, naming("The file of categories"):
-            return Categories(file.read().decode("utf-8-sig").splitlines())
-    if asked.real:
-        return Interval(str(asked.low), str(asked.high))
-    return Integers(_whole("low", asked.low), _whole("high", asked.high))
-
-
-def _whole(name: str, text: str | None) -> int:
-    try:
-        return int(text or "")
-    except ValueError:
-        raise reject(name, "--low and --high", "a whole number, unless --real is given", text) from None
 
 
 def _options(texts: Iterable[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Files of reports: Parquet and Arrow streams carry the mechanism, CSV is read with its specification beside it.
+"""Files of reports: Parquet and Arrow streams carry the mechanism; CSV and messages are read with a specification.
 
 An Arrow stream ends with an empty batch that says how many reports came before, so that a pipe whose writer failed
 is not mistaken for a complete one.
@@ -13,15 +13,19 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sottovoce.cli.files import STANDARD, FileProblem, kind_of, kind_of_stream, naming, reading
+from sottovoce.cli.files import STANDARD, FileProblem, is_hexadecimal, kind_by_content, naming, reading
+from sottovoce.cli.intake import LENGTH, NOT_HEX, Intake
+from sottovoce.cli.messages import binary_messages, hexadecimal_messages
 from sottovoce.cli.show import progress
 from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN, METADATA, NOTE
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports, from_payloads
@@ -34,7 +38,8 @@ COUNT = b"sottovoce.reports"
 BATCH_BYTES = 1 << 26
 MAX_ROWS = 1 << 20
 REPORT_KINDS = ("csv", "parquet", "arrow")
-TALLY_KINDS = (*REPORT_KINDS, "tally")
+MESSAGE_KINDS = ("hex", "messages")
+TALLY_KINDS = (*REPORT_KINDS, "tally", *MESSAGE_KINDS)
 
 
 def batch_rows(mechanism: Mechanism) -> int:
@@ -105,32 +110,43 @@ def _hex_column(rows: NDArray[np.uint8]) -> pa.Array:
 
 
 # --- reading ----------------------------------------------------------------------------------------------
-def tally_of(path: str, mechanism: Mechanism | None, kind: str | None = None, *, name: str = "The input") -> Tally:
-    """The tally of one file of reports, or the tally stored in it. A given mechanism must match that of the file."""
-    with reading(path, name) as file:
-        if path == STANDARD:
-            found = kind_of_stream(file, kind, TALLY_KINDS)
-        else:
-            found = kind_of(path, kind, TALLY_KINDS, name=name)
+def tally_of(
+    path: str, mechanism: Mechanism | None, intake: Intake, kind: str | None = None, *, name: str = "The input"
+) -> tuple[str, Tally]:
+    """The kind of one file, and the tally of its reports or that stored in it.
+
+    A given mechanism must match that of the file.
+    """
+    with reading(path, name) as opened:
+        found, file = kind_by_content(path, opened, kind, TALLY_KINDS, name=name)
         with naming(name):
-            if found == "tally":
-                return Tally.from_bytes(file.read(), mechanism=mechanism)
-            if found == "csv":
-                if mechanism is None:
-                    raise ReportError("CSV does not say which mechanism made it: add --spec FILE.")
-                return _count(mechanism, _csv(file, mechanism))
-            return _parquet(path, mechanism) if found == "parquet" else _arrow(file, mechanism)
+            return found, _tally(path, file, found, mechanism, intake)
 
 
-def _count(mechanism: Mechanism, batches: Iterable[Reports], total: int = 0) -> Tally:
-    n, cells, simulated = 0, np.zeros(mechanism.cells, np.int64), False
+def _tally(path: str, file: IO[bytes], kind: str, mechanism: Mechanism | None, intake: Intake) -> Tally:
+    if kind == "tally":
+        return Tally.from_bytes(file.read(), mechanism=mechanism)
+    if kind == "parquet":
+        return _parquet(path, mechanism, intake)
+    if kind == "arrow":
+        return _arrow(file, mechanism, intake)
+    if mechanism is None:
+        made = "CSV does not say which mechanism made it" if kind == "csv" else "Messages do not say what made them"
+        raise ReportError(f"{made}: add --spec FILE.")
+    read = {"csv": _csv, "hex": hexadecimal_messages, "messages": binary_messages}[kind]
+    return _count(mechanism, read(file, mechanism, intake), intake)
+
+
+def _count(mechanism: Mechanism, batches: Iterable[Reports], intake: Intake, total: int = 0) -> Tally:
+    n, cells, simulated, first = 0, np.zeros(mechanism.cells, np.int64), False, intake.read
     try:
         for reports in progress(batches, "tally", lambda reports: (len(reports), total)):
             cells += count_cells(reports)
             n += len(reports)
             simulated |= reports.simulated
     except ReportError as problem:
-        raise ReportError(f"{problem}" + (f" (Counted from row {n} on.)" if n else "")) from None
+        before = intake.read - first
+        raise ReportError(f"{problem}" + (f" (Counted from row {before} on.)" if before else "")) from None
     return Tally(mechanism, n, cells, simulated)
 
 
@@ -145,18 +161,19 @@ def _mechanism(metadata: Any, given: Mechanism | None) -> Mechanism:
     return given
 
 
-def _parquet(path: str, given: Mechanism | None) -> Tally:
+def _parquet(path: str, given: Mechanism | None, intake: Intake) -> Tally:
     if path == STANDARD:
         raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
     with pq.ParquetFile(path, pre_buffer=False) as file:
         mechanism = _mechanism(file.metadata.metadata, given)
         present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
         batches = file.iter_batches(batch_size=batch_rows(mechanism), columns=present)
-        tally = _count(mechanism, (from_arrow(mechanism, batch) for batch in batches), file.metadata.num_rows)
+        reports = (from_arrow(mechanism, batch, intake.sift) for batch in batches)
+        tally = _count(mechanism, reports, intake, file.metadata.num_rows)
         return replace(tally, simulated=METADATA in (file.metadata.metadata or {}))
 
 
-def _arrow(file: IO[bytes], given: Mechanism | None) -> Tally:
+def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake) -> Tally:
     with pa.ipc.open_stream(file) as stream:
         mechanism = _mechanism(stream.schema.metadata, given)
         promised, seeded = (mark in (stream.schema.metadata or {}) for mark in (MECHANISM, METADATA))
@@ -170,23 +187,26 @@ def _arrow(file: IO[bytes], given: Mechanism | None) -> Tally:
                     return
                 if metadata and COUNT in metadata:
                     ends.append(int(metadata[COUNT]))
-                yield from_arrow(mechanism, batch)
+                yield from_arrow(mechanism, batch, intake.sift)
 
-        tally = _count(mechanism, batches())
-    if promised and ends != [tally.n]:
-        raise ReportError(f"The stream of reports was cut off after {tally.n}: its writer did not finish.")
+        before = intake.read
+        tally = _count(mechanism, batches(), intake)
+    if promised and ends != [intake.read - before]:
+        raise ReportError(f"The stream of reports was cut off after {intake.read - before}: its writer did not finish.")
     return replace(tally, simulated=seeded)
 
 
-def _csv(file: IO[bytes], mechanism: Mechanism) -> Iterator[Reports]:
+def _csv(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Reports]:
     names = arrow_schema(mechanism).names
     header = file.readline(1 << 16).decode("utf-8-sig").strip().split(",")
     marks = [COLUMN] if COLUMN in header else []
+    if is_hexadecimal(header[0].encode()) and len(header) == 1:
+        raise ReportError("This has hexadecimal digits where CSV has its header: lines of `answer` are --format hex.")
     for name in names:
         if name not in header:
             raise ReportError(
-                f"The reports of this mechanism come with a column {name!r}; none of the {len(header)} columns has this"
-                " name."
+                f"The reports of this mechanism come with a column {name!r}; none of"
+                f" {plural(len(header), 'column')} has this name."
             )
     if not file.peek(1):  # type: ignore[attr-defined]
         return
@@ -201,10 +221,24 @@ def _csv(file: IO[bytes], mechanism: Mechanism) -> Iterator[Reports]:
     widths = {"report": codec.payload_bytes(mechanism.channel), "id": codec.ID_BYTES}
     with stream:
         for batch in stream:
+            if intake.skip:
+                batch = _readable(batch, names, widths, intake)
             rows = [_hex_rows(batch.column(name), name, widths[name]) for name in names]
-            reports = from_payloads(mechanism, rows[0], rows[1] if len(rows) > 1 else None)
+            reports = from_payloads(mechanism, rows[0], rows[1] if len(rows) > 1 else None, intake.sift)
             said = {text for name in marks for text in batch.column(name).unique().to_pylist()}
             yield replace(reports, simulated=bool(said - {"false", "", None}))
+
+
+def _readable(batch: Any, names: list[str], widths: dict[str, int], intake: Intake) -> Any:
+    """The rows whose cells hold as many hexadecimal digits as there must be."""
+    for name in names:
+        lengths = pc.binary_length(batch.column(name)).to_numpy(zero_copy_only=False)
+        digits = pc.match_substring_regex(batch.column(name), "^[0-9a-fA-F]*$").to_numpy(zero_copy_only=False)
+        wrong = {NOT_HEX: ~digits, LENGTH: digits & (lengths != 2 * widths[name])}
+        for reason, mask in wrong.items():
+            intake.leave_out(reason, int(mask.sum()))
+        batch = batch.filter(pa.array(~(wrong[NOT_HEX] | wrong[LENGTH])))
+    return batch
 
 
 def _hex_rows(column: Any, name: str, width: int) -> NDArray[np.uint8]:

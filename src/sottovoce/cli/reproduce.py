@@ -4,30 +4,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from sottovoce.cli.show import note, progress, table
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.plural import plural
 from sottovoce.experiments.catalogue import EXPERIMENTS, matching
 from sottovoce.experiments.experiment import Row
 from sottovoce.experiments.page import rewrite
-from sottovoce.experiments.runner import Job
+from sottovoce.experiments.runner import DATA_VARIABLE, Job
+from sottovoce.experiments.sources import SOURCES
 
 
 def listing(*, as_json: bool) -> None:
     """Every experiment."""
     rows = [
-        {"id": one.id, "title": one.title, "paper": one.paper, "cells": len(one.points()), "needs": one.needs}
+        {
+            "id": one.id,
+            "title": one.title,
+            "paper": one.paper,
+            "cells": len(one.points()),
+            "needs": [asdict(SOURCES[name]) for name in one.needs],
+        }
         for one in EXPERIMENTS
     ]
     if as_json:
         print(json.dumps(rows))
         return
-    shown = [(one.id, one.title, str(len(one.points()))) for one in EXPERIMENTS]
-    table(("id", "what it is", "cells"), shown, numbers=1)
-    if any(one.needs for one in EXPERIMENTS):
-        note("Some read a file of shared data, from the folder that SOTTOVOCE_DATA names.")
+    shown = [(one.id, one.title, " ".join(one.needs), str(len(one.points()))) for one in EXPERIMENTS]
+    table(("id", "what it is", "file it reads", "cells"), shown, numbers=1)
+    print("\nComputed again, each with the paper that it is from; the others study our own methods:")
+    for one in EXPERIMENTS:
+        if one.paper is not None:
+            print(f"  {one.id}: {one.paper}")
+    print(f"\nFiles are read from the folder that {DATA_VARIABLE} names; docs/reproduce.md says how to make them:")
+    for source in SOURCES.values():
+        print(f"  {source}")
 
 
 def reproduce(
@@ -53,11 +67,16 @@ def reproduce(
 
 
 def _run(job: Job, figure: Path | None, pages: Path | None, *, as_json: bool) -> list[Row]:
-    total = job.total
-    steps = progress(job.work(), job.experiment.id, lambda step: (step, total))
-    before = next(steps)
+    total, experiment = job.total, job.experiment
+    steps = progress(job.work(), experiment.id, lambda step: (step, total))
+    before = next(steps)  # fails where data is missing
+    if experiment.paper is not None:
+        note(f"{experiment.id} computes again: {experiment.paper}.")
+    for name in experiment.needs:
+        note(f"The data: {SOURCES[name]}.")
     if before:
-        note(f"{before} of {total} cells were finished before, in {job.results.parent}.")
+        finished = "was" if before == 1 else "were"
+        note(f"{before} of {plural(total, 'cell')} {finished} finished before, in {job.results.parent}.")
     for _ in steps:
         pass
     rows = job.finish()
@@ -66,10 +85,10 @@ def _run(job: Job, figure: Path | None, pages: Path | None, *, as_json: bool) ->
         _show(job, rows)
     note(problem or f"The picture is in {figure or job.picture}.")
     note(f"The rows are in {job.results}.")
-    section = job.experiment.section
+    section = experiment.section
     if pages is not None and section is not None:
         order = [one.id for one in EXPERIMENTS if one.section is not None and one.section.page == section.page]
-        note(f"Written anew in {rewrite(pages, section, job.experiment.id, order, rows)}.")
+        note(f"Written anew in {rewrite(pages, section, experiment.id, order, rows)}.")
     return rows
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from sottovoce.core.domain import Categories, Domain, Integers, Interval
 
 MAX_LENGTH = 100  # characters of a number
-_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
+_WHOLE = re.compile(r"\s*([+-]?[0-9]+)(\.0*)?\s*")
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?\s*")
 
 
@@ -26,7 +26,8 @@ def holds_texts(domain: Domain) -> bool:
 
 
 def typed(domain: Domain, value: object) -> object:
-    """A text as the number that the domain holds, or the number 7 as the category "7".
+    """A text as the number that the domain holds, the number 7 as the category "7", and a truth value as the category
+    that says it, or as 1 and 0 where the domain has these two numbers only.
 
     Other texts are returned unchanged; the domain checks them.
     """
@@ -35,9 +36,25 @@ def typed(domain: Domain, value: object) -> object:
         if isinstance(raw, Interval):
             return _number(value)
         if isinstance(raw, Integers) or (isinstance(raw, Categories) and not holds_texts(raw)):
-            return int(value) if _WHOLE.fullmatch(value) else value
+            whole = _WHOLE.fullmatch(value)
+            # Files write whole numbers as 7.0 where a column has empty cells; a category is one of its texts.
+            return int(whole[1]) if whole and (whole[2] is None or isinstance(raw, Integers)) else value
+    if isinstance(value, bool):
+        return _truth(raw, value)
     if type(value) is int and holds_texts(raw):
         return str(value)
+    return value
+
+
+def _truth(raw: Domain, value: bool) -> object:
+    """A truth value as the domain holds it; left as it is where that is not clear."""
+    if isinstance(raw, Categories):
+        said = [label for label in raw.values if str(label).lower() == str(value).lower()]
+        if len(said) == 1:
+            return said[0]
+        return int(value) if set(raw.values) == {0, 1} else value
+    if isinstance(raw, (Integers, Interval)) and (raw.low, raw.high) == (0, 1):
+        return int(value)
     return value
 
 

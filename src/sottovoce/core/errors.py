@@ -33,24 +33,46 @@ class ParameterError(SottovoceError, ValueError):
 class DomainError(SottovoceError, ValueError):
     """A value lies outside the domain of the question. Raised before any coin is drawn.
 
-    It carries the domain, which is public, and never the value.
+    It carries the domain, which is public, and never the value. `must_be` says what the domain takes. The list of
+    categories belongs to the message, for programmers; the command line leaves it out, since it may come from a file.
     """
 
-    def __init__(self, message: str, *, domain: object) -> None:
+    def __init__(self, message: str, *, domain: object, must_be: str = "", listed: str = "") -> None:
         super().__init__(message)
-        self.domain = domain
+        self.domain, self.must_be, self.listed = domain, must_be, listed
+
+    @property
+    def sentence(self) -> str:
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return f"{self.sentence} Allowed: {self.listed}." if self.listed else self.sentence
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _domain_error, (str(self), self.domain)
+        return _domain_error, (self.sentence, self.domain, self.must_be, self.listed)
 
 
-def _domain_error(message: str, domain: object) -> DomainError:
+def _domain_error(message: str, domain: object, must_be: str, listed: str) -> DomainError:
     """Pickling calls without keywords."""
-    return DomainError(message, domain=domain)
+    return DomainError(message, domain=domain, must_be=must_be, listed=listed)
 
 
 class ReportError(SottovoceError, ValueError):
     """Bytes or numbers that are not valid reports of the mechanism."""
+
+
+class ProgramError(ReportError):
+    """A program that is asked for reports fails. `said` is what it printed; the command line leaves it out."""
+
+    def __init__(self, sentence: str, said: str | None = None) -> None:
+        super().__init__(*([sentence] if said is None else [sentence, said]))
+
+    @property
+    def sentence(self) -> str:
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return " ".join([self.sentence, *(f"It said: {said}" for said in self.args[1:])])
 
 
 class SpecError(SottovoceError, ValueError):
@@ -87,6 +109,10 @@ class NoBatchError(SottovoceError, NotImplementedError):
 
 class BatchWarning(UserWarning):
     """A batch without a fast kernel: the result is right, but takes longer."""
+
+
+class PluginWarning(UserWarning):
+    """A mechanism of another distribution that is left out, because it fails or its name is taken."""
 
 
 class NoCovarianceError(SottovoceError):

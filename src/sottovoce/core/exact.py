@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from sottovoce.core.channel.base import Channel, Words, nested
@@ -307,13 +307,36 @@ def public_bits(channel: Channel) -> int:
     return min((reader.public_bits for reader in readers if reader is not None), default=WORD)
 
 
+class Distinction(NamedTuple):
+    """An outcome, and the two laws, by number, under which its probabilities differ most."""
+
+    outcome: Any
+    likelier: int
+    rarer: int
+    probabilities: tuple[Fraction, Fraction]
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """How many times as likely the outcome is under the first; None where the second never has it."""
+        more, less = self.probabilities
+        return more / less if less else None
+
+
+def worst_distinction(laws: Sequence[dict[H, Fraction]]) -> Distinction:
+    """The outcome with the largest ratio of probabilities under two laws; where it is infinite, the likeliest such."""
+    worst, rank = None, (False, Fraction(0))
+    for outcome in dict.fromkeys(chain.from_iterable(laws)):  # in the order of the laws: ties are always broken alike
+        column = [one.get(outcome, Fraction(0)) for one in laws]
+        more, less = max(column), min(column)
+        found = (not less, more / less if less else more)
+        if found > rank:
+            rank = found
+            worst = Distinction(outcome, column.index(more), column.index(less), (more, less))
+    if worst is None:
+        raise ValueError("Laws without outcomes cannot be compared.")
+    return worst
+
+
 def worst_ratio(laws: Sequence[dict[H, Fraction]]) -> Fraction | None:
     """The largest ratio of probabilities of one outcome under two laws; None where it is infinite."""
-    outcomes = set().union(*laws)
-    worst = Fraction(1)
-    for outcome in outcomes:
-        column = [one.get(outcome, Fraction(0)) for one in laws]
-        if not min(column):
-            return None
-        worst = max(worst, max(column) / min(column))
-    return worst
+    return worst_distinction(laws).ratio

@@ -12,18 +12,7 @@ from typing import Any
 from sottovoce.core.errors import MissingExtraError
 
 _ROOT = "sottovoce"
-_EXTRAS = {
-    "matplotlib": "plot",
-    "starlette": "service",
-    "uvicorn": "service",
-    "msgspec": "service",
-    "pydantic": "service",
-    "cbor2": "service",
-    "jinja2": "service",
-    "structlog": "service",
-    "prometheus_client": "service",
-    "psycopg": "service",
-}
+_EXTRAS = {"matplotlib": "plot"}
 
 
 def load(target: str) -> Any:

@@ -1,4 +1,7 @@
-"""The list of mechanisms: one line each. A builder's module is loaded when its mechanism is asked for."""
+"""The list of mechanisms: one line each. A builder's module is loaded when its mechanism is asked for.
+
+Other distributions add theirs by entry points (`core/plugins.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from sottovoce.core import late
+from sottovoce.core import late, plugins
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.spelling import letters, suggestion
 
 FREQUENCIES = {
     "grr": "mechanisms.frequency.grr:build",
@@ -86,27 +90,46 @@ ALIASES = {
 def names(question: type[Question] | None = None) -> list[str]:
     """Every registered mechanism, or those for one kind of question, such as `Mean`."""
     if question is None:
-        return list(BUILDERS)
+        return [*BUILDERS, *_plugins()]
     if question not in BY_QUESTION:
         known = ", ".join(sorted(kind.__name__ for kind in BY_QUESTION))
         raise reject("question", "names", f"one of the classes {known}", question)
-    return list(BY_QUESTION[question])
+    return [*BY_QUESTION[question], *(name for name, one in _plugins().items() if question in one.questions)]
+
+
+def _plugins() -> dict[str, plugins.Plugin]:
+    """Mechanisms of other distributions, by name."""
+    return plugins.found(frozenset({*BUILDERS, *ALIASES}))
+
+
+def registered_name(name: str) -> str:
+    """The registered name of a mechanism, however it is written: GRR, three_output, k-RR, PrivUnit."""
+    if not isinstance(name, str):
+        raise reject("name", "mechanism", "a text", name)
+    if name in BUILDERS:
+        return name
+    known = sorted({*BUILDERS, *ALIASES, *_plugins()})
+    for one in known:
+        if letters(one) == letters(name):
+            return ALIASES.get(one, one)
+    raise ParameterError(f"There is no mechanism of this name{suggestion(name, known)} Known: {', '.join(known)}.")
 
 
 def builder(name: str) -> Callable[..., Mechanism]:
     """The function that builds a mechanism of this name."""
-    target = BUILDERS.get(ALIASES.get(name, name))
-    if target is None:
-        raise ParameterError(f"There is no mechanism of this name. Known: {', '.join(sorted({*BUILDERS, *ALIASES}))}.")
-    found: Callable[..., Mechanism] = late.load(target)
+    registered = registered_name(name)
+    if registered in BUILDERS:
+        found: Callable[..., Mechanism] = late.load(BUILDERS[registered])
+        return found
+    found = _plugins()[registered].function
     return found
 
 
 def fits(name: str, domain: Domain) -> bool:
     """Whether a mechanism takes a domain: some take two categories only, some have a largest size."""
-    build = builder(name)
+    builder(name)  # refuses a name that is not registered
     try:
-        build(domain, epsilon=1)
+        mechanism(name, domain, epsilon=1)
     except ParameterError:
         return False
     return True
@@ -114,6 +137,7 @@ def fits(name: str, domain: Domain) -> bool:
 
 def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mechanism:
     """Build a mechanism by name. Options are those of its builder."""
+    name = registered_name(name)
     build = builder(name)
     allowed = [parameter for parameter in inspect.signature(build).parameters if parameter not in ("domain", "epsilon")]
     for option in options:
@@ -121,4 +145,6 @@ def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mec
             raise ParameterError(f"{name} has no such parameter. Known: epsilon{''.join(', ' + a for a in allowed)}.")
     if not isinstance(domain, Domain):
         raise reject("domain", name, "a domain", domain)
+    if ALIASES.get(name, name) not in BUILDERS and (plugin := _plugins().get(name)) is not None:
+        return plugin.build(domain, {"epsilon": epsilon, **options})
     return build(domain, epsilon=epsilon, **options)

@@ -1,4 +1,4 @@
-"""`Prior`: what is believed of the answers before anyone is asked."""
+"""`Prior`: the expected distribution of the answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sottovoce.core.params import check_decimal, check_integer, reject
 Floats = NDArray[np.float64]
 CELLS = 1 << 14  # of a continuous law: moments are off by less than one part in 10**7 of the range
 ROUNDING = 1e-12
-TINY = 1e-12  # the mean of a cell of less mass is not told by floats
+TINY = 1e-12  # floats do not determine the mean of a cell with less mass
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,14 @@ class Prior:
     def __init__(self, values: Iterable[float], weights: Iterable[float]) -> None:
         at, mass = _numbers("values", values), _numbers("weights", weights)
         if at.shape != mass.shape:
-            raise ParameterError(f"A prior has one weight per value. Got {len(at)} values and {len(mass)} weights.")
+            raise ParameterError(
+                f"A prior must have one weight per value. Got {len(at)} values and {len(mass)} weights."
+            )
         if mass.min() < 0 or not 0 < mass.sum() < np.inf:
             raise reject("weights", "prior", "non-negative numbers with a positive sum", weights)
         total = mass.sum()
         object.__setattr__(self, "values", tuple(at.tolist()))
-        # Weights that sum to one but for rounding stay as they are: a prior that is written down is read as the same.
+        # Weights that sum to one up to rounding stay as they are, so that a stored prior is read back unchanged.
         object.__setattr__(self, "weights", tuple((mass if abs(total - 1) < ROUNDING else mass / total).tolist()))
 
     def __repr__(self) -> str:
@@ -46,7 +48,7 @@ class Prior:
 
     @classmethod
     def uniform(cls, low: Any, high: Any) -> Prior:
-        """Every number of the range alike."""
+        """The uniform law on the range."""
         return cls.histogram([1], _range(low, high))
 
     @classmethod
@@ -93,7 +95,7 @@ class Prior:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Prior:
-        """Data of earlier days, each value as likely as it was common."""
+        """The empirical law of earlier data."""
         at, counts = np.unique(_numbers("values", values), return_counts=True)
         return cls(at, counts)
 
@@ -113,7 +115,7 @@ class Prior:
         return float(np.dot(np.square(np.subtract(self.values, self.mean)), self.weights))
 
     def scaled(self, low: Any, high: Any) -> Prior:
-        """The same belief with [low, high] moved to [-1, 1]."""
+        """The same prior with [low, high] moved to [-1, 1]."""
         left, right = _range(low, high)
         at = np.asarray(self.values)
         if at.min() < left or at.max() > right:
@@ -145,14 +147,14 @@ def expected_answers(domain: Domain) -> Prior:
 
 
 def _narrow(law: Any, low: float, high: float) -> Floats:
-    """Edges of cells: half of them equally wide, half of equal mass, as a law may be narrow beside the range."""
+    """Edges of cells: half of them equally wide, half of equal mass, since a law may be narrow in its range."""
     even = np.linspace(low, high, CELLS // 2 + 1)
     shares = np.linspace(law.cdf(low), law.cdf(high), CELLS // 2 + 1)[1:-1]
     return np.unique(np.clip(np.concatenate([even, law.ppf(shares)]), low, high))
 
 
 def _cut(law: Any, low: float, high: float, edges: Floats | None = None) -> tuple[Floats, Floats]:
-    """Middles and masses of the cells; above the median from the survival function, which does not cancel there."""
+    """Middles and masses of the cells; above the median from the survival function, to avoid cancellation."""
     edges = np.linspace(low, high, CELLS + 1) if edges is None else edges
     upper = edges[1:] > law.median()
     mass = np.where(upper, -np.diff(law.sf(edges)), np.diff(law.cdf(edges)))

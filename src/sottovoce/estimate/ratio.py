@@ -21,11 +21,11 @@ _STEPS = 28  # of a bisection
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """Which ratios are shown: those whose lower estimate exceeds a threshold, if nothing else speaks against them."""
+    """Which ratios are shown: those whose lower estimate exceeds a threshold, if no other rule excludes them."""
 
     least: Floats
     flags: Flags
-    limits: tuple[float, float]  # between which a ratio can be
+    limits: tuple[float, float]  # the possible range of a ratio
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -47,18 +47,18 @@ class Ratios:
 
     @property
     def estimable(self) -> Flags:
-        """Where a ratio is shown: the lower estimate is significantly above zero, or what the rule says."""
+        """Whether a ratio is shown: by the rule, or without one if the lower estimate is significantly above zero."""
         if self.shown is not None:
             return self.shown.flags
         return np.asarray(self.bottom > deviate(LEVEL) * np.sqrt(self.bottom_variance))
 
     def values(self) -> Floats:
-        """The ratios; NaN where they are not estimable."""
+        """The ratios; NaN if they are not estimable."""
         return np.where(self.estimable, self.top / self._divisor, np.nan)
 
     @property
     def _divisor(self) -> Floats:
-        """The lower estimate; where it is zero no ratio is shown, so any other number will do."""
+        """The lower estimate; one in place of zero, whose ratio is not shown."""
         return np.where(self.bottom == 0, 1.0, self.bottom)
 
     def residual(self, ratio: Floats) -> Floats:
@@ -71,11 +71,11 @@ class Ratios:
         return np.asarray(self.residual(self.values()) / self._divisor**2)
 
     def variances_at_truth(self) -> Floats:
-        """The same where top and bottom are no estimates but known."""
+        """The same for known top and bottom."""
         return np.asarray(self.residual(self.top / self.bottom) / self.bottom**2)
 
     def delta(self, level: float) -> Bounds:
-        """The ratio plus and minus a normal quantile of its standard error; the whole line where it is not shown."""
+        """The ratio plus and minus a normal quantile of its standard error; the whole line if it is not shown."""
         half = deviate(level) * np.sqrt(self.variances())
         return self._or_all(self.values() - half, self.values() + half, self.estimable)
 
@@ -83,12 +83,12 @@ class Ratios:
     def reach(self) -> tuple[float, float]:
         """Ratios that are tried in tests."""
         if self.shown is None:
-            raise TypeError("Nothing limits these ratios.")
+            raise TypeError("These ratios have no limits.")
         return self.shown.reach
 
     @property
     def margins(self) -> Floats:
-        """Errors of each lower estimate above its threshold; infinite where being shown says nothing more."""
+        """Errors of each lower estimate above its threshold; infinite if the selection has no effect."""
         if self.shown is None:
             return np.full(len(self.bottom), np.inf)
         return margin_of(self.bottom, np.sqrt(self.bottom_variance), self.shown.least)
@@ -106,8 +106,8 @@ class Ratios:
     def fieller(self, level: float) -> Bounds:
         """All ratios m for which top - m * bottom is not significantly different from zero (Fieller 1954).
 
-        That is a quadratic inequality in m, whose solutions are bounded only where the lower estimate itself is
-        significantly different from zero. Where a ratio is shown only by chance, the score given that decides.
+        That is a quadratic inequality in m, whose solutions are bounded only if the lower estimate itself is
+        significantly different from zero. Near the threshold the score is the one given that the ratio is shown.
         """
         square = deviate(level) ** 2
         a = self.bottom**2 - square * self.bottom_variance
@@ -139,7 +139,7 @@ class Ratios:
         )
 
     def _given_shown(self, deviation: float, margins: Floats) -> Bounds:
-        """Where the score crosses the deviation; infinite where it does so nowhere near the possible ratios."""
+        """Where the score crosses the deviation; infinite if it does not near the possible ratios."""
         side = np.array([[1.0], [-1.0]])  # scores fall as the ratio rises
         low, high = (np.full((2, len(self.top)), end) for end in self.reach)
         open_end = ~(side * self.scores(np.where(side > 0, low, high), margins) > deviation).all(axis=0)
@@ -154,9 +154,9 @@ class Ratios:
 
 
 def shown_by_size(ratios: Ratios, limits: tuple[float, float], floor: Floats) -> Shown:
-    """The rule: the lower estimate exceeds what `least_sizes` says, and the floor.
+    """The rule: the lower estimate exceeds `least_sizes` and the floor.
 
-    Where chance makes the interval as long as the limits all the same, it says nothing new and is not shown either.
+    A ratio whose interval is nevertheless as long as the limits is not shown either.
     """
     least = np.maximum(least_sizes(ratios, limits), floor)
     shown = Shown(least, ratios.bottom > least, limits)

@@ -1,4 +1,4 @@
-"""One sentence about numbers that cannot be true: estimates and intervals outside the range of the truth."""
+"""One sentence about estimates and intervals outside the possible range."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sottovoce.core.plural import plural
+
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.evidence import Bounds
 
 
 def outside(found: Estimate) -> int:
-    """How many estimates lie where the truth cannot be."""
+    """How many estimates lie outside the possible range."""
     low, high = found.evidence.limits
     return int(np.sum((found.values < low) | (found.values > high)))
 
 
 def reach(found: Estimate) -> str:
-    """Where the truth can be."""
+    """The possible range, in words."""
     low, high = (np.unique(end) for end in found.evidence.limits)
     return f"[{low[0]:g}, {high[0]:g}]" if len(low) == len(high) == 1 else "their ranges"
 
 
 def remark(found: Estimate, bounds: Bounds, *, target: str = "population") -> str | None:
-    """Why estimates or intervals lie where the truth cannot be, and which ones do not; None where none do."""
+    """Why estimates or intervals lie outside the possible range, and which method stays inside; None if none do."""
     low, high = found.evidence.limits
     beyond = (found.values < low) | (found.values > high)
     empty = (bounds.high < low) | (bounds.low > high)
@@ -36,7 +38,8 @@ def remark(found: Estimate, bounds: Bounds, *, target: str = "population") -> st
     single = int(beyond.sum() + empty.sum()) == 1
     text = (
         f"{' and '.join(filter(None, parts))} {'lies' if single else 'lie'} outside {reach(found)}, where no"
-        f" {found.evidence.noun} can be: that is noise, the standard error with {found.n} reports at epsilon"
+        f" {found.evidence.noun} can be: that is noise, the standard error with"
+        f" {plural(found.n, 'report')} at epsilon"
         f" {found.epsilon:.6g} is {error:.2g}"
     )
     if apart.any():

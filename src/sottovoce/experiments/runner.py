@@ -6,20 +6,20 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import Thread
 
 from sottovoce.core.errors import MissingExtraError, ParameterError
 from sottovoce.core.late import load
 from sottovoce.experiments import store
 from sottovoce.experiments.experiment import Experiment, Point, Row
+from sottovoce.experiments.sources import SOURCES
+from sottovoce.fast.processes import PATIENCE, fresh_processes
+from sottovoce.fast.threads import thread_count
 
 DATA_VARIABLE = "SOTTOVOCE_DATA"
-PATIENCE = 1.0  # seconds of work below which other processes do not pay, since they take as long to start
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Job:
         missing = [point for point in points if self.experiment.key(point) not in finished]
         yield len(points) - len(missing)
         self.folder.mkdir(parents=True, exist_ok=True)
-        for rows in self._computed(missing, workers or cores()):
+        for rows in self._computed(missing, thread_count(workers)):
             store.append_journal(self.journal, identity, rows)
             yield 1
 
@@ -105,8 +105,7 @@ class Job:
 
     def _shared(self, missing: list[Point], workers: int) -> Iterator[list[Row]]:
         """Cells computed by other processes; each is taken off the list when it is done."""
-        # A fresh interpreter each: a fork would copy the threads and locks of this process.
-        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=leave_with_parent)
+        pool = fresh_processes(workers)
         try:
             waiting = {pool.submit(compute, self.experiment, p, self.runs, self.seed): p for p in missing}
             for done in as_completed(waiting):
@@ -144,29 +143,13 @@ def compute(experiment: Experiment, point: Point, runs: int, seed: int) -> list[
     return [{**point, **row, "seed": seed} for row in rows]
 
 
-def leave_with_parent() -> None:
-    """In a worker: end when the process that started it is gone, even if that was killed."""
-    parent = parent_process()
-    if parent is None:
-        return
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
-
-
-def cores() -> int:
-    """How many processors this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 def data_file(name: str) -> Path:
     """A file of the folder of shared data, which is not part of the package."""
     folder = os.environ.get(DATA_VARIABLE)
     path = Path(folder or "") / name
     if not folder or not path.is_file():
-        raise ParameterError(f"This experiment needs the file {name} in the folder that {DATA_VARIABLE} names.")
+        raise ParameterError(
+            f"This experiment needs the file {name} in the folder that {DATA_VARIABLE} names: {SOURCES[name]}; the page"
+            " docs/reproduce.md says how."
+        )
     return path

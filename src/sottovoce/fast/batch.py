@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -102,6 +102,10 @@ class Reports:
             yield int.from_bytes(row.tobytes(), "little")
 
 
+# What makes a batch of payloads and public words that arrived: it refuses invalid ones, or leaves them out.
+Check = Callable[[Mechanism, NDArray[Any], NDArray[np.uint64] | None], Reports]
+
+
 def native(array: NDArray[Any]) -> NDArray[Any]:
     """An array in the byte order of this machine, which is the only one that kernels read."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
@@ -186,7 +190,9 @@ def _redo(mechanism: Mechanism, code: Any, stream: WordStream, report: int, bits
     return public, np.frombuffer(value.to_bytes(8 * width, "little"), "<u8")
 
 
-def from_payloads(mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArray[np.uint8] | None) -> Reports:
+def from_payloads(
+    mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArray[np.uint8] | None, check: Check | None = None
+) -> Reports:
     """A batch from bytes as they arrive, one row each; every report is checked."""
     width = codec.payload_bytes(mechanism.channel)
     if payloads.ndim != 2 or payloads.shape[1] != width:
@@ -202,11 +208,29 @@ def from_payloads(mechanism: Mechanism, payloads: NDArray[np.uint8], ids: NDArra
         if ids is None or ids.shape != (len(payloads), codec.ID_BYTES):
             raise ReportError("Hashed reports come with their 16-byte ids.")
         public = np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
-    return checked(mechanism, payload, public)
+    return (check or checked)(mechanism, payload, public)
 
 
 def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
     """A batch in which every payload is a report of the mechanism."""
+    wrong_payloads, wrong_ids = invalid(mechanism, payload, public)
+    wrong = wrong_payloads | wrong_ids
+    if wrong.any():
+        raise ReportError(_invalid(np.flatnonzero(wrong)))
+    return trusted(mechanism, payload, public)
+
+
+def trusted(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
+    """A batch of reports that were checked before."""
+    outputs = payload_outputs(mechanism)
+    final = payload if outputs is None else payload.astype(index_type(outputs), copy=False)
+    return Reports(mechanism, final, public)
+
+
+def invalid(
+    mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which reports have a payload, and which an id, that no device of the mechanism sends."""
     outputs = payload_outputs(mechanism)
     if outputs is not None and (payload.ndim != 1 or payload.dtype.kind not in "iu"):
         raise ReportError("Reports of this mechanism come as a one-dimensional array of integers.")
@@ -214,12 +238,8 @@ def checked(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint
     if outputs is None and (payload.ndim != 2 or payload.dtype != np.uint64 or payload.shape[1] != lanes(bits)):
         raise ReportError(f"Reports of this mechanism come as masks of {bits} bits.")
     wrong = invalid_reports(mechanism.channel, payload)
-    if public is not None:
-        wrong |= refused_ids(mechanism.channel, public)
-    if wrong.any():
-        raise ReportError(_invalid(np.flatnonzero(wrong)))
-    final = payload if outputs is None else payload.astype(index_type(outputs), copy=False)
-    return Reports(mechanism, final, public)
+    ids = np.zeros(len(wrong), np.bool_) if public is None else refused_ids(mechanism.channel, public)
+    return wrong, ids
 
 
 def _invalid(places: NDArray[np.intp]) -> str:

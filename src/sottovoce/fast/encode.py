@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Above, Categories, Digit, Domain, Integers
+from sottovoce.client.typed import root
+from sottovoce.core.domain import Above, Categories, Digit, Domain, Integers, Record
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.digits import digits, reads_digits
@@ -28,7 +29,9 @@ def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
     if isinstance(array, np.ndarray) and isinstance(domain, (Integers, Categories)):
         if array.dtype.kind in "iu":
             return _whole_numbers(domain, array, threads)
-        if array.dtype.kind in "fc":  # floats are not accepted as integers
+        if isinstance(domain, Integers) and array.dtype.kind == "f" and array.dtype.itemsize <= 8:
+            return _whole_floats(domain, array)
+        if isinstance(domain, Categories) and array.dtype.kind in "fc":  # categories are not floats
             refuse(domain, array, np.ones(len(array), bool))
     if isinstance(array, np.ndarray) and isinstance(domain, (Above, Digit)) and reads_digits(domain, array):
         codes, outside = digits(domain, array)
@@ -45,7 +48,7 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise DomainError("Answers come without empty cells; this array has a mask.", domain=domain)
     check_arrow(values)
-    array = _plain(values)
+    array = _plain(_one_column(domain, values))
     if isinstance(array, np.ndarray) and array.ndim != 1:
         raise DomainError("Answers come as a one-dimensional array.", domain=domain)
     if isinstance(array, (str, bytes)) or not isinstance(array, (np.ndarray, Iterable)):
@@ -55,6 +58,30 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
         refuse(domain, array, np.ones(len(array), bool))
     checked: NDArray[Any] | Iterable[Any] = array
     return checked
+
+
+def is_frame(values: Any) -> bool:
+    """Whether these are columns of pandas side by side."""
+    return hasattr(values, "columns") and hasattr(values, "iloc") and getattr(values, "ndim", 0) == 2
+
+
+def _one_column(domain: Domain, values: Any) -> Any:
+    """A table of one column as that column, and a table of records as a list of them; anything else as it is."""
+    if isinstance(root(domain), Record):
+        if not is_frame(values):
+            return values
+        names = list(map(str, values.columns))
+        cells = (in_python(_plain(values.iloc[:, place])) for place in range(len(names)))
+        return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
+    if is_frame(values):
+        if values.shape[1] == 1:
+            return values.iloc[:, 0]
+        raise DomainError(f"Answers come as one column; this table has {values.shape[1]}.", domain=domain)
+    if hasattr(values, "column_names") and hasattr(values, "combine_chunks"):  # a table of Arrow
+        if len(values.column_names) == 1:
+            return values.column(0)
+        raise DomainError(f"Answers come as one column; this table has {len(values.column_names)}.", domain=domain)
+    return values
 
 
 def in_python(array: NDArray[Any] | Iterable[Any]) -> list[Any]:
@@ -99,6 +126,14 @@ def _whole_numbers(domain: Integers | Categories, array: NDArray[Any], threads: 
     if sum(run(work, len(array), _CHUNK, threads)):
         refuse(domain, array, _outside(domain, array.astype(np.int64)))
     return codes
+
+
+def _whole_floats(domain: Integers, array: NDArray[Any]) -> Codes:
+    """Floats that are whole numbers, exactly: the ends of a domain are at most 2**53, where floats are exact."""
+    wide = array.astype(np.float64)
+    inside = (wide >= domain.low) & (wide <= domain.high) & (np.floor(wide) == wide)  # false for NaN
+    refuse(domain, array, ~inside)
+    return (wide.astype(np.int64) - domain.low).astype(np.uint32)
 
 
 def _outside(domain: Integers | Categories, array: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -159,8 +194,11 @@ def refuse(domain: Domain, values: Any, outside: NDArray[np.bool_]) -> None:
     """Refuse a batch if any value is outside; the error holds counts, no values."""
     count = int(np.count_nonzero(outside))
     if count:
-        first = int(np.argmax(outside))
+        first, expected = int(np.argmax(outside)), domain.refusal()
+        must_be = f" An answer must be {expected.must_be}." if expected.must_be else ""
         raise DomainError(
-            f"{count} of {len(outside)} answers lie outside the domain, the first at position {first}.",
+            f"{count} of {len(outside)} answers lie outside the domain, the first at position {first}.{must_be}",
             domain=domain,
+            must_be=expected.must_be,
+            listed=expected.listed,
         )

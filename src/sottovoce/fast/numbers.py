@@ -27,7 +27,7 @@ from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.balls import ball_codes
 from sottovoce.fast.clamped import clamped_positions, first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
-from sottovoce.fast.encode import column, encode, in_python, one_by_one, refuse
+from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.slots import slot_code, slot_codes
 from sottovoce.fast.squares import square_positions
@@ -89,8 +89,7 @@ def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: 
 
 def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> NDArray[np.uint64]:
     """A row for each pair. Two columns come as a tuple or as a table; else each answer is a pair of its own."""
-    if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2 and values.shape[1] == 2:
-        values = (values.iloc[:, 0], values.iloc[:, 1])
+    values = _two_columns(domain, values)
     if isinstance(values, tuple) and len(values) == 2 and all(isinstance(part, tuple) for part in values):
         raise DomainError("Two tuples are ambiguous, two pairs or two columns: use lists.", domain=domain)
     if not (isinstance(values, tuple) and len(values) == 2):
@@ -113,6 +112,23 @@ def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> ND
             domain=domain,
         )
     return np.column_stack([groups.astype(np.uint64), numbers.astype(np.uint64)])
+
+
+def _two_columns(domain: Pair, values: Any) -> Any:
+    """A table as its columns of groups and of values: by these names, else in this order; anything else as it is."""
+    if is_frame(values):
+        names, columns = list(map(str, values.columns)), [values.iloc[:, place] for place in range(values.shape[1])]
+    elif hasattr(values, "column_names") and hasattr(values, "columns"):  # a table of Arrow
+        names, columns = values.column_names, values.columns
+    else:
+        return values
+    if len(columns) != 2:
+        raise DomainError(
+            f"Pairs come as a table of two columns, the group first. Got {len(columns)} columns: choose two of them,"
+            " such as table[[group, value]].",
+            domain=domain,
+        )
+    return tuple(columns[::-1] if names == ["value", "group"] else columns)
 
 
 def _powers(domain: Powers, channel: Each, values: Any, threads: int | None) -> NDArray[np.uint64]:

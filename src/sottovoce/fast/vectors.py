@@ -12,7 +12,7 @@ from sottovoce.core.channel import Channel, Rounding
 from sottovoce.core.channel.facets import Coordinates, need
 from sottovoce.core.domain import Box, Domain, Record
 from sottovoce.core.errors import DomainError
-from sottovoce.fast.encode import one_by_one, refuse
+from sottovoce.fast.encode import is_frame, one_by_one, refuse
 
 Positions = NDArray[np.uint64]
 Encode = Callable[[Domain, Rounding, Any], Positions]
@@ -25,18 +25,14 @@ def vector_positions(domain: Domain, channel: Channel, values: Any, encode: Enco
         array = _rectangle(domain, values)
         if array is not None:
             return _rows(domain, grids[0], array, encode)
-    elif isinstance(domain, Record) and _is_table(values):
+    elif isinstance(domain, Record) and is_frame(values):
         return _columns(domain, grids, values, encode)
     return _one_by_one(domain, grids, values)
 
 
-def _is_table(values: Any) -> bool:
-    return hasattr(values, "columns") and hasattr(values, "iloc") and getattr(values, "ndim", 0) == 2
-
-
 def _rectangle(domain: Box, values: Any) -> NDArray[Any] | None:
     """The numbers as an array of n rows; None where answers are other objects, to be read one by one."""
-    array = values.to_numpy() if _is_table(values) else values
+    array = values.to_numpy() if is_frame(values) else values
     if isinstance(array, np.ma.MaskedArray):
         raise DomainError("Answers come without empty cells; this array has a mask.", domain=domain)
     if isinstance(array, (list, tuple)) and array and all(isinstance(row, np.ndarray) for row in array):
@@ -75,7 +71,10 @@ def _rows(domain: Box, grid: Rounding, array: NDArray[Any], encode: Encode) -> P
 def _columns(domain: Record, grids: Sequence[Rounding], table: Any, encode: Encode) -> Positions:
     names = [name for name, _ in domain.fields]
     if sorted(map(str, table.columns)) != sorted(names):
-        raise domain.refuse(table, f"a row of {', '.join(sorted(names))}")
+        raise DomainError(
+            f"A table of these records has the columns {', '.join(names)} and no others. Got {table.shape[1]} columns.",
+            domain=domain,
+        )
     each = zip(domain.fields, grids, strict=True)
     return np.column_stack([encode(field, grid, table[name]) for (name, field), grid in each])
 

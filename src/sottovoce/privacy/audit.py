@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -27,7 +27,17 @@ from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import DomainError, ParameterError, ReportError, SottovoceError, TooLargeError
-from sottovoce.core.exact import COARSE, COPIED, NO_LAW, STALE, TWICE, TreeCoins, law_of, public_words, worst_ratio
+from sottovoce.core.exact import (
+    COARSE,
+    COPIED,
+    NO_LAW,
+    STALE,
+    TWICE,
+    TreeCoins,
+    law_of,
+    public_words,
+    worst_distinction,
+)
 from sottovoce.core.guarantee import Guarantee, guarded_ratio
 from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
@@ -49,6 +59,24 @@ from sottovoce.privacy.drawn import (
 )
 from sottovoce.privacy.follow import AGAIN, Codes, MessageCoins, NoCoins, message_spans
 from sottovoce.privacy.forever import closed_ratio, cohort_of, forever_problems, memo_problems
+from sottovoce.privacy.problems import (
+    BETWEEN,
+    EXCESS,
+    EXCESS_DELTA,
+    FAILED,
+    IDEAL_EXCESS,
+    INFINITE,
+    LATE_REFUSAL,
+    LENGTH,
+    NO_CODE,
+    NOT_REFUSED,
+    REPORTED,
+    UNPROVEN,
+    WRONG_DELTA,
+    WRONG_LAW,
+    WRONG_RATIO,
+)
+from sottovoce.privacy.worst import WorstCase, unused_budget
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
 PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where it reads public words
@@ -59,14 +87,7 @@ SPOT_WORDS = 16  # of a sampler that may have few enough outcomes
 MAX_BETWEEN = 4  # coordinates of a vector that are tried between two grid points
 ODD_PLACE = 0x5A827999  # between two grid points, of 2**32: about a third of the way, and no round number
 
-INFINITE = "Some message can come from one value and not from another: the ratio is infinite."
-LENGTH = "The length of a report depends on the coins."
-WRONG_RATIO = "The closed form of the ratio differs from the enumerated messages."
-WRONG_DELTA = "The closed form of the delta differs from the enumerated messages."
-WRONG_LAW = "The closed form of the likelihood differs from the enumerated messages."
-BETWEEN = "A number between two grid points is not reported like a mixture of its neighbours."
 UNFOLLOWED = "not to be followed"
-UNPROVEN = "There is no small instance on which the closed form could be proven."
 
 # Coins whose draws depend on each other or have no law of their own: the enumerated law does not hold for them.
 DEPENDENT = frozenset({TWICE, STALE, AGAIN, COPIED, NO_LAW, COARSE})
@@ -79,7 +100,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     With an epsilon the loss is compared with that one. A bare channel needs one: it may be unfit to become a mechanism.
     """
     if not isinstance(subject, (Mechanism, Channel)):
-        raise ParameterError(f"An audit needs a mechanism or a channel. Got {type(subject).__name__}.")
+        raise ParameterError(_not_enumerable(subject))
     if isinstance(subject, Mechanism):
         name, fingerprint, channel = subject.name, subject.fingerprint, subject.channel
         claimed = subject.claimed if epsilon is None else check_epsilon("audit", epsilon)
@@ -88,7 +109,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         name, claimed, channel = subject.kind, check_epsilon("audit", epsilon), subject
         fingerprint = hashlib.sha256(canonical(subject.spec())).hexdigest()
         problems = []
-    ratio, delta, how, forever = None, None, UNFOLLOWED, None
+    ratio, delta, how, forever, worst = None, None, UNFOLLOWED, None, None
     promised_forever = subject.claimed_forever if isinstance(subject, Mechanism) else None
     promised = Guarantee.read(subject.guarantee if isinstance(subject, Mechanism) else "pure")
     try:
@@ -100,23 +121,36 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         elif promised.sensitive is not None:
             ratio, how = _protected(device, promised, problems)
         else:
-            ratio, how = _examined(device, problems)
+            ratio, how, worst = _examined(device, problems)
         watch_nodes(channel, problems)
         watch_messages(device, problems)
         stages = stages_of(channel)
         forever = None if stages is None else closed_ratio(stages[0])
     except Exception as error:  # a sampler may be third-party code; any error of it means that it is not certified
-        problems.append(f"The sampler cannot be followed: {type(error).__name__}: {error}")
+        problems.append(f"{FAILED}: {type(error).__name__}: {error}")
     if not DEPENDENT.isdisjoint(problems):
-        ratio, delta, how, forever = None, None, UNFOLLOWED, None
+        ratio, delta, how, forever, worst = None, None, UNFOLLOWED, None, None
     if ratio is not None and not within(ratio, claimed):
-        kind = "exact epsilon" if channel.exact else "epsilon"
-        problems.append(f"The {kind} is {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
+        found = EXCESS if channel.exact else IDEAL_EXCESS
+        problems.append(f"{found} {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
     if delta is not None and promised.delta is not None and not delta <= Fraction(promised.delta):
-        problems.append(f"The exact delta is {float(delta):.9g}, more than the {promised.delta} claimed.")
+        problems.append(f"{EXCESS_DELTA} {float(delta):.9g}, more than the {promised.delta} claimed.")
     problems += forever_problems(forever, promised_forever)
-    return Certificate(
-        name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)), delta, promised_forever, forever
+    certificate = Certificate(
+        name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)), delta, promised_forever, forever, worst
+    )
+    if isinstance(subject, Mechanism):
+        return replace(certificate, waste=unused_budget(subject, claimed, certificate.epsilon))
+    return certificate
+
+
+def _not_enumerable(subject: object) -> str:
+    """What to do instead with something that is neither a mechanism nor a channel."""
+    if not callable(subject):
+        return f"An audit needs a mechanism or a channel. Got {type(subject).__name__}."
+    return (
+        "An audit enumerates the coins of a mechanism or a channel, and those of a function cannot be seen: ask it for"
+        " reports instead, with sv.audit_black_box(function, [value, other_value], claimed=epsilon)."
     )
 
 
@@ -129,11 +163,11 @@ def domain_problems(mechanism: Mechanism) -> Iterator[str]:
             _ = mechanism.remember(value, coins) if stages_of(mechanism.channel) else mechanism.randomize(value, coins)
         except DomainError:
             if coins.touched:
-                yield "A value outside the domain is refused only after coins were drawn."
+                yield LATE_REFUSAL
         except (SottovoceError, TypeError, ValueError, ArithmeticError, LookupError):
-            yield "A value outside the domain is not refused by the domain."
+            yield NOT_REFUSED
         else:
-            yield "A value outside the domain is reported."
+            yield REPORTED
     # Values that almost every domain refuses, whatever this one declares: they may lack a code.
     for value in Domain.foreign(mechanism.domain):
         try:
@@ -141,10 +175,10 @@ def domain_problems(mechanism: Mechanism) -> Iterator[str]:
         except DomainError:
             continue
         except (SottovoceError, TypeError, ValueError, ArithmeticError, LookupError):
-            yield "A value outside the domain is not refused by the domain."
+            yield NOT_REFUSED
         else:
             if mechanism.domain.size is not None and code not in range(mechanism.domain.size):
-                yield "A value gets a code that the channel does not have."
+                yield NO_CODE
 
 
 def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) -> Mechanism:
@@ -160,21 +194,22 @@ def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) ->
 
 
 # --- enumeration ----------------------------------------------------------------------------------------
-def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, str]:
-    """The ratio and how it was found; problems are appended."""
+def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, str, WorstCase | None]:
+    """The ratio, how it was found, and where it is worst; problems are appended."""
     channel = device.channel
     if not channel.exact:
-        return closed_ratio(channel), IDEALISED
+        return closed_ratio(channel), IDEALISED, None
     try:
-        return _compared(device, WHOLE_RUNS, problems), "enumerated"
+        worst = _compared(device, WHOLE_RUNS, problems)
+        return worst.ratio, "enumerated", worst
     except TooLargeError:
-        spots = _spots(device, problems)
+        spots, found = _spots(device, problems)
     instances = 0
     for instance in channel.miniatures():
         problems += instance_problems(channel, instance)
         try:
             limit = PROOF_RUNS << (3 if instance.publics else 0)
-            _compared(_device(device, instance, device.claimed), limit, problems)
+            found.append(_compared(_device(device, instance, device.claimed), limit, problems, small=instance.inputs))
         except TooLargeError:
             continue
         instances += 1
@@ -184,11 +219,12 @@ def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, 
         ratio = closed_ratio(channel)
     except TooLargeError as error:
         problems.append(str(error))
-        return None, "neither enumerated nor in closed form"
+        return None, "neither enumerated nor in closed form", None
     if ratio is None:
         problems.append(INFINITE)
     proof = f"{instances} enumerated instances" if instances else f"{spots} enumerated codes"
-    return ratio, f"closed form, proven on {proof}" if instances or spots else "closed form, not proven"
+    how = f"closed form, proven on {proof}" if instances or spots else "closed form, not proven"
+    return ratio, how, max(found, key=WorstCase.rank, default=None)
 
 
 def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
@@ -228,8 +264,8 @@ def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
     return [[law.get(message, Fraction(0)) for law in laws] for message in sorted(set().union(*laws))]
 
 
-def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | None:
-    """The ratio of the enumerated messages; a closed form that differs from them is a problem."""
+def _compared(device: Mechanism, limit: int, problems: list[str], *, small: int | None = None) -> WorstCase:
+    """Where the enumerated messages differ most; a closed form that differs from them is a problem."""
     channel = device.channel
     ids = list(islice(public_words(channel), MAX_IDS + 1)) if channel.publics else [SOME_ID]
     if len(ids) * channel.inputs > limit:
@@ -242,15 +278,15 @@ def _compared(device: Mechanism, limit: int, problems: list[str]) -> Fraction | 
         laws.append(law)
         left -= runs
     problems += _between_problems(device, ids, limit, problems)
-    ratio = worst_ratio(laws)
-    if ratio is None:
+    worst = WorstCase.of(worst_distinction(laws), list(channel.codes()), small)
+    if worst.ratio is None:
         problems.append(INFINITE)
     if len({len(message) for law in laws for message in law}) > 1:
         problems.append(LENGTH)
-    if closed_ratio(channel) != ratio:
+    if closed_ratio(channel) != worst.ratio:
         problems.append(WRONG_RATIO)
     problems += memo_problems(device, list(channel.codes()), ids, problems)
-    return ratio
+    return worst
 
 
 def _between_problems(device: Mechanism, ids: list[Words], limit: int, problems: list[str]) -> Iterator[str]:
@@ -329,11 +365,14 @@ def _law_problems(channel: Channel, code: Any, law: MessageLaw, ids: list[Words]
 
 
 # --- the instance itself, where it is too large to enumerate ----------------------------------------------
-def _spots(device: Mechanism, problems: list[str]) -> int:
-    """How many codes of a large instance could be enumerated, given one id, because they have few outcomes."""
+def _spots(device: Mechanism, problems: list[str]) -> tuple[int, list[WorstCase]]:
+    """How many codes of a large instance could be enumerated, given one id, because they have few outcomes.
+
+    And where their messages differ most.
+    """
     channel = device.channel
     if channel.words > SPOT_WORDS:
-        return 0
+        return 0, []
     words = some_id(channel)
     laws = []
     try:
@@ -344,8 +383,8 @@ def _spots(device: Mechanism, problems: list[str]) -> int:
         problems += memo_problems(device, some_codes(channel), [words], problems)
         closed = closed_ratio(channel)
     except TooLargeError:
-        return 0
-    found = worst_ratio(laws)
-    if closed is not None and (found is None or found > closed):
+        return 0, []
+    worst = WorstCase.of(worst_distinction(laws), some_codes(channel), None)
+    if closed is not None and (worst.ratio is None or worst.ratio > closed):
         problems.append(WRONG_RATIO)
-    return len(laws)
+    return len(laws), [worst]

@@ -24,14 +24,14 @@ from sottovoce.core import codec
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import Supporting, facet, need, stages_of
 from sottovoce.core.display import card
-from sottovoce.core.errors import ParameterError, ReportError, SottovoceError
+from sottovoce.core.errors import ParameterError, ProgramError, ReportError, SottovoceError
 from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, count_text, reject
 from sottovoce.privacy.drawn import ALPHA
 from sottovoce.privacy.events import Batch, Event, columns, find
 
-OWNER = "audit_samples"
+OWNER = "audit_black_box"
 EVENTS = 18  # at most, that are counted in the second stage
 SEARCH_SHARE = Fraction(3, 20)  # of the reports, to propose events, and as many to score them
 SEARCH_MOST = 20_000
@@ -145,20 +145,21 @@ class CommandSource:
         try:
             done = subprocess.run(parts, input=given or b"", capture_output=True, timeout=self.timeout)
         except (OSError, subprocess.TimeoutExpired) as problem:
-            raise ReportError(f"The command {parts[0]} cannot be run: {problem}.") from None
+            reason = "it takes too long" if isinstance(problem, subprocess.TimeoutExpired) else problem.strerror
+            raise ProgramError(f"The program cannot be run: {reason}.") from None
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise ReportError(f"The command {parts[0]} ended with code {done.returncode}: {said[-1] if said else ''}")
+            raise ProgramError(f"The program ended with code {done.returncode}.", said[-1] if said else None)
         found = done.stdout.splitlines()
         if len(found) != count:
-            raise ReportError(f"The command {parts[0]} was asked for {count} reports and printed {len(found)} lines.")
+            raise ProgramError(f"The program was asked for {count} reports and printed {len(found)} lines.")
         return [self._read(line) for line in found]
 
     def _read(self, line: bytes) -> bytes:
         try:
             return bytes.fromhex(line.decode("ascii")) if self.lines == "hex" else line
         except ValueError:
-            raise ReportError(f"A line of a command is not hexadecimal: {line!r:.60}.") from None
+            raise ProgramError("A line that the program printed is not hexadecimal.", f"{line!r:.60}") from None
 
 
 def command_source(command: Sequence[str], *, lines: str = "hex", timeout: float = 60) -> CommandSource:
@@ -176,7 +177,7 @@ def command_source(command: Sequence[str], *, lines: str = "hex", timeout: float
 
 
 # --- the audit -----------------------------------------------------------------------------------------------
-def audit_samples(
+def audit_black_box(
     draw: Mechanism | ReportSource | Callable[[Any], object],
     values: Sequence[Any],
     *,

@@ -7,7 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from sottovoce.core.display import card, counted
-from sottovoce.core.rational import float_up, loss
+from sottovoce.core.rational import float_up, loss, within
+from sottovoce.privacy.problems import remedy
+from sottovoce.privacy.worst import WorstCase
 
 IDEALISED = "idealised: closed-form density ratio, not exact"
 
@@ -20,6 +22,9 @@ class Certificate:
     logarithm, rounded up. `how` says how it was computed; `problems` lists everything that is wrong, so `ok` is
     their absence. Of an approximate guarantee `delta` is the exact delta at the claimed epsilon, instead of a ratio.
     Where a device keeps a memo, `ratio_forever` is that of all reports of one unchanged value together.
+
+    `worst` is the message that distinguishes two codes best, where messages were enumerated. `waste` says what is wrong
+    with the use of the budget: some is left without a stated reason. That costs accuracy, not privacy.
     """
 
     name: str
@@ -31,6 +36,8 @@ class Certificate:
     delta: Fraction | None = None
     claimed_forever: Decimal | None = None
     ratio_forever: Fraction | None = None
+    worst: WorstCase | None = None
+    waste: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -54,13 +61,27 @@ class Certificate:
         return float("inf") if self.ratio_forever is None else float_up(loss(self.ratio_forever))
 
     def __str__(self) -> str:
-        verdict = "holds" if self.ok else "FAILS: " + " ".join(self.problems)
+        verdict = "holds" if self.ok else "FAILS: " + " ".join([*self.problems, *self._worst_case()])
         found = f"epsilon {self.epsilon:.9g} of {self.claimed} claimed"
         if self.delta is not None:
             found = f"epsilon {self.claimed} with delta {float(self.delta):.9g}"
         if self.claimed_forever is not None:
             found += f", for ever {self.epsilon_forever:.9g} of {self.claimed_forever} claimed"
         return f"{self.name}: {found}, {self.how}; {verdict}"
+
+    def explain(self) -> str:
+        """The verdict, each problem with what repairs it, the worst message, and unused budget; one line each."""
+        verdict = "holds" if self.ok else "FAILS"
+        lines = [f"{self.name}: epsilon {self.epsilon:.9g} of {self.claimed} claimed, {self.how}; {verdict}."]
+        lines += [" ".join(filter(None, (problem, remedy(problem)))) for problem in self.problems]
+        lines += [str(self.worst)] if self.worst is not None else []
+        return "\n".join([*lines, *([self.waste] if self.waste else [])])
+
+    def _worst_case(self) -> list[str]:
+        """Two answers that a message distinguishes better than claimed, if any were found."""
+        if self.worst is None or (self.worst.ratio is not None and within(self.worst.ratio, self.claimed)):
+            return []
+        return [str(self.worst)]
 
     def __repr__(self) -> str:
         verdict = "holds" if self.ok else f"FAILS with {counted(len(self.problems), 'problem')}"
@@ -81,4 +102,4 @@ class Certificate:
             facts.insert(2, ("for ever", f"{self.epsilon_forever:.9g} of {self.claimed_forever} claimed"))
         if self.delta is not None:
             facts.insert(2, ("delta", f"{float(self.delta):.9g}"))
-        return card(f"Certificate of {self.name}", facts, notes=self.problems)
+        return card(f"Certificate of {self.name}", facts, notes=self.explain().split("\n")[1:])

@@ -34,7 +34,7 @@ from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
-from sottovoce.core.registry import ALIASES, builder, mechanism, names
+from sottovoce.core.registry import mechanism, names, registered_name
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA
 from sottovoce.privacy.events import scores
@@ -162,8 +162,8 @@ def subject(name: str) -> tuple[Mechanism, tuple[Inputs, ...]]:
     """A mechanism on the first domain here that it takes, and pairs of inputs; the first pair should differ most."""
     if name == CONTROL_NAME:
         return leaky_grr(), (("first category, second category", 0, 1),)
-    builder(name)  # refuses what is not registered
-    question = next(question for question in CASES if ALIASES.get(name, name) in names(question))
+    name = registered_name(name)
+    question = next(question for question in CASES if name in names(question))
     for domain, inputs in CASES[question]:
         try:
             return mechanism(name, domain, epsilon=EPSILON), inputs

@@ -24,6 +24,7 @@ JOINT_COHORTS = 2
 
 WRONG_MEMO = "The closed form of the ratio for ever differs from the enumerated memo."
 WRONG_COHORT = "A device does not draw its cohort uniformly."
+EXCESS_FOREVER = "The exact epsilon for ever is"  # how the sentence begins
 MORE_TOGETHER = "Two reports of an unchanged value lose more together than its memo does: something is drawn again."
 
 
@@ -67,7 +68,7 @@ def memo_problems(device: Mechanism, codes: list[Any], ids: Sequence[Words], pro
 def forever_problems(forever: Fraction | None, claimed: Decimal | None) -> Iterator[str]:
     """Whether the second budget is kept as well."""
     if forever is not None and claimed is not None and not within(forever, claimed):
-        yield f"The exact epsilon for ever is {float_up(loss(forever)):.9g}, more than the {claimed} claimed."
+        yield f"{EXCESS_FOREVER} {float_up(loss(forever)):.9g}, more than the {claimed} claimed."
 
 
 def _memo_ratio(device: Mechanism, codes: list[Any], cohort: int) -> Fraction | None:

@@ -21,7 +21,7 @@ class AskEveryone(Protocol):
     quota: int | None = None
 
     def __post_init__(self) -> None:
-        self.start()  # refuses a quota that is none
+        self.start()  # refuses an invalid quota
 
     @property
     def question(self) -> Question:
@@ -46,7 +46,7 @@ class AskEveryone(Protocol):
 class AskOneOfSeveral(Protocol):
     """Several questions in one round; each participant answers one of them, with the whole budget.
 
-    A question that nobody was put to has no estimate.
+    A question without participants has no estimate.
     """
 
     arms: tuple[Arm, ...]

@@ -1,4 +1,4 @@
-"""Saving a protocol between rounds, or in the middle of one: what the protocol is, and what was counted."""
+"""Saving a protocol between rounds, or within one: the protocol and its tallies."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _DIGEST = 32
 
 
 def checkpoint(state: State) -> bytes:
-    """All that is needed to go on elsewhere: the protocol, its finished rounds, the current one, and a digest.
+    """All that is needed to resume elsewhere: the protocol, its finished rounds, the current one, and a digest.
 
-    Of the current round its arms are written down by their fingerprints, and what was counted of it so far.
+    The current round is stored as the fingerprints of its arms and its tallies so far.
     """
     rounds = [*state.history, state.begun]
     parts = [_text(canonical(protocol_spec(state.protocol))), _text(canonical(_brief(state))), _number(len(rounds))]
@@ -30,9 +30,9 @@ def checkpoint(state: State) -> bytes:
 
 
 def resume(data: bytes) -> State:
-    """The state of a checkpoint. Its protocol takes one step, which must lead to the round that was written down.
+    """The state of a checkpoint. Its protocol takes one step, which must lead to the stored round.
 
-    All specifications in it share a budget, and so does what the protocol designs. The finished rounds are the
+    All specifications in it, and the designs of the protocol, share a budget of work. The finished rounds are the
     collector's own: `play.replay` checks each tally of a history from elsewhere against its arm.
     """
     if not isinstance(data, bytes) or not data.startswith(_MAGIC):
@@ -55,7 +55,7 @@ def resume(data: bytes) -> State:
 
 
 class _Reader:
-    """Texts with their lengths before them, one after another."""
+    """Concatenated texts, each after its length."""
 
     def __init__(self, data: bytes, place: int) -> None:
         self.data, self.place = data, place
@@ -82,7 +82,7 @@ def _text(data: bytes) -> bytes:
 
 
 def _brief(state: State) -> Spec:
-    """The current round by the fingerprints of its arms; nothing where there are estimates."""
+    """The current round by the fingerprints of its arms; nothing if there are estimates."""
     stage = state.stage
     if not isinstance(stage, Round):
         return {"round": None}

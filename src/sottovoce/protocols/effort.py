@@ -1,4 +1,4 @@
-"""What a protocol costs before it has asked anyone: bounds of the work between its rounds, known from sizes alone."""
+"""Bounds of the work of a protocol between its rounds, from sizes alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROW, _PAIR = 800, 10  # steps for each input of a designed table, and for each 
 
 
 def effort_of(method: str, epsilon: Decimal, inputs: Any = None) -> int:
-    """Steps to build a mechanism for a mean: a linear program where it is designed."""
+    """Steps to build a mechanism for a mean: a linear program if it is designed."""
     if method != "designed":
         return ARM_EFFORT
     usual = next((count for least, count in MORE_INPUTS if epsilon > least), INPUTS)

@@ -43,27 +43,27 @@ def protocol_spec(protocol: Protocol) -> Spec:
     """The protocol in plain data: its name, and each parameter."""
     name = type(protocol).__name__
     if name not in PROTOCOLS or load(PROTOCOLS[name]) is not type(protocol):
-        raise SpecError(f"{name} cannot be written down. Protocols that can: {', '.join(PROTOCOLS)}.")
+        raise SpecError(f"{name} cannot be stored as plain data. Protocols that can: {', '.join(PROTOCOLS)}.")
     given = [field.name for field in fields(protocol) if field.init]  # type: ignore[arg-type]
     return {"protocol": name, "parameters": {name: _plain(getattr(protocol, name)) for name in given}}
 
 
 def protocol_from_spec(spec: object, *, budget: Budget | None = None) -> Protocol:
-    """The protocol that plain data describes; its constructor looks at every parameter.
+    """The protocol that plain data describes; its constructor checks every parameter.
 
-    What it will design between its rounds is a part of the budget.
+    The designs between its rounds count toward the budget of work.
     """
     plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
     budget = budget or Budget(len(canonical(plain)) if isinstance(plain, dict) else 0)  # for all mechanisms in it
     name, parameters = take(plain, "a protocol", ("protocol", "parameters"))
     if not isinstance(name, str) or name not in PROTOCOLS:
-        raise SpecError(f"A protocol is one of {', '.join(PROTOCOLS)}.")
+        raise SpecError(f"A protocol must be one of {', '.join(PROTOCOLS)}.")
     kind = load(PROTOCOLS[name])
     known = tuple(field.name for field in fields(kind) if field.init)
     values = take(parameters, name, known)
     protocol: Protocol = kind(**{key: _value(value, budget) for key, value in zip(known, values, strict=True)})
     if canonical(protocol_spec(protocol)) != canonical(plain):  # type: ignore[arg-type]
-        raise SpecError(f"This is not how this version writes the protocol {name}.")
+        raise SpecError(f"The plain data is not what this version writes for the protocol {name}.")
     budget.spend_on_rounds(protocol.effort())
     return protocol
 
@@ -85,11 +85,11 @@ def _plain(value: Any) -> Any:
         return {"branch": {"name": value.name, "protocol": protocol_spec(value.protocol), "weight": value.weight}}
     if isinstance(value, Prior):
         return {"prior": {"values": _texts(value.values), "weights": _texts(value.weights)}}
-    raise SpecError(f"A parameter of type {type(value).__name__} is not written down.")
+    raise SpecError(f"A parameter of type {type(value).__name__} cannot be stored as plain data.")
 
 
 def _texts(numbers: tuple[float, ...]) -> list[str]:
-    """Floats as the decimals that print them, which are read back as the same floats."""
+    """Floats as their shortest decimals, which are read back as the same floats."""
     return [decimal_text(Decimal(repr(number))) for number in numbers]
 
 
@@ -99,7 +99,7 @@ def _value(plain: Any, budget: Budget) -> Any:
     if not isinstance(plain, dict):
         return plain
     if len(plain) != 1 or (kind := next(iter(plain))) not in _READ:
-        raise SpecError(f"A parameter is plain, or one of {', '.join(_READ)}.")
+        raise SpecError(f"A parameter must be plain, or one of {', '.join(_READ)}.")
     return _READ[kind](plain[kind], budget)
 
 
@@ -123,7 +123,7 @@ def _prior(plain: Any, budget: Budget) -> Prior:
 
 
 def _number(written: str) -> float:
-    with suppress(ValueError):  # which repeats the text
+    with suppress(ValueError):  # its message repeats the text
         return float(written)
     raise SpecError("The values and weights of a prior are lists of decimal texts.")
 

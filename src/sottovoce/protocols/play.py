@@ -1,7 +1,7 @@
-"""The one loop that plays rounds: simulations, coverage studies and whoever counts messages give it their tallies.
+"""The one loop that plays rounds, for simulations, coverage studies and collectors.
 
-A state is a protocol, its finished rounds and what follows them. Each round costs one call of `advance`, however many
-came before it.
+A state is a protocol, its finished rounds and the next step. Each round costs one call of `advance`, for any number of
+earlier rounds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Ask = Callable[[Round, int], Tallies | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """Where a protocol stands: the tallies of its finished rounds, and the round or the estimates that follow them.
+    """The state of a protocol: the tallies of its finished rounds, and the round or the estimates that follow them.
 
     `begun` holds the tallies of a round that is not over, one for each arm, or is empty.
     """
@@ -31,12 +31,12 @@ class State:
 
     @classmethod
     def first(cls, protocol: Protocol) -> State:
-        """Before anyone was asked."""
+        """The state before the first round."""
         return cls(protocol, (), protocol.start())
 
     @property
     def is_over(self) -> bool:
-        """Whether there are estimates, and nobody is asked any more."""
+        """Whether the protocol has ended with estimates."""
         return not isinstance(self.stage, Round)
 
     @property
@@ -48,13 +48,13 @@ class State:
 
     @property
     def estimates(self) -> Estimates:
-        """Those at the end."""
+        """The estimates at the end."""
         if isinstance(self.stage, Round):
             raise ReportError(f"Round {len(self.history) + 1} of this protocol is not over.")
         return self.stage
 
     def counted(self, tallies: Tallies) -> State:
-        """The same state with what was counted of the current round so far."""
+        """The same state with the tallies of the current round so far."""
         return State(self.protocol, self.history, self.stage, check_tallies(self.round, tallies, closing=True))
 
     def after(self, tallies: Tallies) -> State:
@@ -63,7 +63,7 @@ class State:
         return State(self.protocol, history, self.protocol.advance(history))
 
     def closed(self) -> Estimates:
-        """The estimates if nobody else answers; those of a protocol that is not over say what they leave out."""
+        """The estimates if no more reports come; those of an unfinished protocol say what they leave out."""
         if not isinstance(self.stage, Round):
             return self.stage
         rounds = (*self.history, self.begun) if self.begun else self.history
@@ -71,9 +71,9 @@ class State:
 
 
 def states(state: State, ask: Ask) -> Iterator[State]:
-    """The state after each further round. `ask` is given a round and its number, from 1 on, and gives its tallies.
+    """The state after each further round. `ask` takes a round and its number, from 1 on, and returns its tallies.
 
-    Where it gives None, nobody is left to ask, and the protocol waits.
+    If it returns None, no participants are left, and the protocol waits.
     """
     while not state.is_over:
         tallies = ask(state.round, len(state.history) + 1)
@@ -84,14 +84,14 @@ def states(state: State, ask: Ask) -> Iterator[State]:
 
 
 def play(protocol: Protocol, ask: Ask, *, state: State | None = None) -> State:
-    """The last state of a protocol that is played to its end, or until nobody is left to ask."""
+    """The last state of a protocol that is played to its end, or until no participants are left."""
     first = State.first(protocol) if state is None else state
     *_, last = chain([first], states(first, ask))
     return last
 
 
 def replay(protocol: Protocol, history: History) -> State:
-    """The state after these rounds, where only their tallies are known: every tally is checked against its arm."""
+    """The state after these rounds, from their tallies alone: every tally is checked against its arm."""
     state = play(protocol, lambda _, number: history[number - 1] if number <= len(history) else None)
     if len(state.history) < len(history):
         raise ReportError("This history has more rounds than its protocol.")

@@ -1,4 +1,4 @@
-"""A whole protocol on answers that are known: what would we have learned?"""
+"""Simulation of a whole protocol on known answers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def simulate(
 ) -> Estimates:
     """Run a protocol: each participant is put into one round and one arm by coins, and answers once.
 
-    With a `state` the protocol goes on from there. `answers` and `seed` are the same as before, so that those who have
+    With a `state` the protocol resumes from there. `answers` and `seed` are the same as before, so that those who have
     answered are known and are not asked again: stopping changes nothing. In a round whose arms are chosen, `choices`
-    holds the place of each participant's arm. Where there are too few participants for the quota of a round, `closing`
+    holds the place of each participant's arm. If there are too few participants for the quota of a round, `closing`
     closes the protocol with them.
     """
     crowd = _Crowd(answers, seed, choices, closing=closing)
@@ -45,7 +45,7 @@ def simulate(
 def rounds(
     protocol: Protocol, answers: Any, *, seed: int | None = None, state: State | None = None, choices: Any = None
 ) -> Iterator[State]:
-    """Round after round: the state after each of them, which may be saved and gone on with."""
+    """The state after each round, which may be saved and resumed."""
     first = State.first(protocol) if state is None else state
     return states(first, _Crowd(answers, seed, choices).ask(state))
 
@@ -61,7 +61,9 @@ class _Crowd:
         """Who is asked in each round after a state."""
         done = () if state is None else state.history
         if done and self.seed is None:
-            raise ParameterError("A simulation that goes on needs the seed it began with: it says who has answered.")
+            raise ParameterError(
+                "Resuming a simulation needs the seed it began with, which determines who has answered."
+            )
         waiting = _order(self.answers, self.seed)[sum(map(reports_of, done)) :]
 
         def asked(stage: Round, number: int) -> tuple[Any, ...] | None:
@@ -93,14 +95,14 @@ def _stream(seed: int | None, words: int = 2) -> WordStream:
 
 
 def _derived(seed: int | None, purpose: str) -> int | None:
-    """A seed of its own for each purpose: with seed + 1 and the like, runs of neighbouring seeds would share noise."""
+    """A separate seed for each purpose: with seed + 1 and the like, runs of neighbouring seeds would share noise."""
     if seed is None:
         return None
     return int.from_bytes(hashlib.sha256(b"sottovoce simulate 1|%d|%s" % (seed, purpose.encode())).digest(), "little")
 
 
 def _order(answers: Any, seed: int | None) -> NDArray[np.int64]:
-    """A random order of the participants, by words that know nothing of the answers."""
+    """A random order of the participants, by words that are independent of the answers."""
     return np.argsort(_stream(_derived(seed, "order")).rows(0, len(answers))[:, 0], kind="stable")
 
 
@@ -114,7 +116,7 @@ def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None, c
         chosen = who[arms == place]
         values = _take(answers, chosen, whole=isinstance(arm.mechanism.question, VectorMean))
         reports = arm.mechanism.privatize(values, seed=_derived(seed, f"arm {place}"))
-        tallies.append(replace(arm.mechanism.tally(reports), simulated=True))  # whatever the noise came from
+        tallies.append(replace(arm.mechanism.tally(reports), simulated=True))  # with any source of noise
     return tuple(tallies)
 
 
@@ -122,9 +124,11 @@ def _chosen(stage: Round, participants: int, choices: Any) -> NDArray[np.int64]:
     """The arm that each participant takes."""
     places = np.asarray([] if choices is None else choices)
     if places.shape != (participants,) or places.dtype.kind not in "iu":
-        raise ParameterError("In a round whose arms are chosen, `choices` holds one place of an arm per participant.")
+        raise ParameterError(
+            "A round whose arms are chosen needs `choices` with the place of an arm for each participant."
+        )
     if places.min(initial=0) < 0 or places.max(initial=0) >= len(stage.arms):
-        raise ParameterError(f"A choice is the place of an arm, from 0 to {len(stage.arms) - 1}.")
+        raise ParameterError(f"A choice must be the place of an arm, from 0 to {len(stage.arms) - 1}.")
     return places.astype(np.int64)
 
 

@@ -20,7 +20,7 @@ from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.simulation import METADATA, NOTE
-from sottovoce.fast.batch import Reports, checked, from_payloads, is_mask, payload_outputs
+from sottovoce.fast.batch import Check, Reports, checked, from_payloads, is_mask, payload_outputs
 from sottovoce.fast.kernels.base import index_type
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import Tally
@@ -52,7 +52,7 @@ def to_arrow(reports: Reports) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch) -> Reports:
+def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch, check: Check = checked) -> Reports:
     """A batch from Arrow columns; every report is checked."""
     schema = arrow_schema(mechanism)
     for field in schema:
@@ -66,12 +66,12 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch) -> Reports:
     report, simulated = batch.column("report"), METADATA in (batch.schema.metadata or {})
     ids = _bytes(batch.column("id"), codec.ID_BYTES) if mechanism.channel.publics else None
     if is_mask(mechanism):
-        reports = from_payloads(mechanism, _bytes(report, codec.payload_bytes(mechanism.channel)), ids)
+        reports = from_payloads(mechanism, _bytes(report, codec.payload_bytes(mechanism.channel)), ids, check)
         return replace(reports, simulated=simulated)
     if not pa.types.is_integer(report.type):
         raise ReportError(f"The column 'report' must hold integers, not {_type_text(report.type)}.")
     public = None if ids is None else np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
-    return replace(checked(mechanism, report.to_numpy(zero_copy_only=False), public), simulated=simulated)
+    return replace(check(mechanism, report.to_numpy(zero_copy_only=False), public), simulated=simulated)
 
 
 def tally_batches(

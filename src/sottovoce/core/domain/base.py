@@ -96,12 +96,22 @@ class Domain(ABC):
             1 << 80,
         ]
 
-    def refuse(self, value: object, must_be: str) -> DomainError:
-        """The error for a value outside. It names only the type of the value."""
+    def refuse(self, value: object, must_be: str, *, listed: str = "") -> DomainError:
+        """The error for a value outside. It names only the type of the value; `listed` are the values allowed."""
         return DomainError(
             f"An answer must be {must_be}; a value of type {type(value).__name__} is outside.",
             domain=self,
+            must_be=must_be,
+            listed=listed,
         )
+
+    def refusal(self) -> DomainError:
+        """The error for a value that no domain takes: it says what this one takes."""
+        try:
+            self.encode(object())
+        except DomainError as problem:
+            return problem
+        raise AssertionError("A domain refuses an object of no kind.")
 
 
 def domain_from_spec(spec: object) -> Domain:

@@ -26,7 +26,9 @@ class Pair(Domain):
 
     def encode(self, value: object) -> tuple[Any, Any]:
         if not isinstance(value, (tuple, list)) or len(value) != 2:
-            raise self.refuse(value, "a pair of a group and a value")
+            group, number = self.group.refusal(), self.value.refusal()
+            parts = f"a group, {group.must_be}, and a value, {number.must_be}"
+            raise self.refuse(value, f"a pair of {parts}", listed=group.listed)
         return self.group.encode(value[0]), self.value.encode(value[1])
 
     def foreign(self) -> list[object]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
-from numbers import Rational
+from numbers import Rational, Real
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
@@ -18,6 +18,7 @@ from sottovoce.core.params import MAX_DIGITS, check_decimal, check_integer, deci
 from sottovoce.core.specs import MAX_INTEGER, Spec, take
 
 MAX_TEXT = 1000  # characters of a category; normalising long runs of accents takes quadratic time
+SHOWN = 20  # categories that an error lists
 MAX_CODES = 1 << 32  # the hash family is exactly pairwise independent below this
 
 
@@ -30,8 +31,8 @@ class Categories(Domain):
     _codes: dict[object, int]
 
     def __init__(self, values: Iterable[str] | Iterable[int]) -> None:
-        if not isinstance(values, Iterable):
-            raise reject("values", "categories", "a list of texts or of integers", values)
+        if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray)):
+            raise reject("values", "categories", 'a list of texts or of integers, such as ["yes", "no"]', values)
         listed = tuple(values)
         if any(isinstance(value, str) for value in listed) and not all(isinstance(value, str) for value in listed):
             raise reject("values", "categories", "texts only, or integers only", listed)
@@ -82,8 +83,13 @@ class Categories(Domain):
             key = _whole(value)
         code: int | None = self._codes.get(key) if key is not None else None
         if code is None:
-            raise self.refuse(value, f"one of the {len(self.values)} categories")
+            raise self.refuse(value, f"one of the {len(self.values)} categories", listed=self._listed())
         return code
+
+    def _listed(self) -> str:
+        """The categories as an error lists them: the first ones, shortened."""
+        shown = ", ".join(text if len(text) <= 40 else text[:37] + "..." for text in map(repr, self.values[:SHOWN]))
+        return shown + (f" and {len(self.values) - SHOWN} more" if len(self.values) > SHOWN else "")
 
     def labels(self) -> Sequence[object]:
         return self.values
@@ -106,7 +112,7 @@ class Categories(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Integers(Domain):
-    """A whole number in [low, high]; its code is its distance from `low`."""
+    """A whole number in [low, high]; its code is its distance from `low`. The float 3.0 is the whole number 3."""
 
     kind: ClassVar[str] = "integers"
     low: int
@@ -130,6 +136,8 @@ class Integers(Domain):
 
     def encode(self, value: object) -> int:
         number = _whole(value)
+        if number is None:
+            number = _whole_float(value)
         if number is None or not self.low <= number <= self.high:
             raise self.refuse(value, f"a whole number in [{self.low}, {self.high}]")
         return number - self.low
@@ -138,7 +146,15 @@ class Integers(Domain):
         return range(self.low, self.high + 1)
 
     def foreign(self) -> list[object]:
-        return [*Domain.foreign(self), self.low - 1, self.high + 1, str(self.low), float(self.low), True]
+        return [
+            *Domain.foreign(self),
+            self.low - 1,
+            self.high + 1,
+            str(self.low),
+            self.low + 0.5,
+            float(self.high + 1),
+            True,
+        ]
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "low": self.low, "high": self.high}
@@ -267,6 +283,14 @@ def _whole(value: object) -> int | None:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         return None
+
+
+def _whole_float(value: object) -> int | None:
+    """The integer that a float is, also one of NumPy, or None. Decimals and fractions are not floats."""
+    if not isinstance(value, Real) or isinstance(value, Rational):
+        return None
+    whole: Any = value  # the abstract class does not say that it has these
+    return int(whole) if whole.is_integer() else None
 
 
 def exact_number(value: object) -> Fraction | None:

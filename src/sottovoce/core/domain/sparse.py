@@ -101,7 +101,7 @@ class Sparse(Domain):
         empty: tuple[object, object] = ([], {})  # the vector of zeros
         beyond = Fraction(self.bound) + 1
         twice = [(0, self.bound), (0, 0)]
-        far = [{self.dimensions: 1}, {-1: 1}, {0.0: self.bound}, {"0": self.bound}, {True: self.bound}]
+        far = [{self.dimensions: 1}, {-1: 1}, {0.5: self.bound}, {"0": self.bound}, {True: self.bound}]
         wrong = [{0: number} for number in self.side.foreign()]
         crowded = [(place, self.bound) for place in range(self.most + 1)]  # or a place out of range
         return [

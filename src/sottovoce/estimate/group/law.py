@@ -2,8 +2,8 @@
 
 A report of the pair (group k, value x) supports some groups: s_g is 1 for these and 0 else. Its reading, less the mean
 of the neutral law, is z; X is x less that mean. If k itself is supported z is drawn for x, else from the neutral law.
-With p = P(s_k), q = P(s_g), b = P(s_k s_g), t1 = P(s_k s_g s_h), t0 = P(s_g s_h, not s_k) for g, h other than k and each
-other, and with the group sums R_g = sum of E[z**j | x], the expected sums over all reports are
+With p = P(s_k), q = P(s_g), b = P(s_k s_g), t1 = P(s_k s_g s_h), t0 = P(s_g s_h, not s_k) for g, h other than k and
+each other, and with the group sums R_g = sum of E[z**j | x], the expected sums over all reports are
 
     of s_g z**j:       p R_g + b (R - R_g) + (q - b) N (n - n_g),              N = E z**j under the neutral law
     of s_g s_h z**j:   b (R_g + R_h) + t1 (R - R_g - R_h) + t0 N (n - n_g - n_h).

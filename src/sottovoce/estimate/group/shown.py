@@ -32,7 +32,7 @@ def log_weight(start: Floats) -> Floats:
 
 
 def plausible_errors(margin: Floats) -> tuple[Floats, Floats]:
-    """Values of X for sizes so many errors above the threshold, along a last axis, and logarithms of their chances."""
+    """Values of X for sizes these errors above the threshold, along a last axis, and logarithms of their chances."""
     high = np.minimum(_RAREST + margin, _REACH)[..., None]
     x = -_REACH + (high + _REACH) * (_points + 1) / 2
     start = x - margin[..., None]
@@ -41,7 +41,7 @@ def plausible_errors(margin: Floats) -> tuple[Floats, Floats]:
 
 
 def score_given_shown(score: Floats, correlation: Floats, margin: Floats) -> Floats:
-    """The standard normal scores with the tails that these have, for sizes so many errors above the threshold.
+    """The standard normal scores with the tails that these have, for sizes at these errors above the threshold.
 
     The last axis is that of the sizes.
     """

@@ -1,9 +1,9 @@
 """Intervals for a mean by betting, from counts alone.
 
-Whoever says that the mean is m offers fair bets: on every report a stake wins `bet` times (reading - m). The capital,
+The hypothesis that the mean is m offers fair bets: on every report a stake wins `bet` times (reading - m). The capital,
 the product of 1 + bet * (reading - m), has expectation one for the true m, so it exceeds 2 / alpha with probability
 alpha / 2 at most (Markov), and as a martingale it *ever* does with no more (Ville). Each m that the capital refutes is
-left out. The order of the reports is forgotten in a tally, so a bet cannot follow them: it is the same for all, and a
+left out. A tally does not keep the order of the reports, so a bet cannot adapt to them: it is the same for all, and a
 mixture of several such capitals, with weights fixed before, is a capital again.
 
 The same holds for the sample, the mean of these very participants' answers x_t, at a fixed number of them: readings are
@@ -28,7 +28,7 @@ from scipy.special import logsumexp
 from sottovoce.estimate.mean.readings import Readings
 
 Floats = NDArray[np.float64]
-WHOLE = 0.95  # of the stake that could lose everything
+WHOLE = 0.95  # of the stake that could lose the whole capital
 SPACING = 2.5  # largest ratio of standard deviations that one bet at a fixed n has to serve
 OCTAVES = 26  # of bets for all times, so that the smallest one suits 2**52 reports
 PER_OCTAVE = 2
@@ -57,14 +57,14 @@ def bets_for(n: int, alpha: float, deviations: tuple[float, float], limit: float
 
 
 def bets_for_ever(limit: float) -> Bets:
-    """Bets of all sizes, which know nothing of n; larger ones, for early times, weigh a little more."""
+    """Bets of all sizes, independent of n; larger ones, for early times, weigh a little more."""
     places = np.arange(OCTAVES * PER_OCTAVE)
     weights = 1 / (places + 2 * PER_OCTAVE)
     return Bets(WHOLE * limit * 2.0 ** (-places / PER_OCTAVE), weights / weights.sum())
 
 
 def log_capital(numbers: Floats, counts: Floats, bets: Bets, mean: float) -> float:
-    """The logarithm of the mixed capital of somebody who bets that the mean is above a number."""
+    """The logarithm of the mixed capital of bets that the mean is above a number."""
     away = numbers - mean
     total = np.zeros(len(bets.sizes))
     block = max(1, _CELLS // len(bets.sizes))
@@ -99,7 +99,7 @@ class Sides:
         return self.above(mean) < threshold and self.below(mean) < threshold
 
     def interval(self, level: float) -> tuple[float, float]:
-        """The numbers of the domain that neither side refutes; the nearest end where that is none."""
+        """The numbers of the domain that neither side refutes; the nearest end if there are none."""
         threshold = math.log(2 / (1 - level))
         left = _crossing(lambda m: self.above(m) - threshold, self.low, self.high)
         right = -_crossing(lambda m: self.below(-m) - threshold, -self.high, -self.low)
@@ -114,7 +114,7 @@ def sides(
     *,
     for_ever: bool = False,
 ) -> Sides:
-    """Bets on both sides for a mean between two limits: no stake may lose more than everything there."""
+    """Bets on both sides for a mean between two limits: no stake may lose more than the capital there."""
     low, high = limits
     most = 1 / (high - readings.low), 1 / (readings.high - low)
     n, alpha = readings.sums.n, 1 - level
@@ -123,7 +123,7 @@ def sides(
 
 
 def _crossing(excess: Callable[[float], float], low: float, high: float) -> float:
-    """From where on a falling function is negative, rounded down; an end where it does not change its sign."""
+    """From where on a falling function is negative, rounded down; an end if it does not change its sign."""
     if excess(low) < 0:
         return low
     if excess(high) >= 0:

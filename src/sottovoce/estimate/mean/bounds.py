@@ -1,4 +1,4 @@
-"""How far the mean of bounded readings can be off at every n."""
+"""Bounds of the error of the mean of bounded readings, valid at every n."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CombinedMeanEvidence(Evidence):
-    """Independent means and their weights, which sum to one and do not depend on what was reported."""
+    """Independent means and their weights, which sum to one and do not depend on the reports."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     default: ClassVar[str] = "normal"
@@ -66,10 +66,10 @@ class CombinedMeanEvidence(Evidence):
 
     @property
     def heterogeneity(self) -> float:
-        """How likely means at least this far apart were, if all parts had the same mean (Cochran's Q, chi-square)."""
+        """The p-value of the hypothesis that all parts have the same mean (Cochran's Q, chi-square)."""
         means, variances = self._means(), self._variances("population")
         if not (variances > 0).all():
-            return float(np.ptp(means) == 0)  # no noise was seen at all
+            return float(np.ptp(means) == 0)  # the readings do not vary
         precision = 1 / variances
         centre = np.dot(precision, means) / precision.sum()
         return float(chdtrc(len(means) - 1, np.dot(precision, (means - centre) ** 2))) if len(means) > 1 else 1.0
@@ -81,7 +81,7 @@ def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate
     means = tuple(part for part in parts if isinstance(part, MeanEvidence))
     scaled = np.asarray(weights, float)
     if not means or len(means) != len(parts) or scaled.shape != (len(parts),) or not (scaled > 0).all():
-        raise ParameterError("Means are combined with one positive weight each, and there is at least one.")
+        raise ParameterError("Combining means needs at least one mean, and a positive weight for each.")
     return together(CombinedMeanEvidence(means, scaled / scaled.sum()), estimates)
 
 

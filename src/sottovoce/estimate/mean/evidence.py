@@ -1,4 +1,4 @@
-"""The mean of a number from a tally, with intervals, and its exact variance before anyone has answered."""
+"""The mean of a number from a tally, with intervals, and its exact predicted variance."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MeanEvidence(Evidence):
     """Reports read as numbers, whose mean is that of the answers.
 
     "normal" is the default: the others hold at every n, but "betting", the narrowest of them, is about 1.4 times as
-    wide. Where reports are too few for it a warning says so.
+    wide. A warning says if reports are too few for it.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "betting", "hoeffding", "bernstein", "anytime")
@@ -96,7 +96,7 @@ class MeanEvidence(Evidence):
     # --- variances ---------------------------------------------------------------------------------
     @property
     def spread(self) -> float:
-        """The sample variance of the readings; of a single one, the largest there can be."""
+        """The sample variance of the readings; for a single reading, the largest possible variance."""
         variance = self.readings.sums.variance
         return self.reach**2 / 4 if variance is None else float(variance)
 
@@ -115,7 +115,7 @@ class MeanEvidence(Evidence):
 
     @property
     def deviations(self) -> tuple[float, float]:
-        """Between which the standard deviation of a reading lies, whatever the answers are."""
+        """Bounds of the standard deviation of a reading, for any answers."""
         squares = self.grid.squares(self.code)
         return math.sqrt(self.grid.variances.min()), math.sqrt(squares.max())
 
@@ -127,7 +127,7 @@ class MeanEvidence(Evidence):
             if method == "anytime" and target == "sample":
                 raise ParameterError(
                     "The anytime interval is about the population: the mean of those who have answered so far moves"
-                    " with every report; for the sample ask for 'betting'."
+                    " with every report; for the sample use 'betting'."
                 )
             low, high = self.sides(level, method).interval(level)
             return Bounds(np.array([low]), np.array([high]))
@@ -142,10 +142,10 @@ class MeanEvidence(Evidence):
         return sides(self.readings, self.ends, self.deviations, level, for_ever=method == "anytime")
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        """Whether the variance itself is hardly known.
+        """Whether the variance itself is poorly known.
 
-        Its relative error is that of n / kurtosis reports. Where less varies than the noise of any answer would, the
-        rare reports that make most of the variance have not been seen yet.
+        Its relative error is that of n / kurtosis reports. If the sample variance is below the noise of every answer,
+        the rare reports that make most of the variance have not been seen yet.
         """
         away = self.readings.numbers - float(self.readings.sums.mean)
         second, fourth = (float(np.dot(self.readings.counts, away**p)) / self.n for p in (2, 4))
@@ -162,12 +162,12 @@ class MeanEvidence(Evidence):
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> MeanEvidence:
-    """What a tally says of the mean answer, in the domain's own numbers."""
+    """The evidence of a tally about the mean answer, in the domain's own numbers."""
     return from_cells(mechanism, tally.n, tally.cells)
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> MeanEvidence:
-    """What cells say."""
+    """The evidence of cells."""
     check_numbers(mechanism, "estimate")
     low, high, origin = numbers_of(mechanism)
     readings = read(mechanism.channel, cells, origin)
@@ -179,15 +179,15 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> MeanEvidence:
 
 
 def answer(found: Evidence, question: Question) -> Evidence | None:
-    """The mean of numbers whose shares are known."""
+    """The mean of numbers from evidence about their shares."""
     return mean_of_shares(found, question.domain) if isinstance(found, SharesEvidence) else None
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
-    """The exact variance of the mean of n reports, were this the truth.
+    """The exact variance of the mean of n reports, for a given truth.
 
-    A number: all participants hold it. An array: so for each of its numbers. A prior: answers are drawn from it, and
-    for the population that adds to the noise.
+    A number: all participants hold it. An array: the same for each of its numbers. A prior: answers are drawn from it,
+    and for the population that adds to the noise.
     """
     check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)

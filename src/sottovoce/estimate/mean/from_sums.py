@@ -1,4 +1,4 @@
-"""The mean of a number where a tally holds sums and squares of reports instead of a count of each."""
+"""The mean of a number from a tally with sums and squares of reports instead of a count of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SummedMeanEvidence(Evidence):
-    """Number, mean and variance of what was read. Bets need each report, so there are none."""
+    """Number, mean and variance of the readings. Betting intervals need single reports, so there are none."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding", "bernstein")
     default: ClassVar[str] = "normal"
@@ -49,7 +49,7 @@ class SummedMeanEvidence(Evidence):
 
     @property
     def spread(self) -> float:
-        """The sample variance of the readings; of a single one, the largest there can be."""
+        """The sample variance of the readings; for a single reading, the largest possible variance."""
         return self.reach**2 / 4 if self.sums.variance is None else float(self.sums.variance)
 
     @property
@@ -75,7 +75,7 @@ class SummedMeanEvidence(Evidence):
         return Bounds(self.values() - half, self.values() + half)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        """As of counts, with the largest kurtosis that the variance and the range of readings allow."""
+        """As for counts, with the largest kurtosis that the variance and the range of readings allow."""
         mean = float(self.sums.mean)
         farthest = max(abs(end - mean) for end in self.reached)
         few = self.n * self.spread < POOR_BELOW * farthest**2
@@ -91,7 +91,7 @@ class SummedMeanEvidence(Evidence):
 
 
 def from_sums(mechanism: Mechanism, stretches: Sequence[Sequence[int]]) -> SummedMeanEvidence:
-    """What n, the sum and the sum of squares of the outputs of each stretch say, counted from its first output on."""
+    """The evidence of n, the sum and the sum of squares of the outputs of each stretch, from its first output on."""
     low, high, origin = numbers_of(mechanism)
     scales, ends = scale_of(mechanism.channel, origin)
     borders = [s.read(output) for s, end in zip(scales, ends, strict=True) for output in (s.first, end - 1)]

@@ -1,7 +1,7 @@
 """The variance of one report read as a number, for every answer of the domain, exactly.
 
-A number between two grid points is one of the two at random. So the mean square of what is read runs linearly from
-one grid point to the next, and its variance is a parabola there: with f the way from the point j to j + 1,
+A number between two grid points is rounded to one of the two at random. So the mean square of the reading is linear
+between two grid points, and its variance is a parabola there: with f the way from the point j to j + 1,
 (1 - f) V_j + f V_(j+1) + f (1 - f) (mean_(j+1) - mean_j)**2.
 """
 
@@ -32,15 +32,15 @@ from sottovoce.core.question import GroupMean, Mean, VectorMean
 from sottovoce.estimate.prior import Prior
 
 Floats = NDArray[np.float64]
-SLOPES = (-4.0, 1.0)  # steeper lines would make more of the chance in a mean square than they gain
+SLOPES = (-4.0, 1.0)  # steeper lines would amplify the noise of a mean square more than they gain
 MAX_LISTED = 1 << 12  # whole numbers of a domain that are tried one by one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """Mean and variance of what is read at each grid point, in codes; `variances` are floats of exact numbers.
+    """Mean and variance of the reading at each grid point, in codes; `variances` are floats of exact numbers.
 
-    Without `between` nobody holds a number between two points, as of whole numbers that all have one of their own.
+    Without `between` no answer lies between two points, as for whole numbers that are all grid points.
     """
 
     low: float
@@ -58,15 +58,15 @@ class Profile:
         return np.asarray((1 - up) * self.variances[point] + up * self.variances[point + 1] + between)
 
     def squares(self, centre: float) -> Floats:
-        """The mean square distance from a number of what is read, at each grid point."""
+        """The mean square distance of the reading from a number, at each grid point."""
         return np.asarray(self.variances + (self.means - centre) ** 2)
 
     def noise(self, centre: float, square: float) -> float:
         """The largest mean variance that answers can have whose reports have this mean square about the centre.
 
         For every slope b, E V <= b E M + max over x of (V(x) - b M(x)), where V is the variance and M the mean square
-        at an answer; the least such line is taken. It is exact where V is a function of M, as for windows, or
-        constant, as for noise; and it cannot be known where M is the same for all answers, as for one bit.
+        at an answer; the least such line is taken. It is exact if V is a function of M, as for windows, or
+        constant, as for noise; and it is unknown if M is the same for all answers, as for one bit.
         """
         squares = self.squares(centre)
 
@@ -87,13 +87,13 @@ class Profile:
 
 
 def variance_at(mechanism: Mechanism, answer: Any) -> Fraction:
-    """The exact variance of what is read from one report of a participant with this answer, a number."""
+    """The exact variance of the reading of one report of a participant with this answer, a number."""
     check_numbers(mechanism, "variance")
     if not isinstance(answer, (int, float, Decimal, Fraction, np.integer, np.floating)) or isinstance(answer, bool):
         raise reject("truth", "variance", "a number", answer)
     plain = answer.item() if isinstance(answer, np.generic) else answer
     low, high, origin = numbers_of(mechanism)
-    # A float is the shortest text that prints it, as a domain reads it: 124.2 is no more than the end 124.2.
+    # A float stands for the shortest decimal that prints it, as in a domain: 124.2 does not exceed the end 124.2.
     code = Fraction(repr(plain) if isinstance(plain, float) else plain) - origin if math.isfinite(plain) else high + 1
     if not low <= code <= high:
         raise _outside(low + origin, high + origin, plain)
@@ -123,7 +123,7 @@ def _outside(low: Fraction, high: Fraction, value: object) -> ParameterError:
 def worst_case_variance(mechanism: Mechanism) -> float:
     """The largest variance over every answer of the domain, rounded up.
 
-    Whole numbers are tried one by one up to 4,096 of them; more lie so close that all numbers between are included.
+    Up to 4,096 whole numbers are tried one by one; for more, all numbers between them are included.
     """
     check_numbers(mechanism, "worst_case_variance")
     size = mechanism.domain.size
@@ -148,21 +148,21 @@ def check_numbers(mechanism: Mechanism, owner: str) -> None:
     """Only reports that are read as numbers have such a variance."""
     if isinstance(mechanism.question, GroupMean):
         raise ParameterError(
-            f"{owner} is about one mean; {mechanism.name} asks for several: variance((shares, priors), n)."
+            f"{owner} is about one mean; {mechanism.name} has several: use variance((shares, priors), n)."
         )
     if isinstance(mechanism.question, VectorMean):
-        raise ParameterError(f"{owner} is about one mean; {mechanism.name} asks for several: variance(vector, n).")
+        raise ParameterError(f"{owner} is about one mean; {mechanism.name} has several: use variance(vector, n).")
     if not isinstance(mechanism.question, Mean):
         raise ParameterError(
             f"{owner} is about reports read as numbers; {mechanism.name} asks for frequencies, whose variances depend"
-            " on all shares: ask for variance(shares, n)."
+            " on all shares: use variance(shares, n)."
         )
     if scales_of(mechanism.channel) is None:
         raise ParameterError(f"The reports of this {mechanism.name} are not read as numbers without bias.")
 
 
 def numbers_of(mechanism: Mechanism) -> tuple[Fraction, Fraction, Fraction]:
-    """Lowest and highest code, and what makes a code the answer itself."""
+    """Lowest and highest code, and the map from codes to answers."""
     numbers = mechanism.domain.numbers
     if numbers is None:
         raise ParameterError(f"The answers of {mechanism.name} are not numbers.")
@@ -180,7 +180,7 @@ def profile(channel: Channel) -> Profile:
     """Moments at all grid points, computed once for each channel."""
     rounding, read = _grid(channel)
     if _is_quadratic(_second(channel)):
-        # Three points fix the parabola; around the middle nothing cancels.
+        # Three points determine the parabola; around the middle there is no cancellation.
         middle, places = rounding.steps // 2, np.arange(rounding.steps + 1)
         level, bent, slope = _parabola(lambda j: read(j)[1], rounding.steps)
         value, rise = level + slope * middle + bent * middle**2, slope + 2 * bent * middle
@@ -217,7 +217,7 @@ def _peak(left: tuple[Fraction, Fraction], right: tuple[Fraction, Fraction]) -> 
 
 
 def _candidates(rounding: Rounding, read: Callable[[int], tuple[Fraction, Fraction]]) -> set[int]:
-    """Steps among which the worst one is, where the variance of grid points is a parabola a + s j + b j**2.
+    """Candidates for the worst step, if the variance of grid points is a parabola a + s j + b j**2.
 
     The rise from j to j + 1 is linear in j. So there are three ranges of steps, with the peak at the left point,
     between, or at the right point, and in each the peak is itself a polynomial of degree two in j: largest at an end
@@ -236,7 +236,7 @@ def _candidates(rounding: Rounding, read: Callable[[int], tuple[Fraction, Fracti
 
 
 def _parabola(value: Callable[[int], Fraction], steps: int) -> tuple[Fraction, Fraction, Fraction]:
-    """a, b and s of a + s j + b j**2 through the first, middle and last point; straight where there are only two."""
+    """a, b and s of a + s j + b j**2 through the first, middle and last point; a line if there are only two."""
     first, last = value(0), value(steps)
     if steps == 1:
         return first, Fraction(0), last - first
@@ -246,7 +246,7 @@ def _parabola(value: Callable[[int], Fraction], steps: int) -> tuple[Fraction, F
 
 
 def _is_quadratic(channel: Channel) -> bool:
-    """Whether the mean square of what is read is a polynomial of degree two in the code, and its mean the code.
+    """Whether the mean square of the reading is a polynomial of degree two in the code, and its mean the code.
 
     Sums of squares over a moving window of fixed width are; randomized response mixes the code with a constant law;
     rounding to the two ends is linear.
@@ -255,21 +255,21 @@ def _is_quadratic(channel: Channel) -> bool:
         return all(map(_is_quadratic, channel.channels))
     if isinstance(channel, Then):
         first = channel.first
-        # A place between the ends is read in binary, so that only some ranges are divided exactly.
+        # Positions are binary fractions, so only some ranges are divided exactly.
         exact = isinstance(first, Rounding) and (1 << PLACES) % (Fraction(first.high) - Fraction(first.low)) == 0
         return exact and isinstance(first, Rounding) and first.steps == 1
     return isinstance(channel, Window) or (isinstance(channel, Subset) and channel.w == 1)
 
 
 def _second(channel: Channel) -> Channel:
-    """What a grid point goes through."""
+    """The channel after the rounding."""
     if not isinstance(channel, Then) or not isinstance(channel.first, Rounding):
         raise ParameterError(f"The reports of a {channel.kind} channel are not numbers that were rounded first.")
     return channel.second
 
 
 def _grid(channel: Channel) -> tuple[Rounding, Callable[[int], tuple[Fraction, Fraction]]]:
-    """The grid, and the exact mean and variance of what is read at one of its points, in codes."""
+    """The grid, and the exact mean and variance of the reading at one of its points, in codes."""
     second, rounding = _second(channel), rounding_of(channel)
     if rounding is None:
         raise ParameterError(f"A {channel.kind} channel does not round numbers.")

@@ -1,8 +1,8 @@
 """Numbers whose values were counted one by one: their mean is a weighted sum of shares.
 
-A report has a score for each code, unbiased for "holds the code". Weighted with what codes stand for, less a public
-centre, the scores of a report make a number whose mean is that of the answers. So shares say of a mean, and with
-squares as weights of a variance, what reports read as numbers do.
+A report has a score for each code, unbiased for "holds the code". Weighted with the numbers of the codes, less a public
+centre, the scores of a report sum to a number whose mean is that of the answers. So shares give a mean, and with
+squares as weights a variance, like reports that are read as numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CodedNumbers(NamedTuple):
 
 
 def coded_numbers(found: SharesEvidence, domain: Domain) -> CodedNumbers | None:
-    """What the codes stand for, where shares are those of a domain of whole numbers."""
+    """The numbers of the codes, if shares are those of a domain of whole numbers."""
     if found.question is None or found.question.domain != domain or domain.numbers is None or domain.size is None:
         return None
     low, high, origin = domain.numbers
@@ -47,7 +47,7 @@ def coded_numbers(found: SharesEvidence, domain: Domain) -> CodedNumbers | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedSharesEvidence(Evidence):
-    """The mean of what each report is read as, by its scores for all codes.
+    """The mean reading of reports, by their scores for all codes.
 
     `square` is the mean square of these readings about the centre, `held` that of the answers.
     """
@@ -75,11 +75,11 @@ class WeightedSharesEvidence(Evidence):
 
     @property
     def spread(self) -> float:
-        """The sample variance of the readings; of a single one, the largest there can be."""
+        """The sample variance of the readings; for a single reading, the largest possible variance."""
         return (self.square - self.away**2) * self.n / (self.n - 1) if self.n > 1 else self.reach**2 / 4
 
     def variances(self, target: str) -> Floats:
-        """Given the answers, their squares are no noise."""
+        """For the sample, the squares of the answers are not noise."""
         each = self.spread if target == "population" else min(self.square - self.held, self.spread)
         return np.array([max(each, 0.0) / self.n])
 
@@ -102,7 +102,7 @@ class WeightedSharesEvidence(Evidence):
 
 
 def mean_of_shares(found: SharesEvidence, domain: Domain) -> WeightedSharesEvidence | None:
-    """What shares of numbers say of their mean."""
+    """The mean of numbers from evidence about their shares."""
     numbers = coded_numbers(found, domain)
     if numbers is None:
         return None

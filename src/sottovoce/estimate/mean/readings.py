@@ -1,4 +1,4 @@
-"""What a tally says when each report is read as a number: all of them, and their mean and variance exactly."""
+"""Reports of a tally read as numbers: all readings, and their mean and variance exactly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SAFE = 1 << 62
 
 
 class ReadSums(NamedTuple):
-    """Number, mean and sample variance of what is read, exactly; no variance of a single report."""
+    """Number, mean and sample variance of the readings, exactly; a single report has no variance."""
 
     n: int
     mean: Fraction
@@ -29,7 +29,7 @@ class ReadSums(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Readings:
-    """The different numbers that were read, how often each was, and the range of those that can be read at all."""
+    """The distinct readings, their counts, and the range of possible readings."""
 
     numbers: Floats
     counts: Ints
@@ -39,7 +39,7 @@ class Readings:
 
 
 def scale_of(channel: Channel, origin: Fraction) -> tuple[list[Scale], list[int]]:
-    """How outputs are read as answers, and where each scale ends; `origin` is what makes a code the answer itself."""
+    """How outputs are read as answers, and where each scale ends; `origin` maps codes to answers."""
     scales, outputs = scales_of(channel), outputs_of(channel)
     if scales is None or outputs is None:
         raise ParameterError(f"The reports of this {channel.kind} channel are not read as numbers.")
@@ -48,11 +48,11 @@ def scale_of(channel: Channel, origin: Fraction) -> tuple[list[Scale], list[int]
 
 
 def numbers_at(scales: list[Scale], ends: list[int], outputs: Ints) -> Floats:
-    """What each of these outputs is read as."""
+    """The reading of each of these outputs."""
     numbers = np.empty(len(outputs))
     for scale, end in zip(scales, ends, strict=True):
         here = (outputs >= scale.first) & (outputs < end)
-        # Apart from its whole part an origin is small, so that the difference loses nothing.
+        # Apart from its whole part an origin is small, so that the difference is exact.
         whole = round(scale.origin)
         numbers[here] = (outputs[here] - whole - float(scale.origin - whole)) / float(scale.slope)
     return numbers
@@ -69,7 +69,7 @@ def read(channel: Channel, cells: Ints, origin: Fraction) -> Readings:
 
 
 def exact_sums(scales: list[Scale], ends: list[int], outputs: Ints, counts: Ints) -> ReadSums:
-    """Sums over whole numbers, put together as fractions: a float is made of the result only."""
+    """Sums over whole numbers, combined as fractions: only the result is a float."""
     stretches = [(outputs >= scale.first) & (outputs < end) for scale, end in zip(scales, ends, strict=True)]
     powers = [_power_sums(outputs[h] - s.first, counts[h]) for s, h in zip(scales, stretches, strict=True)]
     return sums_of_powers(scales, powers)

@@ -1,4 +1,4 @@
-"""One mean from two rounds, of which the first decided how the second was asked."""
+"""One mean from two rounds; the first determines the mechanism of the second."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ MUCH = 0.25  # of the variance of a mean: one round's part, which must then be w
 class SequentialMeanEvidence(CombinedMeanEvidence):
     """Two means and their weights, which are known once the first round is over.
 
-    Given the first round the second mean is unbiased and its weight a constant, so all bias there is comes from the
-    first weight moving with the first mean. It is of the order 1 / n beside a standard error of the order
-    1 / sqrt(n). The Hoeffding interval holds for any such weights: both means are near the truth at once.
+    Given the first round the second mean is unbiased and its weight a constant, so all bias comes from the correlation
+    of the first weight with the first mean. It is of the order 1 / n, with a standard error of the order 1 / sqrt(n).
+    The Hoeffding interval holds for any such weights: both means are near the truth at once.
     """
 
     __slots__ = ()
 
     @property
     def _excess(self) -> float:
-        """How much more the first round weighs than the participants in it; for their own mean that is an error."""
+        """How much more the first round weighs than the participants in it; for the sample mean that is an error."""
         first, _ = self.parts
         return float(self.weights[0]) - first.n / self.n
 
     def variances(self, target: str) -> Floats:
-        """For the sample also by chance who was asked first, since the rounds do not weigh what their people do."""
+        """For the sample, also the random choice of who is asked first: rounds are not weighted by participants."""
         noise = CombinedMeanEvidence.variances(self, target)
         if target == "population":
             return noise
@@ -57,7 +57,7 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
         return Bounds(self.values() - half, self.values() + half)
 
     def _poor(self) -> list[MeanEvidence]:
-        """Rounds that hardly know their own variance and make much of that of the mean."""
+        """Rounds whose own variance is poorly known and which contribute much to that of the mean."""
         each = self.weights**2 * self._variances("population")
         much = each > MUCH * each.sum()
         return [part for part, makes in zip(self.parts, much, strict=True) if makes and part.normal_is_poor()[0]]

@@ -1,4 +1,4 @@
-"""What is known of the share of each code, whatever the shape of the law."""
+"""Evidence about the share of each code, for any shape of the law."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Floats = NDArray[np.float64]
 
 
 class SharesEvidence(Evidence):
-    """What is known of the share of each code.
+    """Evidence about the share of each code.
 
     Standard errors are those of the law at the nearest share in [0, 1], so that a code without any support has one too.
-    Where the tally is known, `counted`, so are the names of the codes, the covariance and the likelihood.
+    With the tally, `counted`, there are also the names of the codes, the covariance and the likelihood.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal", "bounded")
@@ -55,13 +55,13 @@ class SharesEvidence(Evidence):
 
     @abstractmethod
     def reach_of(self, weights: Floats) -> float:
-        """A bound on the range of what a report is read as, where the scores of all codes are weighted so."""
+        """A bound on the range of readings, for these weights of the scores of all codes."""
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         if method == "bounded":
             return self.inside(level, "exact", target)
         if method == "wilson" and target == "sample":
-            raise ParameterError("The Wilson interval is about the population; for the sample ask for 'exact'.")
+            raise ParameterError("The Wilson interval is about the population; for the sample use 'exact'.")
         if method == "exact":
             return self.exact(level, target)
         return self.wilson(level) if method == "wilson" else self.normal(level, target)
@@ -70,7 +70,7 @@ class SharesEvidence(Evidence):
         """Intervals in [0, 1] that are never empty and contain the estimate, moved into [0, 1].
 
         The upper end is that of an estimate of at least 0, the lower end that of one of at most 1. Both ends rise with
-        the estimate, so the interval contains all shares of the one that is not moved, and covers as often or oftener.
+        the estimate, so the interval contains all shares of the one that is not moved, and covers at least as often.
         """
         if method == "bounded":
             method = "exact"
@@ -113,7 +113,7 @@ class SharesEvidence(Evidence):
     def second_moments(self) -> Floats:
         """E[score_u score_v] of one report, where a score is unbiased for "holds the code"."""
         if self.counted is None:
-            raise NoCovarianceError("The covariance of shares is known where they were read from a tally.")
+            raise NoCovarianceError("The covariance of shares needs the tally that they were read from.")
         own = self.counted
         found: Floats = late.load("estimate.shares.moments:second_moments")(own.mechanism, own.n, own.cells)
         return found if own.codes is None else found[np.ix_(own.codes, own.codes)]

@@ -83,7 +83,7 @@ def _keeps_low(count, held, n, p, q, alpha):
 
 @njit(nogil=True, cache=True)
 def _smallest_kept(count, n, p, q, alpha, guess, step):
-    """The smallest held count that is kept: widen from the guess, then bisect. n + 1 where none is kept."""
+    """The smallest held count that is kept: widen from the guess, then bisect. n + 1 if none is kept."""
     low = -1
     high = min(max(guess, 0), n)
     if _keeps_low(count, high, n, p, q, alpha):
@@ -118,7 +118,7 @@ def held_ranges(counts, n, p, q, alpha, deviate, low, high):
     """For each count the range of held counts that neither one-sided test of level alpha rejects.
 
     The upper end is the lower end of the mirrored problem: n - count reports do not support the code, and of the
-    n - held others each fails to support it with the larger probability 1 - q. Where nothing is kept the range
+    n - held others each fails to support it with the larger probability 1 - q. If nothing is kept the range
     collapses to the nearest end of [0, n].
     """
     for i in range(counts.shape[0]):

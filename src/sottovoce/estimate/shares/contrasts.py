@@ -34,7 +34,7 @@ class ContrastsEvidence(SharesEvidence):
 
     @property
     def hit_other(self) -> float:
-        """A group's outputs outside the set of a holder's code are as likely as all others, and as many as its set."""
+        """The outputs of a group outside the set of a code are as many as its set, and as likely as those elsewhere."""
         return 2 * (self.hit_own - self.plus_own)
 
     def _totals(self) -> Ints:
@@ -58,7 +58,7 @@ class ContrastsEvidence(SharesEvidence):
             first, last = held_limits(totals, self.hits, self.n, (self.hit_own, self.hit_other), level)
             return Bounds(first / self.n, last / self.n)
         low, high = drift_limits(totals, self.hits, self.n, (self.hit_other, self.hit_own), level)
-        means = totals / self.n  # a few reports may score more than any hit rate allows on average
+        means = totals / self.n  # few reports may score more than the hit rates allow on average
         return Bounds(np.minimum(low, means) / self.slope, np.maximum(high, means) / self.slope)
 
     def wilson(self, level: float) -> Bounds:
@@ -78,7 +78,7 @@ class ContrastsEvidence(SharesEvidence):
         return replace(self, plus=self.plus[codes], hits=self.hits[codes], counted=self._among(codes, labels))
 
     def null_errors(self) -> Floats:
-        """Other codes of the group matter, and enter through the observed hits."""
+        """Other codes of the group contribute through the observed hits."""
         return np.asarray(np.sqrt(self.hits / self.n / self.slope**2 / self.n))
 
     def moved(self) -> tuple[ContrastsEvidence, ContrastsEvidence]:

@@ -1,4 +1,4 @@
-"""Shares of each code from a tally, and their exact variance before anyone has answered."""
+"""Shares of each code from a tally, and their exact predicted variance."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ READS = (CountOutputs, CountSupports, CountSeeds)
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
-    """What a tally says, in the shape of the channel's law."""
+    """The evidence of a tally, in the shape of the channel's law."""
     return from_cells(mechanism, tally.n, tally.cells)
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
-    """What cells say."""
+    """The evidence of cells."""
     channel, counted = mechanism.channel, Counted(mechanism, n, cells)
     rates = rates_of(channel)
     if isinstance(rates, Contrast):
@@ -87,7 +87,7 @@ def hadamard_counts(channel: Channel, cells: Ints) -> tuple[Ints, Ints]:
 
 
 def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str = "population") -> Floats:
-    """The exact variance of each estimated share, were these the true shares of n participants."""
+    """The exact variance of each estimated share, for these true shares of n participants."""
     check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     channel = mechanism.channel
@@ -120,7 +120,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
 
 
 def rare_variance(mechanism: Mechanism) -> Fraction:
-    """n times the exact variance for a value nobody holds, all others being equally common (sample target)."""
+    """n times the exact variance at share zero, all other values being equally common (sample target)."""
     rates = rates_of(mechanism.channel)
     if isinstance(rates, Rates):
         return rates.other * (1 - rates.other) / (rates.own - rates.other) ** 2

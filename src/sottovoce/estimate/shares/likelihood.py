@@ -1,9 +1,8 @@
 """The likelihood decoder: maximum-likelihood shares from the channel's true law.
 
-What a tally of outputs counts determines the likelihood. Where a tally only counts supports it does not: the same
-counts come from reports that support codes together and from reports that support them apart. Then the reports
-themselves are needed; for a code v, P(report | v) is up to a factor one number where the report supports v, and
-another where it does not.
+A tally of outputs determines the likelihood. A tally of supports does not: the same counts come from reports that
+support codes together and from reports that support them separately. Then the reports themselves are needed; for a code
+v, P(report | v) is, up to a factor, one number if the report supports v, and another if it does not.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Levels(NamedTuple):
 
 
 def mixture(counted: Counted) -> Mixture:
-    """The likelihood of shares given a tally, or reports where the tally does not determine it."""
+    """The likelihood of shares given a tally, or reports if the tally does not determine it."""
     mechanism = counted.mechanism
     if isinstance(mechanism.statistic, CountSupports):
         if counted.reports is None:
@@ -96,11 +95,11 @@ def _of_seeds(mechanism: Mechanism, cells: NDArray[np.int64]) -> Mixture:
 
 def _of_reports(channel: Channel, reports: Reports, counts: Floats | None) -> Mixture:
     if len(reports) * channel.inputs > MAX_SUPPORTS:
-        raise TooLargeError(f"The supports of {len(reports)} reports for {channel.inputs} codes are too many to keep.")
+        raise TooLargeError(f"The supports of {len(reports)} reports for {channel.inputs} codes are too many to store.")
     if isinstance(channel, Public):
         found = levels(innermost(channel))
         if np.ptp(found.low) or np.ptp(found.high):
-            raise ParameterError("Public maps are decoded where all codes of the inner channel are alike.")
+            raise ParameterError("Decoding public maps needs an inner channel whose codes are all alike.")
         low, high = (np.full(channel.inputs, level[0]) for level in found)
         return Masks(*_collapsed(_hashed_supports(channel, reports), counts), low, high)
     return Masks(*_collapsed(_packed(channel, reports), counts), *levels(channel))
@@ -109,7 +108,7 @@ def _of_reports(channel: Channel, reports: Reports, counts: Floats | None) -> Mi
 @singledispatch
 def levels(channel: Channel) -> Levels:
     """Relative likelihoods of not supporting and of supporting each code."""
-    raise ParameterError(f"There is no likelihood decoder for the reports of a {channel.kind} channel.")
+    raise ParameterError(f"The reports of a {channel.kind} channel have no likelihood decoder.")
 
 
 @levels.register
@@ -127,7 +126,7 @@ def _(channel: Bits | Chain) -> Levels:
     every = range(channel.inputs) if channel.rates_vary else range(1)
     rates = [channel.rates(code) for code in every]
     if rates[0] is None:
-        raise ParameterError(f"There is no likelihood decoder for the reports of this {channel.kind} channel.")
+        raise ParameterError(f"The reports of this {channel.kind} channel have no likelihood decoder.")
     pairs = np.array([_bit_levels(each) for each in rates])
     low, high = np.broadcast_to(pairs, (channel.inputs, 2)).T.copy()
     low[channel.payload_bits :] = high[channel.payload_bits :] = 1.0  # an optional code that sets no bit
@@ -156,7 +155,7 @@ def _packed(channel: Channel, reports: Reports) -> Bytes:
 
 
 def _mapped(channel: Channel, public: NDArray[np.uint64], code: int) -> NDArray[Any]:
-    """What the public maps, outermost first, make of a code, for each report."""
+    """The value of a code under the public maps, outermost first, for each report."""
     codes: NDArray[Any] = np.full(len(public), code, np.uint32)
     while isinstance(channel, Public):
         codes = mapper(channel.map)(mapped_words(public, channel.inner.publics), codes)
@@ -167,7 +166,7 @@ def _mapped(channel: Channel, public: NDArray[np.uint64], code: int) -> NDArray[
 def _hashed_supports(channel: Public, reports: Reports) -> Bytes:
     public, payload = reports.public, reports.payload
     if public is None:
-        raise ParameterError("Hashed reports are decoded together with their public words.")
+        raise ParameterError("Hashed reports must be decoded together with their public words.")
     packed = np.zeros((len(reports), -(-channel.inputs // 8)), np.uint8)
 
     def work(start: int, stop: int) -> None:
@@ -186,7 +185,7 @@ def _hashed_supports(channel: Public, reports: Reports) -> Bytes:
 
 
 def _collapsed(packed: Bytes, counts: Floats | None) -> tuple[Bytes, Floats]:
-    """Equal rows counted once, where their supports fit into one word and so are sorted fast."""
+    """Equal rows counted once, if their supports fit into one word and so are sorted fast."""
     n, width = packed.shape
     weights = np.ones(n) if counts is None else counts
     if width > 8:

@@ -37,7 +37,7 @@ class MatrixEvidence(SharesEvidence):
         values = self.values()
         first = values**2 if target == "population" else np.clip(values, 0, 1)
         each = self.inverse**2 @ (self.cells / self.n) - first
-        # The outputs that speak for a code may all be missing. Then those of the nearest shares stand in for them.
+        # The outputs that support a code may all be missing. Then those of the nearest shares replace them.
         nearest = np.clip(simplex(values), 0, 1)
         stand_in = self.inverse**2 @ (nearest @ self.law) - (nearest**2 if target == "population" else nearest)
         return np.asarray(np.where(each > 1e-12 * stand_in, each, stand_in) / self.n)
@@ -46,7 +46,7 @@ class MatrixEvidence(SharesEvidence):
         return float(np.ptp(weights @ self.inverse))
 
     def null_errors(self) -> Floats:
-        """Other codes matter, and enter through the observed outputs."""
+        """Other codes contribute through the observed outputs."""
         return np.asarray(np.sqrt(self.inverse**2 @ (self.cells / self.n) / self.n))
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
@@ -56,13 +56,13 @@ class MatrixEvidence(SharesEvidence):
         return Bounds(np.clip(low + np.minimum(move, 0), 0, 1), np.clip(high + np.maximum(move, 0), 0, 1))
 
     def moved(self) -> tuple[MatrixEvidence, MatrixEvidence]:
-        raise NoIntervalError("A general table has no bounded interval for its shares; ask for method='normal'.")
+        raise NoIntervalError("A general table has no bounded interval for its shares; use method='normal'.")
 
     def exact(self, level: float, target: str) -> Bounds:
-        raise NoIntervalError("A general table has no exact interval for its shares; ask for method='normal'.")
+        raise NoIntervalError("A general table has no exact interval for its shares; use method='normal'.")
 
     def wilson(self, level: float) -> Bounds:
-        raise NoIntervalError("A general table has no Wilson interval for its shares; ask for method='normal'.")
+        raise NoIntervalError("A general table has no Wilson interval for its shares; use method='normal'.")
 
     def excess(self, method: str, level: float) -> Floats:
         return np.zeros(len(self.inverse))
@@ -89,7 +89,7 @@ def left_inverse(channel: Channel) -> Floats:
     scaled = law[:, used] / weight[used]
     gram = scaled @ law[:, used].T
     if np.linalg.cond(gram) > 1e12:
-        raise ParameterError("The rows of this table do not tell the codes apart, so there is no unbiased estimate.")
+        raise ParameterError("The rows of this table are linearly dependent, so there is no unbiased estimate.")
     inverse = np.zeros_like(law)
     inverse[:, used] = np.linalg.solve(gram, scaled)
     return inverse

@@ -1,10 +1,10 @@
-"""The shares of largest likelihood, with a bound on what is missing.
+"""The shares of largest likelihood, with a bound on the remaining gap.
 
-EM, also called iterative Bayesian update, multiplies each share by its gradient. It never lowers the likelihood, but
-where a report says little it crawls: a share f then moves at a rate of about f times that little. There, however, the
-likelihood is nearly a round bowl, and projected gradient steps with the length of Barzilai and Borwein reach its top
-in tens of steps; where a report says much, it is EM that is fast. So each iteration takes one step of either kind. A
-gradient step that would lower the likelihood is shortened, and at last left out.
+EM, also called iterative Bayesian update, multiplies each share by its gradient. It never lowers the likelihood, but it
+is slow if a report has little information: a share f then moves at a rate of about f times that information. In that
+case, however, the likelihood is nearly a round bowl, and projected gradient steps with the length of Barzilai and
+Borwein reach its maximum in tens of steps; if a report has much information, EM is fast. So each iteration takes one
+step of either kind. A gradient step that would lower the likelihood is shortened, and finally left out.
 
 Reference: Agrawal, Aggarwal, "On the design and quantification of privacy preserving data mining algorithms",
 PODS 2001 (EM); Birgin, Martinez, Raydan, "Nonmonotone spectral projected gradient methods on convex sets", SIAM
@@ -34,7 +34,7 @@ _SHORTENINGS = 8
 
 
 class NotConvergedWarning(UserWarning):
-    """A decoder ended before its bound was as small as asked for."""
+    """A decoder ended before its bound reached the requested tolerance."""
 
 
 def certificate(slope: Slope) -> float:
@@ -65,7 +65,7 @@ def maximise(
         moved, further = _gradient_step(mixture, shares, slope, length)
         change = moved - shares
         bend = float(change @ (slope.gradient - further.gradient))
-        if bend > 0:  # by concavity, but for rounding
+        if bend > 0:  # by concavity, up to rounding
             length = float(np.clip(change @ change / bend, *_LENGTHS))
         shares = em_step(moved, further)
         slope = mixture.slope(shares)
@@ -82,7 +82,7 @@ def maximise(
 
 
 def _outside() -> int:
-    """The stack level of whoever called this package: a decoder may be called from several places in it."""
+    """The stack level of the caller of this package: a decoder may be called from several places in it."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__name__.partition('.')[0]}."):
         frame, level = frame.f_back, level + 1
@@ -90,12 +90,12 @@ def _outside() -> int:
 
 
 def _gradient_step(mixture: Mixture, shares: Floats, slope: Slope, length: float) -> tuple[Floats, Slope]:
-    """The next shares, of larger likelihood, or the same shares where rounding leaves nothing to gain."""
+    """The next shares, of larger likelihood, or the same shares if the gain is lost in rounding."""
     for _ in range(_SHORTENINGS):
         moved = simplex(shares + length * slope.gradient)
         further = mixture.slope(moved)
-        # Where the gain is lost in rounding, the gradient still tells: a slope that rises at the end of a step has,
-        # by concavity, risen all the way.
+        # If the gain is lost in rounding, the gradient decides: a slope that rises at the end of a step has, by
+        # concavity, risen all the way.
         if further.value > slope.value or further.gradient @ (moved - shares) > 0:
             return moved, further
         length /= _SHORTER

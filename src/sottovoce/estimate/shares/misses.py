@@ -1,7 +1,7 @@
-"""How often approximate intervals for shares miss, as a multiple of what they promise, computed from the law.
+"""How often approximate intervals for shares miss, as a multiple of the promised rate, computed from the law.
 
-The approximation is worst where few reports support a code, or fail to: for values that hardly anyone holds, and for
-those that nearly all hold. Counts are lumpy, so the worst of many shares is taken.
+The approximation is worst if few reports support a code, or fail to: for shares near zero and near one. Counts are
+discrete, so the worst of many shares is taken.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scipy.special import bdtr, bdtrc, ndtri
 
 from sottovoce.estimate.shares.score_sums import upper_tail
 
-# Nobody, and steps up to all; closer near 0, where the next dip of the coverage is near.
+# From 0 to 1; closer near 0, where dips of the coverage are close together.
 SHARES = np.concatenate([[0.0], np.geomspace(1e-4, 1, 96)])
 
 
@@ -28,12 +28,12 @@ def wilson_excess(n: int, own: float, other: float, level: float) -> float:
 
 
 def normal_excess(n: int, own: float, other: float, level: float) -> float:
-    """For the normal interval of a value that nobody holds, and of one that all hold (the mirror image)."""
+    """For the normal interval at share zero, and at share one (the mirror image)."""
     return max(_normal_at_zero(n, other, level), _normal_at_zero(n, 1 - own, level))
 
 
 def _normal_at_zero(n: int, rate: float, level: float) -> float:
-    """The standard error is that of the rate where the count is below its mean, else that of the count.
+    """The standard error is that of the rate if the count is below its mean, else that of the count.
 
     So counts x above the mean are covered as long as (x - n r)**2 <= z**2 x (1 - x / n).
     """

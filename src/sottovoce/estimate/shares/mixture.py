@@ -1,7 +1,7 @@
 """Mixtures: the log-likelihood of shares, given reports whose law for each code is known.
 
-Row i of a mixture has `counts[i]` reports alike and relative likelihoods L[i, v], known up to a factor per row, which
-moves no maximum. All that an optimiser needs are the products L f and L' r; each shape of channel has a fast one.
+Row i of a mixture has `counts[i]` equal reports and relative likelihoods L[i, v], known up to a factor per row, which
+does not change the maximum. An optimiser needs only the products L f and L' r; each shape of channel has fast ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 CHUNK = 1 << 15  # rows of masks per task: fixed, so that sums are the same on any number of threads
-SMALL = 1 << 22  # bytes of masks that one thread has gone through before others would have started
+SMALL = 1 << 22  # bytes of masks that one thread processes before others would have started
 
 
 class Slope(NamedTuple):

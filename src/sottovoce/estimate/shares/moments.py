@@ -53,7 +53,7 @@ def _pool_moments(channel: Channel, n: int, cells: Ints) -> Floats:
     """A pool's functions are counted apart, so the joint support of two codes is a sum over cells."""
     rates = rates_of(channel)
     if not isinstance(channel, Public) or not isinstance(channel.map, PoolMap) or not isinstance(rates, Rates):
-        raise TypeError("Only a balanced pool is counted by its functions.")
+        raise TypeError("Only a balanced pool can be counted by its functions.")
     chosen = channel.map
     if chosen.k * len(cells) > MAX_SCORES:
         raise TooLargeError(f"The covariance of {chosen.k} shares from {len(cells)} cells is too large.")

@@ -1,4 +1,4 @@
-"""Decoding a balanced pool: for each code, the reports whose map sends it to what they say."""
+"""Decoding a balanced pool: for each code, the reports whose value is that of the code under their map."""
 
 from __future__ import annotations
 

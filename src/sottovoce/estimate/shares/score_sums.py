@@ -7,7 +7,7 @@ for it, and the probability that this set misses is added (Berger, Boos, "P valu
 the nuisance parameter", JASA 1994).
 
 The tail beyond the mean grows with the hit rate: its derivative is n/2 (P(D' = d - 1) - P(D' = d)) for the sum D' of
-n - 1 scores, which is positive beyond the mode of D'. So the largest rate of the set decides. Only where hardly any
+n - 1 scores, which is positive beyond the mode of D'. So the largest rate of the set decides. Only if almost no
 score is 0 do the sums keep to every second integer; there a few smaller rates are tried as well.
 """
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 NUISANCE = 0.05  # share of the error probability that is spent on the confidence set for the hit rate
 _REACH = 9.0  # standard deviations beyond which the mass, below 1e-18, is left out
-_NOTHING = -42.0  # logarithm of a factor that no longer counts
+_NOTHING = -42.0  # logarithm of a negligible factor
 _SMALL = 600  # sums on fewer integers are added up over all frequencies
 _FEW_ZEROS = 12.0  # expected zeros beyond which nothing is left of the parity of a sum, about e**-24
 _ZEROS = tuple(_FEW_ZEROS * (step / 24) ** 2 for step in range(1, 25))  # which are tried, closest near none

@@ -96,7 +96,7 @@ class SupportsEvidence(SharesEvidence):
 
 
 def clopper_pearson(counts: Any, n: Any, level: float) -> tuple[Floats, Floats]:
-    """Exact limits for a binomial rate; [0, 1] where there are no trials."""
+    """Exact limits for a binomial rate; [0, 1] without trials."""
     counts, n = np.broadcast_arrays(np.asarray(counts, float), np.asarray(n, float))
     alpha = (1 - level) / 2
     low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), n - np.minimum(counts, n) + 1, alpha), 0.0)

@@ -20,14 +20,14 @@ class MeanPart(NamedTuple):
     variance: Fraction
     reach: float  # the length of the range of possible readings
     ends: tuple[float, float]  # of what the mean can be
-    poor: bool  # whether the sample variance is itself hardly known
+    poor: bool  # whether the sample variance itself is poorly known
 
     @classmethod
     def of(cls, mean: MeanEvidence | SummedMeanEvidence) -> MeanPart:
-        """What evidence of a mean says."""
+        """The part of evidence about a mean."""
         sums = mean.sums
         if sums.variance is None:
-            raise ParameterError("A variance takes at least two reports of the number and two of its square.")
+            raise ParameterError("A variance needs at least two reports of the number and two of its square.")
         return cls(sums.n, sums.mean, sums.variance, mean.reach, mean.ends, bool(mean.normal_is_poor()[0]))
 
     @property
@@ -47,8 +47,8 @@ class ReadingNoise(NamedTuple):
 def straight(number: float, square: float, covariance: float, distance: float, participants: tuple[int, int]) -> float:
     """The variance of the readings of the square minus 2 d times those of the number, from those of single readings.
 
-    `covariance` is that of both where one participant gives both; `distance` d is that of the mean from the centre, and
-    0 where the centre was learned.
+    `covariance` is that of both if one participant gives both; `distance` d is that of the mean from the centre, and 0
+    if the centre was estimated.
     """
     n, m = participants
     return square / m + 4 * distance**2 * number / n - 4 * distance * covariance / n

@@ -37,12 +37,12 @@ READS = (CountJoint, Moments)
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> VarianceEvidence:
-    """What a tally of both reports of every participant says of the variance."""
+    """The evidence of a tally of both reports of every participant."""
     return from_both(tally)
 
 
 def answer(found: Evidence, question: Question) -> Evidence | None:
-    """The variance of numbers whose shares are known, or from the same reports as their mean."""
+    """The variance of numbers from evidence about their shares, or from the same reports as their mean."""
     if isinstance(found, SharesEvidence):
         return variance_of_shares(found, question.domain)
     about = found.question is not None and found.question.domain == question.domain
@@ -67,9 +67,9 @@ def from_arms(number: Tally, square: Tally, *, learned: bool = False) -> Varianc
     """Two tallies of different participants: of the number, and of its squared distance from a centre."""
     view = square.mechanism.domain
     if not isinstance(view, Square):
-        raise ParameterError(f"The second tally of a variance is of squares, not of a domain of kind {view.kind}.")
+        raise ParameterError(f"The second tally of a variance must be of squares. Got a domain of kind {view.kind}.")
     if not number.n or not square.n:
-        raise ParameterError("A variance takes at least two reports of the number and two of its square.")
+        raise ParameterError("A variance needs at least two reports of the number and two of its square.")
     first, second = (mean_evidence(tally.mechanism, tally) for tally in (number, square))
     return VarianceEvidence(
         MeanPart.of(first),
@@ -95,7 +95,7 @@ def parts(mechanism: Mechanism) -> tuple[Mechanism, Mechanism]:
 
 
 def from_both(tally: Tally) -> VarianceEvidence:
-    """What one tally of both reports of every participant says of the variance, and also of the mean."""
+    """The evidence about variance and mean of one tally of both reports of every participant."""
     both, view = parts(tally.mechanism), tally.mechanism.domain
     first: MeanEvidence | SummedMeanEvidence
     second: MeanEvidence | SummedMeanEvidence
@@ -128,7 +128,7 @@ def _moment_table(both: tuple[Mechanism, Mechanism], cells: Ints) -> NDArray[np.
 
 
 def _moments_of(both: tuple[Mechanism, Mechanism], joint: Ints) -> NDArray[np.object_]:
-    """The same moments from joint cells; only those that a covariance takes."""
+    """The same moments from joint cells; only those that a covariance needs."""
     rows, columns = (_stretches(mechanism) for mechanism in both)
     found = np.zeros((len(rows), len(columns), len(POWERS)), object)
     for r, (_, row) in enumerate(rows):
@@ -158,8 +158,8 @@ def _stretches(mechanism: Mechanism) -> list[tuple[Any, slice]]:
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
-    """Before anyone has answered the protocol knows more than its mechanism: refused here, with the way to go."""
+    """Raises: only the protocol can predict this error, not its mechanism."""
     raise ParameterError(
-        f"How well {mechanism.name} tells a variance depends on the whole law of the answers: ask the protocol for"
+        f"The error of a variance by {mechanism.name} depends on the whole law of the answers: use the protocol's"
         " predicted_error(participants, law)."
     )

@@ -25,7 +25,7 @@ def variance_of_shares(found: SharesEvidence, domain: Domain) -> VarianceEvidenc
         return None
     n, shares, moments = found.n, found.values(), found.second_moments()
     if n < 2:
-        raise ParameterError("A variance takes at least two reports.")
+        raise ParameterError("A variance needs at least two reports.")
     away, squares = numbers.away, numbers.away**2
     farthest = float(squares.max())
 

@@ -1,6 +1,6 @@
 """Any function of a whole number from the reports of a finite channel: the variance from the reports of a mean.
 
-Where a channel takes every whole number of a domain to itself before it randomises, numbers w(y) for its outputs with
+If a channel rounds every whole number of a domain to itself before it randomises, numbers w(y) for its outputs with
 E[w(report) | x] = f(x) for *every* x make the mean of w an unbiased estimate of the mean of f. They solve a linear
 system whose matrix is the law of the channel, here exactly, in fractions.
 """
@@ -38,10 +38,10 @@ def unbiased(channel: Channel, wanted: Sequence[Fraction]) -> Row:
 
 @lru_cache(maxsize=64)
 def _solution(channel: Channel, wanted: Row) -> Row:
-    """The solution of least mean square where all codes are equally common: D P^T (P D P^T)^-1 f, D = 1 / mean law."""
+    """The solution of least mean square if all codes are equally common: D P^T (P D P^T)^-1 f, D = 1 / mean law."""
     outputs = outputs_of(channel)
     if outputs is None or channel.inputs > MOST:
-        raise ParameterError(f"The law of this {channel.kind} channel is not solved for functions of a number.")
+        raise ParameterError(f"The law of this {channel.kind} channel cannot be solved for functions of a number.")
     laws = [[channel.likelihood(y, code) for y in range(outputs)] for code in range(channel.inputs)]
     means = [sum(column) / channel.inputs for column in zip(*laws, strict=True)]
     scaled = [[p / m if m else Fraction(0) for p, m in zip(row, means, strict=True)] for row in laws]
@@ -60,7 +60,7 @@ def _solve(matrix: list[list[Fraction]], right: Sequence[Fraction]) -> list[Frac
     for place in range(len(rows)):
         pivot = next((i for i in range(place, len(rows)) if rows[i][place]), None)
         if pivot is None:
-            raise ParameterError("Different answers have the same reports in this channel: it tells a mean only.")
+            raise ParameterError("The law of this channel is singular: its reports determine a mean only.")
         rows[place], rows[pivot] = rows[pivot], rows[place]
         first = rows[place][place]
         rows[place] = [value / first for value in rows[place]]
@@ -72,7 +72,7 @@ def _solve(matrix: list[list[Fraction]], right: Sequence[Fraction]) -> list[Frac
 
 
 class SquareReadings(NamedTuple):
-    """What each output is read as: the number itself, its squared distance from the centre, and what their noise is."""
+    """The readings of each output: the number itself, its squared distance from the centre, and their noise."""
 
     centre: Fraction
     number: Row
@@ -88,7 +88,7 @@ def readings(mechanism: Mechanism) -> SquareReadings:
     domain, channel = mechanism.domain, mechanism.channel
     if not isinstance(domain, Integers) or domain.size > MOST:
         raise ParameterError(
-            f"A variance from the same reports as the mean is for whole numbers, at most {MOST} of them."
+            f"A variance from the same reports as the mean needs whole numbers, at most {MOST} of them."
         )
     rounding = rounding_of(channel)
     if not isinstance(channel, Then) or not isinstance(channel.first, Rounding) or rounding is None:
@@ -120,10 +120,10 @@ def readings(mechanism: Mechanism) -> SquareReadings:
 
 
 def from_outputs(mean: MeanEvidence) -> VarianceEvidence:
-    """What a tally of outputs, from which a mean was read, says of the variance."""
+    """The evidence about the variance of a tally of outputs from which a mean was read."""
     counted = mean.counted
     if counted is None:
-        raise ParameterError("A variance is read from the tally of a mean.")
+        raise ParameterError("A variance from the same reports needs the tally of a mean.")
     read, n = readings(counted.mechanism), counted.n
     poor = bool(mean.normal_is_poor()[0])
     number, square = _part(read.number, counted, mean.ends, poor), _part(read.square, counted, _ends(mean, read), poor)
@@ -146,7 +146,7 @@ def _mean(row: Row, tally: Counted) -> Fraction:
 
 def _part(row: Row, tally: Counted, ends: tuple[float, float], poor: bool) -> MeanPart:
     if tally.n < 2:
-        raise ParameterError("A variance takes at least two reports.")
+        raise ParameterError("A variance needs at least two reports.")
     mean = _mean(row, tally)
     variance = (_mean(tuple(value**2 for value in row), tally) - mean**2) * tally.n / (tally.n - 1)
     return MeanPart(tally.n, mean, variance, float(max(row) - min(row)), ends, poor)

@@ -1,15 +1,15 @@
 """The variance of a number, from reports of the number and reports of its squared distance from a public centre.
 
-With d = mean - centre the variance is E (x - centre)**2 - d**2. The mean of the squares is estimated without bias. What
-is taken off for d**2 decides about the bias of the whole (METHODS, erratum 13):
+With d = mean - centre the variance is E (x - centre)**2 - d**2. The mean of the squares is estimated without bias. The
+estimate of d**2 determines the bias of the whole (METHODS, erratum 13):
 
 - the square of the *estimated* distance is too large by the variance V of the mean estimate, so V is added again;
-- where the centre *is* the estimated mean of earlier participants, the squares about it are too large by V on average,
+- if the centre *is* the estimated mean of earlier participants, the squares about it are too large by V on average,
   so V is subtracted.
 
 V has an unbiased estimate: the sample variance of the mean's reports over their number. So both forms are unbiased for
-the variance of the population, and, over coins and arms, for the sample variance with the divisor n - 1: a factor
-n / (n - 1) would spoil that. Both can be negative.
+the variance of the population, and, over coins and arms, for the sample variance with the divisor n - 1; a factor
+n / (n - 1) would add a bias. Both can be negative.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CURVED = 0.25  # share of the variance of an estimate that comes from the square
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VarianceEvidence(Evidence):
-    """What is known of a variance.
+    """Evidence about a variance.
 
     "normal" takes the exact variance of the estimate with everything estimated; "hoeffding" holds at every n: both
     means at once, each with half of the error probability, and then the least and the largest variance they allow.
@@ -51,7 +51,7 @@ class VarianceEvidence(Evidence):
     ends: tuple[float, float]  # of the domain
     learned: bool = False  # the centre is the estimated mean
     joint: Fraction | None = None  # of the two readings of one participant; None: different participants
-    noise: Callable[[], ReadingNoise] | None = None  # asked for intervals about the sample only
+    noise: Callable[[], ReadingNoise] | None = None  # used for intervals about the sample only
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
 
@@ -65,7 +65,7 @@ class VarianceEvidence(Evidence):
 
     @property
     def exact(self) -> Fraction:
-        """The unbiased estimate. Where the centre is the estimated mean, rounded, what rounding moved is taken off."""
+        """The unbiased estimate. If the centre is the rounded estimated mean, the effect of rounding is subtracted."""
         away = (self.number.mean - self.centre) ** 2
         return self.square.mean - away + (-self.number.error if self.learned else self.number.error)
 
@@ -75,7 +75,7 @@ class VarianceEvidence(Evidence):
     # --- variances ---------------------------------------------------------------------------------
     @property
     def distance(self) -> float:
-        """That of the mean from the centre; its square is estimated without bias, and 0 where that is negative."""
+        """That of the mean from the centre; its square is estimated without bias, and 0 if that is negative."""
         if self.learned:
             return 0.0
         away = self.number.mean - self.centre
@@ -83,15 +83,15 @@ class VarianceEvidence(Evidence):
 
     @property
     def _curve(self) -> float:
-        """What the square of the mean's error adds to the variance of the estimate."""
+        """The contribution of the squared error of the mean to the variance of the estimate."""
         return curved(float(self.number.variance), self.number.n)
 
     def variances(self, target: str) -> Floats:
         known = ReadingNoise(float(self.number.variance), float(self.square.variance), float(self.joint or 0))
         crowd = self.distance, (self.number.n, self.square.n)
         found = straight(*known, *crowd)
-        # Of a sample, all that is saved is the variance of (x - mean)**2 over n. Two separate parts of the
-        # participants do not show it, so for them the interval for the population serves both.
+        # For a sample, only the variance of (x - mean)**2 over n is saved. Two separate parts of the participants
+        # do not determine it, so for them the interval for the population serves both.
         if target == "sample" and self.noise is not None:
             found = min(found, max(0.0, straight(*self.noise(), *crowd)))
         # For counts of supports the law of pairs replaces sample moments, and few reports may make it negative.
@@ -103,8 +103,8 @@ class VarianceEvidence(Evidence):
             return self.normal(level, target)
         if self.learned and target == "sample":
             raise NoIntervalError(
-                "Where the centre was learned from some participants, the others are no sample that it knows nothing"
-                " of: the hoeffding interval is about the population; for the sample ask for 'normal'."
+                "The centre was estimated from some of the participants, so the hoeffding interval is about the"
+                " population; for the sample use 'normal'."
             )
         low, high = self._both(level)
         factor = self.n / (self.n - 1) if target == "sample" else 1.0
@@ -112,7 +112,7 @@ class VarianceEvidence(Evidence):
         return Bounds(np.array([min(max(low * factor, 0.0), most)]), np.array([min(max(high * factor, 0.0), most)]))
 
     def _both(self, level: float) -> tuple[float, float]:
-        """The variances that are possible where both means are, each missed with half of the error probability."""
+        """The possible variances within the limits of both means, each missed with half of the error probability."""
         each = 1 - (1 - level) / 2
         squares = _around(self.square, each, 0.0)
         aways = _around(self.number, each, float(self.centre))
@@ -170,7 +170,7 @@ class DeviationEvidence(Evidence):
         return np.sqrt(np.maximum(self.spread.values(), 0))
 
     def variances(self, target: str) -> Floats:
-        """By the delta method; where the variance is less than its own error, at that error."""
+        """By the delta method; if the variance is less than its own error, at that error."""
         errors = self.spread.variances(target)
         at = np.maximum(self.spread.values(), np.sqrt(errors))
         return np.asarray(np.divide(errors, 4 * at, out=np.zeros_like(errors), where=at > 0))

@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 class BallEvidence(VectorEvidence):
     """Reports read as vectors, whose mean is that of the answers.
 
-    Noise is of much the same size whatever the answers are, and their own spread is not told apart from it: for the
+    Noise has nearly the same size for all answers, and cannot be separated from the spread of the answers: for the
     "sample" the variance is the same as for the population, which is an upper bound there. It is a close one unless
     epsilon is large and there are few dimensions.
     """
@@ -38,7 +38,7 @@ class BallEvidence(VectorEvidence):
     default: ClassVar[str] = "normal"
     n: int
     means: Floats
-    spreads: Floats  # sample variances of what is read of each coordinate
+    spreads: Floats  # sample variances of the readings of each coordinate
     radius: float
     rare: float  # reports that are expected on the less likely side of the cap
     labels: Sequence[object] = ()
@@ -73,7 +73,7 @@ class BallEvidence(VectorEvidence):
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> BallEvidence:
-    """What the cells say."""
+    """The evidence of cells."""
     reading, radius = _reading(mechanism), _radius(mechanism)
     first, second = cells.reshape(2, -1)
     unit = reading.step * radius
@@ -81,7 +81,9 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> BallEvidence:
     # n * sum of squares - square of the sum, in Python's integers: in floats most of it would cancel.
     inner = [n * int(b) - int(a) ** 2 for a, b in zip(first, second, strict=True)]
     if min(inner) < 0:
-        raise ParameterError("The squares of this tally are smaller than its sums allow: it is none of real reports.")
+        raise ParameterError(
+            "The squares of this tally are smaller than its sums allow, so it cannot come from reports."
+        )
     if n > 1:
         spreads = np.array(inner, float) / (n * (n - 1)) * unit**2
     else:
@@ -99,7 +101,7 @@ def _rarer_side(channel: Channel) -> float:
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Floats:
-    """The variance of each coordinate of the mean of n reports, were this vector what all participants hold."""
+    """The variance of each coordinate of the mean of n reports, if all participants hold this vector."""
     reading, radius = _reading(mechanism), _radius(mechanism)
     dimensions = dimensions_of(mechanism.channel)
     held = np.asarray(truth, float)
@@ -124,7 +126,7 @@ def total_variance(mechanism: Mechanism) -> float:
 
 
 def coordinate_variance(mechanism: Mechanism) -> float:
-    """The same, as a mean over the coordinates: what a planner compares."""
+    """The same, as a mean over the coordinates, for comparisons in plans."""
     return total_variance(mechanism) / (dimensions_of(mechanism.channel) or 1)
 
 

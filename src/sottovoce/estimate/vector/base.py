@@ -1,4 +1,4 @@
-"""What is known of the mean of each coordinate of a vector."""
+"""Evidence about the mean of each coordinate of a vector."""
 
 from __future__ import annotations
 

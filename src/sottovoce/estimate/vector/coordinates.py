@@ -34,8 +34,8 @@ _TRIED = 257  # slopes of the lines under which noise is bounded
 class CoordinatesEvidence(VectorEvidence):
     """Reports of each coordinate read as numbers, whose mean is that of the answers.
 
-    A coordinate may have fewer reports than there are participants: chance chooses who speaks of it. For the
-    "sample" the answers of those who were not chosen are missing, and that counts as well.
+    A coordinate may have fewer reports than there are participants: each report contains randomly chosen coordinates.
+    For the "sample" the missing answers add to the variance as well.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
@@ -64,7 +64,7 @@ class CoordinatesEvidence(VectorEvidence):
         return np.asarray(each - np.maximum(self.spreads - self.noises, 0) / self.n)
 
     def normal(self, level: float, target: str) -> Bounds:
-        """With Student's quantiles: few reports may speak of a coordinate, and for many at once quantiles are far out.
+        """With Student's quantiles: a coordinate may have few reports, and simultaneous intervals have far quantiles.
 
         The sample variance of n reports with kurtosis k is as well known as one of 2 n / (k - 1) normal numbers.
         """
@@ -95,13 +95,13 @@ class CoordinatesEvidence(VectorEvidence):
         if not poor:
             return None
         return (
-            f"The normal interval is poor for {poor} of {len(self.means)} coordinates: too few reports speak of them to"
+            f"The normal interval is poor for {poor} of {len(self.means)} coordinates: they have too few reports to"
             " know their own variance. The Hoeffding interval holds."
         )
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence:
-    """What cells say."""
+    """The evidence of cells."""
     channel, parts = mechanism.channel, mechanism.domain.coordinates
     counted = facets.need(channel, facets.Coordinates)
     scales, outputs = counted.part_scales(), counted.part_outputs
@@ -113,7 +113,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence
     middle = grids[0].steps / 2
     table = cells.reshape(len(parts), outputs).astype(np.float64)
     counts = cells.reshape(len(parts), outputs).sum(axis=1)
-    away = reads - middle  # about the middle of the range nothing cancels
+    away = reads - middle  # about the middle of the range there is no cancellation
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second, third, fourth = (table @ away**power / counts for power in (1, 2, 3, 4))
         inner = np.maximum(second - first**2, 0)
@@ -151,7 +151,7 @@ def _ranges(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats,
 
 @lru_cache(maxsize=16)
 def _profile(channel: Channel) -> Profile:
-    """Mean and variance of what is read at each point of a coordinate's grid, in steps."""
+    """Mean and variance of the reading at each point of a coordinate's grid, in steps."""
     counted = facets.need(channel, facets.Coordinates)
     steps = counted.roundings[0].steps
     if isinstance(channel, SampledCoordinates):
@@ -165,8 +165,8 @@ def _profile(channel: Channel) -> Profile:
 def _lines(channel: Channel, between: bool) -> tuple[Floats, Floats, tuple[float, float]]:
     """Lines above the variance as a function of the mean square about the middle: slopes and heights at zero.
 
-    Also between which the mean square of a coordinate lies. Every line gives a bound, as in `Profile.noise`, so it does
-    no harm that only some slopes are tried.
+    Also the range of the mean square of a coordinate. Every line gives a bound, as in `Profile.noise`, so trying only
+    some slopes is valid.
     """
     known = replace(_profile(channel), between=between)
     middle = facets.need(channel, facets.Coordinates).roundings[0].steps / 2
@@ -184,7 +184,7 @@ def _noise(channel: Channel, squares: Floats, *, between: bool) -> Floats:
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
-    """The variance of the mean of each coordinate, were this the truth, with as many reports of it as expected.
+    """The variance of the mean of each coordinate for a given truth, with the expected number of its reports.
 
     A vector: all participants hold it. A prior, or one for each coordinate: answers are drawn from it.
     """
@@ -196,7 +196,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     beliefs = [truth] * len(parts) if isinstance(truth, Prior) else truth
     if isinstance(beliefs, (list, tuple)) and len(beliefs) == len(parts) and isinstance(beliefs[0], Prior):
         missed = 1 / reports if target == "population" else 1 / reports - 1 / n
-        alike = {}  # most coordinates have the same range and the same belief
+        alike = {}  # most coordinates have the same range and the same prior
         for belief, low, step in zip(beliefs, lows.tolist(), steps.tolist(), strict=True):
             key = id(belief), low, step
             if key not in alike:

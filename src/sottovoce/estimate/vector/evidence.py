@@ -26,19 +26,19 @@ READS = (CountParts, Sums, CountOutputs)
 
 
 def _home(mechanism: Mechanism) -> ModuleType:
-    """Where the reports of these vectors are read: of few entries, of a ball, or of a box."""
+    """The module for the reports of these vectors: sparse, of a ball, or of a box."""
     if isinstance(mechanism.domain, Sparse):
         return sparse
     return ball if isinstance(mechanism.statistic, Sums) else coordinates
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> VectorEvidence:
-    """What a tally says of the mean vector, in the domain's own numbers."""
+    """The evidence of a tally about the mean vector, in the domain's own numbers."""
     return from_cells(mechanism, tally.n, tally.cells)
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> VectorEvidence:
-    """What cells say."""
+    """The evidence of cells."""
     found: VectorEvidence = _home(mechanism).from_cells(mechanism, n, cells)
     return found
 
@@ -49,7 +49,7 @@ def answer(found: Evidence, question: Question) -> Evidence | None:
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
-    """The variance of the mean of each coordinate, were this the truth, with as many reports of it as expected."""
+    """The variance of the mean of each coordinate for a given truth, with the expected number of its reports."""
     check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     return _home(mechanism).predicted_variance(mechanism, truth, n, target=target)

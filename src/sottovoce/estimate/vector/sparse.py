@@ -29,11 +29,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseEvidence(VectorEvidence):
-    """Of n reports, plus[j] speak for +j and minus[j] for -j; the others say nothing of place j.
+    """Of n reports, plus[j] have + at place j and minus[j] have -; the others have no sign there.
 
-    Each speaks for +-`scale`, so that the mean of all is unbiased. Its variance is known from the tally: the square of
-    a reading is scale**2 or nothing. For the "sample" the squares of the answers would be taken off; a report does not
-    tell them, and they are small beside the noise. So the same variance stands for both, for the sample as a bound.
+    These are read as +`scale`, -`scale` and 0, so that the mean of all is unbiased. Its variance is known from the
+    tally: the square of a reading is scale**2 or 0. For the "sample" the squares of the answers would be subtracted;
+    reports do not determine them, and they are small compared with the noise. So the same variance is used for both, as
+    an upper bound for the sample.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "bernstein", "hoeffding")
@@ -51,12 +52,12 @@ class SparseEvidence(VectorEvidence):
 
     @property
     def hits(self) -> Ints:
-        """Reports that speak of each place."""
+        """Reports with a sign at each place."""
         return np.asarray(self.plus + self.minus)
 
     @property
     def spreads(self) -> Floats:
-        """Sample variances of the readings; of a single one, the largest there can be."""
+        """Sample variances of the readings; for a single reading, the largest possible variance."""
         if self.n == 1:
             return np.full(len(self.plus), self.scale**2)
         return np.asarray((self.scale**2 * (self.hits / self.n) - self.values() ** 2) * (self.n / (self.n - 1)))
@@ -79,7 +80,7 @@ class SparseEvidence(VectorEvidence):
         return -self.bound, self.bound
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        """Few reports speak of a place, or nearly all say the same."""
+        """Few reports have a sign at a place, or nearly all have the same."""
         return np.asarray((self.hits < POOR_BELOW) | (self.spreads * self.n < POOR_BELOW * self.scale**2 / 4))
 
     def warning(self) -> str | None:
@@ -87,13 +88,13 @@ class SparseEvidence(VectorEvidence):
         if not poor:
             return None
         return (
-            f"The normal interval is poor for {poor} of {len(self.plus)} places: too few reports speak of them. The"
+            f"The normal interval is poor for {poor} of {len(self.plus)} places: too few reports support them. The"
             " Bernstein interval holds."
         )
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SparseEvidence:
-    """What the cells say."""
+    """The evidence of cells."""
     channel, domain = mechanism.channel, _vectors(mechanism)
     known = score(channel)
     if isinstance(channel, Signs):
@@ -107,21 +108,21 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SparseEvidence:
 
 
 def _plain_rows(channel: Any) -> Block:
-    """Signed rows as the rows of their places: a report that supports place j speaks for its sign +1."""
+    """Signed rows as the rows of their places: a report that supports place j stands for its sign +1."""
     return Block(channel.second.sets.rows, channel.second.inside)
 
 
 def _vectors(mechanism: Mechanism) -> Sparse:
     if not isinstance(mechanism.domain, Sparse):
-        raise ParameterError(f"{mechanism.name} does not ask about sparse vectors.")
+        raise ParameterError(f"{mechanism.name} is not for sparse vectors.")
     return mechanism.domain
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Floats:
-    """The exact variance of the mean of each place from n reports, were this the truth.
+    """The exact variance of the mean of each place from n reports, for a given truth.
 
-    A vector: all participants hold it. A list of vectors: for the population each is as likely as any other; for the
-    sample each is held by the same number of the n participants.
+    A vector: all participants hold it. A list of vectors: for the population they are equally likely; for the sample
+    each is held by the same number of the n participants.
     """
     check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)

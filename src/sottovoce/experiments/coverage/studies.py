@@ -13,6 +13,7 @@ from sottovoce.core.registry import fits, names
 from sottovoce.experiments.coverage.study import standard_error, study
 from sottovoce.experiments.experiment import Experiment, Late
 from sottovoce.experiments.page import Page, PageColumn, Row, Section, kinds, percent, rejected
+from sottovoce.experiments.sources import ADULT, PATIENTS
 
 PAGE = Page(
     "coverage.md",
@@ -78,7 +79,7 @@ MEAN_CROWDS: dict[str, tuple[float, ...]] = {
 MEAN_METHODS = ("normal", "betting", "bernstein", "hoeffding")
 MEAN_KINDS = tuple((method, target) for method in MEAN_METHODS for target in TARGETS)
 STREAM = 100_000
-SINGLE, LATER = 64, 80  # a stream is looked at after each of so many reports, then at so many times
+SINGLE, LATER = 64, 80  # looks at a stream: after each of the first reports, then at later times
 WIDE = ("bernoulli", "laplace", "piecewise", "hybrid")  # whose widths are listed: one of each kind
 
 
@@ -258,7 +259,7 @@ REAL = (  # n is the number of rows of a file
     ("group-nprr", "grr", 1.5, 48_842, "occupation", "education_num"),
     ("group-bernoulli", "grr", 3.0, 48_842, "occupation", "education_num"),
 )
-FILES = {"race": "diabetes_130_hospitals.parquet", "occupation": "adult.parquet"}
+FILES = {"race": PATIENTS.file, "occupation": ADULT.file}
 
 
 def _shown_section(heading: str, text: str) -> Section:

@@ -153,7 +153,7 @@ SPARSE = study(
 ROUNDS_KINDS = (("normal", "population"), ("normal", "sample"), ("hoeffding", "population"), ("hoeffding", "sample"))
 VARIANCE_EPSILON = 1
 VARIANCE_MECHANISM = "n-output"
-SEQUENTIAL = 5  # one in so many is asked in the first round
+SEQUENTIAL = 5  # one in this number is asked in the first round
 # Whole numbers from 0 to 4 and how common each is; for methods that take any number, from -1 to 1 in steps of a half.
 VARIANCE_CROWDS: dict[str, tuple[int, ...]] = {
     "evenly spread": (1, 1, 1, 1, 1),

@@ -28,8 +28,9 @@ from sottovoce.experiments.group_means.counts import GroupMoments, Law, draw_mea
 from sottovoce.experiments.group_means.synthetic import PAPER, fingerprint
 from sottovoce.experiments.group_means.variants import group_piecewise
 from sottovoce.experiments.runner import data_file
+from sottovoce.experiments.sources import PATIENTS
 
-FILE = "diabetes_130_hospitals.parquet"
+FILE = PATIENTS.file
 PUBLISHED = "piecewise as published"
 METHODS = ("group-laplace", "group-bernoulli", "group-nprr", "group-piecewise")
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)

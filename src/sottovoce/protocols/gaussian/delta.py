@@ -39,7 +39,7 @@ OUTSIDE = float(ndtr(-1))  # the share of normal answers that are more than one 
 _PLACES = np.arange(-0.5, 0.5, 0.125)  # within a bin, at which a mean is tried
 _KERNEL = np.arange(-4, 5)
 NOISE_EFFORT = 1 << 19  # to find the least noise whose exact delta is kept, at any budget
-_APART = 0.15  # by how much the share above differs where the deviation is taken for half or twice of what it is
+_APART = 0.15  # by how much the share above differs if the assumed deviation is half or twice the true one
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class GaussianMeanKnownSigmaDelta(Protocol):
     noise whose delta is computed exactly.
 
     The published form flips each bit of the histogram with half of epsilon, takes the fullest bin, clamps to about
-    seven deviations, and takes noise by the bound sqrt(2 ln(2 / delta)) / epsilon; at 10,000 participants its first
-    round alone asks for more. Here bins are compared with the shape of a normal distribution, and what was clamped is
-    accounted for by the likelihood. The interval takes the second round only.
+    seven deviations, and takes noise by the bound sqrt(2 ln(2 / delta)) / epsilon; its first round alone needs more
+    than 10,000 participants. Here bins are compared with the shape of a normal distribution, and the likelihood
+    accounts for clamping. The interval takes the second round only.
 
     `KnownVar` of Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence
     intervals", AISTATS 2019.
@@ -103,7 +103,7 @@ class GaussianMeanKnownSigmaDelta(Protocol):
         histogram = self.histogram()
         shape = _shape(np.zeros(1))[0]
         noise = histogram.variance(np.full(histogram.cells, 1 / histogram.cells), 1)[0]
-        # Two sums over bins weighted by the shape are told apart: Chernoff's bound for the difference, for all places.
+        # To distinguish two sums over bins weighted by the shape: Chernoff's bound for the difference, for all places.
         each = 4 * math.log(histogram.cells / float(self.failure)) * float(noise) / float(np.dot(shape, shape))
         return Round((Arm("bin", histogram),), quota=min(self.participants // 2, math.ceil(each)))
 
@@ -118,7 +118,7 @@ class GaussianMeanKnownSigmaDelta(Protocol):
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         if closing and len(history) == 1:
             bins = {"bins": self.histogram().estimate(history[0][0])}
-            return partial(bins, "Closed early: nobody was asked for a number about the fullest bins.")
+            return partial(bins, "Closed early: no numbers about the fullest bins were asked for.")
         place, deviation = self.place(history), float(self.sigma)
         number = _noisy(clamped(self.domain, place, deviation, self.reach), self.epsilon, self.delta)
         if len(history) == 1:
@@ -133,16 +133,16 @@ def _shape(places: Floats) -> Floats:
     return np.asarray(np.diff(ndtr(edges - places[:, None]), axis=1))
 
 
-@lru_cache(maxsize=256)  # a search is gone through again from its start in every round
+@lru_cache(maxsize=256)  # every round replays a search from its start
 def _side(domain: Interval, threshold: Decimal, epsilon: Decimal) -> Mechanism:
     return build("rr", Above(domain, threshold), epsilon=epsilon)
 
 
 def _rates(side: Mechanism) -> tuple[float, float]:
-    """How often a report says "above" of those above, and of those below."""
+    """How often a report is "above", for answers above and for answers below."""
     rates = rates_of(side.channel)
     if not isinstance(rates, Rates):
-        raise TypeError("Randomized response has rates.")
+        raise TypeError("Randomized response must have rates.")
     return float(rates.own), float(rates.other)
 
 
@@ -160,9 +160,9 @@ class GaussianMeanUnknownSigmaDelta(Protocol):
     `sigma_min` to `sigma_max`, as the distance above the median that leaves 15.9 % above. All others then send their
     answer, clamped to `reach` deviations about the median, with Gaussian noise whose delta is computed exactly.
 
-    The published searches take thousands of participants in each round. Here a round only has to tell nearly all from
-    nearly none, since a threshold near the median does no harm on either side; and the likelihood reads the reports of
-    all rounds in the end, so none are lost.
+    The published searches take thousands of participants in each round. Here a round only has to distinguish
+    shares near one from shares near zero, since a threshold near the median is good on either side; and the likelihood
+    uses the reports of all rounds in the end.
 
     `UnkVar` of Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence
     intervals", AISTATS 2019.
@@ -207,14 +207,14 @@ class GaussianMeanUnknownSigmaDelta(Protocol):
         halvings = max(1, math.ceil(math.log2(lengths)))
         orders = max(1, math.ceil(math.log2(2 * math.log2(float(self.sigma_max / self.sigma_min)) + 1)))
         own, other = _rates(_side(self.domain, self.domain.low, self.epsilon))
-        told = own - other
+        slope = own - other
         # By Hoeffding: nearly all against half, in every round; and an order of magnitude against its half.
-        median = math.ceil(2 * math.log(halvings / float(self.failure)) / told**2)
-        spread = math.ceil(math.log(20 * orders) / (2 * (_APART * told) ** 2))
+        median = math.ceil(2 * math.log(halvings / float(self.failure)) / slope**2)
+        spread = math.ceil(math.log(20 * orders) / (2 * (_APART * slope) ** 2))
         return (halvings, median), (orders, spread)
 
     def _searches(self, history: History) -> tuple[list[Mechanism], Mechanism | None, tuple[float, float]]:
-        """The questions so far, the next one (None where both searches are over), and where they have led to."""
+        """The questions so far, the next one (None if both searches are over), and the place found so far."""
         (halvings, _), (orders, _) = self.rounds()
         low, high = float(self.domain.low), float(self.domain.high)
         least, most = float(self.sigma_min), float(self.sigma_max)
@@ -252,7 +252,7 @@ class GaussianMeanUnknownSigmaDelta(Protocol):
         if closing and len(history) <= searches:
             sides = {"thresholds": above_thresholds(self.domain, (tally for (tally,) in history))}
             return partial(
-                sides, f"Closed early: {len(history)} of {searches} searches were begun, and no number asked."
+                sides, f"Closed early: {len(history)} of {searches} searches were begun, and no numbers were asked for."
             )
         asked, question, found = self._searches(history)
         if question is not None:

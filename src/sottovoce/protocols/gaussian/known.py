@@ -33,12 +33,12 @@ FAILURE = Decimal("0.001")
 PERIOD = "6.5"  # of the thresholds of one round, in deviations: measured best for every budget
 PHASES = 4
 BASES = (2, 3, 4, 6)
-NO_SECOND = "Closed early: the second round has no reports, and digits alone tell the mean less precisely."
+NO_SECOND = "Closed early: the second round has no reports, and digits alone give a less precise mean."
 _CONTEXT = Context(prec=60)
 
 
 def check_gaussian(owner: str, domain: object, epsilon: object, participants: object) -> tuple[Decimal, int]:
-    """What all protocols for Gaussian answers ask for."""
+    """The question of all protocols for Gaussian answers."""
     if not isinstance(domain, Interval):
         raise reject("domain", owner, "an Interval in which every answer lies, as wide as it may be", domain)
     return check_epsilon(owner, epsilon), check_integer("participants", owner, participants, 100, 1 << 53)
@@ -58,18 +58,18 @@ def first_quota(
 ) -> int:
     """How many participants are asked for digits, half of all at most.
 
-    As many as find the place almost surely; or more, where the second question gains more by a better threshold than it
+    As many as find the place almost surely; or more, if the second question gains more by a better threshold than it
     loses by fewer answers: its variance grows by about `waste` times the square of the threshold's error in deviations.
     """
     each = reports_per_scale(scales[0], len(scales), failure)
     info = sum(_information(scale, deviation) for scale in scales[:4]) * deviation**2
-    # Far below the finest scale the digits say next to nothing of the threshold, and more of them would gain nothing.
+    # Far below the finest scale the digits have almost no information about the threshold.
     better = math.isqrt(int(waste * participants / info / len(scales))) if info > 1e-12 else 0
     return min(participants // 2, len(scales) * max(each, better))
 
 
 def check_enough(owner: str, scales: tuple[Mechanism, ...], participants: int, failure: Decimal) -> None:
-    """Where the place is found by digits alone, at least half of the participants are not asked for them."""
+    """At least half of the participants must be left for the second question."""
     needed = 2 * len(scales) * reports_per_scale(scales[0], len(scales), float(failure))
     if participants < needed:
         raise ParameterError(
@@ -79,11 +79,11 @@ def check_enough(owner: str, scales: tuple[Mechanism, ...], participants: int, f
 
 
 def check_found(scales: tuple[Mechanism, ...], tallies: Tallies, failure: Decimal) -> None:
-    """Where a protocol closes early: with fewer reports the place may be wrong, and no interval about it would hold."""
+    """Closing early needs enough digits: with fewer the place may be wrong, and intervals would not hold."""
     needed = len(scales) * reports_per_scale(scales[0], len(scales), float(failure))
     if reports_of(tallies) < needed or not all(tally.n for tally in tallies):
         raise ParameterError(
-            f"Nothing can be estimated yet: the place of the answers takes at least {needed} reports of digits, some at"
+            f"Nothing can be estimated yet: the place of the answers needs at least {needed} reports of digits, some at"
             f" each of {len(scales)} scales. Got {reports_of(tallies)}."
         )
 
@@ -104,9 +104,9 @@ class GaussianMeanKnownSigma(Protocol):
     the finest. Second round: all others say whether they are above the place that was found, through randomized
     response, and the share above is turned into the mean by the inverse of the normal distribution function.
 
-    The published walk stops where the largest count falls below 0.52 k + psi, and its bounds need thousands of
+    The published walk stops when the largest count falls below 0.52 k + psi, and its bounds need thousands of
     participants at each scale; here the digits of all scales are read by their likelihood, for which some hundred are
-    enough. The interval takes the second round only, so it holds wherever the first one has put the threshold.
+    enough. The interval takes the second round only, so it holds for every threshold of the first.
 
     `KVGausstimate` of Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
     """
@@ -141,7 +141,7 @@ class GaussianMeanKnownSigma(Protocol):
         return Round(tuple(Arm(f"scale {j}", scale) for j, scale in enumerate(scales)), quota=quota)
 
     def second(self, history: History) -> Mechanism:
-        """The question of the second round: above or below the place that the first round has found."""
+        """The question of the second round: above or below the place that the first round found."""
         scales, deviation = self._scales(), float(self.sigma)
         likelihood = Likelihood.of(zip(scales, history[0], strict=True), known=deviation)
         place, _ = locate(likelihood, scales, self.domain, [deviation])
@@ -171,8 +171,8 @@ class GaussianMeanKnownSigmaOneRound(Protocol):
     quarter of the way from one to the next; grids of several arms are shifted against each other.
 
     The published form has a grid every fifth of a deviation, five times the square root of ln(4 n) or more in all, and
-    reads the one arm whose grid fits best. Here all arms are read together, by their likelihood: a few shifts do, and
-    the variance is about twice that of two rounds rather than some forty times.
+    reads the one arm whose grid fits best. Here all arms are read together, by their likelihood: a few shifts are
+    enough, and the variance is about twice that of two rounds instead of forty times.
 
     `1RoundKVGausstimate` of Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
     """
@@ -216,7 +216,7 @@ class GaussianMeanKnownSigmaOneRound(Protocol):
 
 
 def grids(domain: Interval, deviation: Decimal, epsilon: Decimal) -> tuple[Mechanism, ...]:
-    """Thresholds a period apart, in as many shifts as make all places equally good."""
+    """Thresholds a period apart, with enough shifts that all places are equally good."""
     base = best_base(epsilon)
     width = _short(_CONTEXT.divide(_CONTEXT.multiply(deviation, Decimal(PERIOD)), Decimal(base)), deviation)
     shifts = (_CONTEXT.divide(_CONTEXT.multiply(width, Decimal(i)), Decimal(PHASES)) for i in range(PHASES))
@@ -231,14 +231,14 @@ def _short(number: Decimal, deviation: Decimal) -> Decimal:
 
 @lru_cache(maxsize=64)
 def best_base(epsilon: Decimal) -> int:
-    """Into how many cells a period is divided: those that tell most about the mean, on average over all places."""
+    """The number of cells of a period with the most information about the mean, on average over all places."""
     line = Interval(-100, 100)
 
-    def told(base: int) -> float:
+    def information(base: int) -> float:
         width = Decimal(PERIOD) / base
         return _information(build("grr", Digit(line, _short(width, Decimal(1)), base), epsilon=epsilon), 1.0)
 
-    return max(BASES, key=told)
+    return max(BASES, key=information)
 
 
 def one_round(scales: tuple[Mechanism, ...], shifted: tuple[Mechanism, ...], quota: int, participants: int) -> Round:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 BASE = 4  # digits of a scale; each cell is two cells of the next finer scale
 MOST_SCALES = 120
-FEWEST = 20  # reports of a scale: coins put participants there, and with fewer expected some scale is left with none
+FEWEST = 20  # reports of a scale: coins assign participants, and with fewer expected some scale may have none
 _KEPT = 24  # places that are followed at each scale
 _STARTS = 3
 _MOVED = 48
@@ -43,10 +43,10 @@ def scale_arms(domain: Interval, finest: Decimal, epsilon: Decimal) -> tuple[Mec
 def reports_per_scale(scale: Mechanism, scales: int, failure: float) -> int:
     """How many reports of each scale find the place with a probability of about 1 - failure.
 
-    A wrong place has another digit on two scales at least, as neighbouring scales share a bit. Two digits are taken for
-    each other by k reports with a probability below B**k, where B is the sum of the square roots of the products of
-    their likelihoods; there are about four such neighbours to each scale. How many there are is chance, so that even
-    a large budget, to which two reports would do, asks for enough that none has too few.
+    A wrong place has another digit on two scales at least, as neighbouring scales share a bit. Two digits are confused
+    by k reports with a probability below B**k, where B is the sum of the square roots of the products of their
+    likelihoods; there are about four such neighbours to each scale. The number of reports of a scale is random, so even
+    a large budget, for which two are enough, asks for more.
     """
     own, other = (float(scale.channel.likelihood(report, 0)) for report in (0, 1))
     alike = 2 * math.sqrt(own * other) + (BASE - 2) * other
@@ -66,7 +66,7 @@ def locate(
     return _located(parts, likelihood.known, names, domain, tuple(deviations))
 
 
-@lru_cache(maxsize=16)  # a protocol is asked again for the rounds that are over whenever it goes on
+@lru_cache(maxsize=16)  # a protocol is asked again for its finished rounds at every step
 def _located(
     parts: tuple[tuple[Mechanism, bytes], ...],
     known: float | None,
@@ -78,16 +78,16 @@ def _located(
     digits = [part for part in likelihood.parts if part.mechanism.fingerprint in names]
     digits.sort(key=lambda part: -_view(part).width)
     if not digits:
-        raise ParameterError("The place of Gaussian answers is looked for in digits; there are no reports of any.")
+        raise ParameterError("The place of Gaussian answers needs reports of digits; there are none.")
     spots = [(place, spread) for spread in deviations for place in _followed(digits, domain, spread)]
     places, spreads = (np.array(side) for side in zip(*spots, strict=True))
-    # With very many reports a place half a step from the top may be far below it: the best are moved a little.
+    # With very many reports a place half a step from the maximum may be far below it: the best are moved a little.
     best = np.argsort(-likelihood.log(places, spreads), kind="stable")[:_MOVED]
     places = (places[best, None] + spreads[best, None] * np.array([0.0, -0.17, 0.17])).ravel()
     spreads = np.repeat(spreads[best], 3)
     heights = likelihood.log(places, spreads)
     limits = (min(deviations), max(deviations))
-    # The second best may be on another hill: several starts, far enough apart.
+    # There may be several local maxima: several starts, far enough apart.
     starts: list[int] = []
     for spot in np.argsort(-heights).tolist():
         if len(starts) == _STARTS:
@@ -101,12 +101,12 @@ def _located(
 def _view(part: ArmCells) -> Digit:
     view = part.mechanism.domain
     if not isinstance(view, Digit):
-        raise TypeError("A scale asks for a digit.")
+        raise TypeError("A scale must ask for a digit.")
     return view
 
 
 def _followed(digits: Sequence[ArmCells], domain: Interval, deviation: float) -> Floats:
-    """The best places for one deviation; cells finer than it tell no more."""
+    """The best places for one deviation; cells finer than it add no information."""
     low, high = float(domain.low), float(domain.high)
     step = float(_view(digits[0]).width) / 2
     numbers = np.arange(math.floor((high - low) / step) + 2)  # of places, in steps from the low end

@@ -1,4 +1,4 @@
-"""The mean of Gaussian answers on a wide range, when their deviation is not known either."""
+"""The mean of Gaussian answers on a wide range, when their deviation is unknown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from sottovoce.protocols.gaussian.scales import (
     short_decimal,
 )
 
-WASTE = 4.0  # how much more a second round gains by knowing centre and deviation than by the centre alone
+WASTE = 4.0  # the gain of a second round by knowing centre and deviation instead of the centre alone
 
 
 def check_deviations(owner: str, least: object, most: object) -> tuple[Decimal, Decimal]:
@@ -58,7 +58,7 @@ def guesses(least: Decimal, most: Decimal) -> list[float]:
 
 
 def clamped(domain: Interval, centre: float, deviation: float, reach: Decimal) -> Clamp:
-    """The range of a second question: so many deviations about the centre, within the domain, in short decimals."""
+    """The range of a second question: `reach` deviations about the centre, within the domain, in short decimals."""
     half = float(reach) * deviation
     low, high = (clipped(short_decimal(centre + side * half, half / 10), domain) for side in (-1, 1))
     if not low < high:  # at the very end of the domain
@@ -70,13 +70,13 @@ def clamped(domain: Interval, centre: float, deviation: float, reach: Decimal) -
 class GaussianMeanUnknownSigma(Protocol):
     """The mean of Gaussian answers whose deviation is unknown, between two limits, in two rounds.
 
-    First round: digits at every scale from `sigma_min` to the whole range, as in `GaussianMeanKnownSigma`; they tell
-    centre and deviation roughly. Second round: all others send their answer, clamped to `reach` deviations about the
-    centre, through a mechanism for means.
+    First round: digits at every scale from `sigma_min` to the whole range, as in `GaussianMeanKnownSigma`; they give
+    rough estimates of centre and deviation. Second round: all others send their answer, clamped to `reach` deviations
+    about the centre, through a mechanism for means.
 
     The published form clamps to more than five deviations, adds Laplace noise and takes the plain mean. Here the law of
     the reports is known for every mean and deviation, and the tallies of both rounds are read by their likelihood: so
-    the range may be narrow, and the noise small, without a bias from what was clamped.
+    the range may be narrow, and the noise small, without a bias from clamping.
 
     `UVGausstimate` of Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation", NeurIPS 2019.
     """
@@ -139,8 +139,8 @@ class GaussianMeanUnknownSigmaOneRound(Protocol):
 
     Some participants are asked for digits at every scale; the others, for each guess of the deviation from `sigma_min`
     to `sigma_max` in steps of two, where they lie within the cells of a grid that fits the guess: no centre is needed.
-    The arms near the true deviation are those that tell; that costs as many times the participants as there are
-    guesses, in the published bound as well as here.
+    Only the arms near the true deviation are informative; that multiplies the participants by the number of guesses, in
+    the published bound as well as here.
 
     The published form sends the distance from the nearest grid point with Laplace noise, on grids as wide as eight
     deviations or more, and reads one arm only. Here the place in the cell is sent as one of a few digits, and all arms

@@ -1,4 +1,4 @@
-"""The adaptive mean: a few answer first, and the channel of all others is designed for what they hold."""
+"""The adaptive mean: a few answer first, and the channel of all others is designed for their answers."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from sottovoce.tally.tally import Tally
 
 OWNER = "an adaptive mean"
 FIRST = ("designed", "grr")
-# Below these budgets and crowds one round is as good: no knowledge of the answers saves more than 3.2 % of the
-# variance, or a first round small enough not to matter says too little.
+# Below these budgets and crowds one round is as good: knowledge of the answers saves at most 3.2 % of the variance,
+# or a small first round has too little information.
 LEAST_EPSILON = Decimal("0.6")
 LEAST_PARTICIPANTS = 1000
 # Round one has this many times the square root of all participants, more for epsilon below 1. What it costs grows
 # with its size, what a wrong belief costs falls with it; the sum is flat about its least.
 FIRST_ROUND = 6
-MOST_FIRST = 4  # one in so many is asked first, at most
+MOST_FIRST = 4  # at most one in this number is asked first
 MOST_GRR = 25  # where round one is the noisier randomized response
 COARSE, FINE_FROM, FINE = 8, Decimal(3), 16  # its levels
 
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveMeanRounds(Protocol):
-    """The mean of a number in two rounds; the second is asked through the channel designed for what the first said.
+    """The mean of a number in two rounds; the second uses the channel designed for the answers of the first.
 
-    Round one asks a few of the `participants` through the one-round channel (first="designed": its reports tell enough
-    of the law of the answers, and their mean is as good as any) or through randomized response on a grid (first="grr",
-    as published). Likelihood and a cautious share of evenly spread answers make a belief of their tally. If the channel
-    designed for that belief promises enough, round two is asked through it; else through the one-round channel, and
-    the estimate says so. Where adapting cannot pay from the start there is one round. "mean" weights both rounds by
-    inverse variance. `split` is the share of participants who are asked first, `inputs` the points of the grid.
+    Round one asks a few of the `participants` through the one-round channel (first="designed": its reports determine
+    the law of the answers well enough, and their mean is precise) or through randomized response on a grid
+    (first="grr", as published). Likelihood and a cautious share of evenly spread answers turn the tally into a belief.
+    If the channel designed for that belief promises enough, round two uses it; else the one-round channel, and the
+    estimate says so. If adapting cannot pay from the start there is one round. "mean" weights both rounds by inverse
+    variance. `split` is the share of participants who are asked first, `inputs` the points of the grid.
 
     Wei et al., "AAA: an adaptive mechanism for locally differentially private mean estimation", VLDB 2024; the program
     is the corrected one of `designed`.
@@ -81,24 +81,24 @@ class AdaptiveMeanRounds(Protocol):
     # --- round one ---------------------------------------------------------------------------------
     @property
     def one_round_because(self) -> str | None:
-        """Why there is no second round, where that is known before anyone is asked."""
+        """Why there is no second round, if that is known from the start."""
         if self.split is not None:
             return None
         if self.epsilon < LEAST_EPSILON:
             return (
-                f"One round: at epsilon {self.epsilon} no knowledge of the answers could save more than 3.2 % of the"
-                " variance, so adapting cannot pay."
+                f"One round: at epsilon {self.epsilon} knowledge of the answers saves at most 3.2 % of the variance, so"
+                " adapting does not pay."
             )
         if self.participants < LEAST_PARTICIPANTS:
             return (
-                f"One round: a first round of some of {self.participants} participants says too little about the"
-                f" answers for adapting to pay; it starts at {LEAST_PARTICIPANTS}."
+                f"One round: a first round of some of {self.participants} participants has too little information for"
+                f" adapting to pay; that needs {LEAST_PARTICIPANTS}."
             )
         return None
 
     @property
     def asked_first(self) -> int:
-        """How many are asked in round one; all, where it is the only one."""
+        """How many are asked in round one; all, if it is the only one."""
         if self.one_round_because is not None:
             return self.participants
         if self.split is not None:
@@ -123,7 +123,7 @@ class AdaptiveMeanRounds(Protocol):
 
     # --- round two ---------------------------------------------------------------------------------
     def decision(self, first: Tally) -> Decision:
-        """What follows from the tally of round one."""
+        """The decision after the tally of round one."""
         inputs, between = count_inputs(OWNER, self.domain, self.inputs, self.epsilon)
         belief = believed(first, inputs, between=between)
         design = build(
@@ -139,7 +139,7 @@ class AdaptiveMeanRounds(Protocol):
             return {"mean": replace(first, notes=(self.one_round_because,))}
         if closing and not later:
             only = replace(first, notes=(f"Only round one was played, of {first.n} reports.",))
-            return partial({"mean": only}, "Closed early: nobody was asked through the channel of round two.")
+            return partial({"mean": only}, "Closed early: round two has no reports.")
         found = self.decision(first_tally)
         if not later:
             return Round((Arm("second", found.mechanism),))
@@ -148,7 +148,7 @@ class AdaptiveMeanRounds(Protocol):
         return {"mean": self.together(first_tally, second_tally, found), "first": first, "second": second}
 
     def together(self, first: Tally, second: Tally, found: Decision) -> Estimate:
-        """The mean of both rounds: of one tally where the question was the same, else weighted by inverse variance."""
+        """The mean of both rounds: of one tally if the mechanism was the same, else weighted by inverse variance."""
         if found.mechanism == first.mechanism:
             mean = first.mechanism.estimate(first + second)
         else:

@@ -1,4 +1,4 @@
-"""What a first round says about the answers, and whether a channel designed for that would pay."""
+"""A belief about the answers from a first round, and whether a channel designed for it would pay."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from sottovoce.tally.laws import law_at
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
-# Likelihood steps from even shares. Run to its end, the maximum is a few spikes; stopped here, what reports cannot tell
-# apart is still spread evenly, and every budget is close to the design for the true law.
+# Likelihood steps from even shares. The maximum itself has a few spikes; stopped here, answers that reports do not
+# distinguish still have even shares, and the design is close to that for the true law at every budget.
 STEPS = 400
-# So many more participants are taken to have been asked, with answers spread evenly: what nobody of the first round
-# held may still be held by some of the others, and must not be the costly end of the design.
+# Pseudo-participants with evenly spread answers: answers that are absent from the first round may occur later, and
+# the design must not be costly for them.
 CAUTION = 15
 PLACES = 6  # of a share: the same design on machines whose sums differ in the last bits
-# A design looks better under the belief it was made for than under the truth; by how much, in reports of round one.
+# The optimism of a design under its own belief, compared with the truth, in reports of round one.
 OPTIMISM = 8
-LEAST_GAIN = 0.005  # of the variance: less is not worth a second question
+LEAST_GAIN = 0.005  # of the variance: a smaller gain is not worth a second question
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What round one led to: a belief about the answers, and the mechanism of round two.
+    """The decision after round one: a belief about the answers, and the mechanism of round two.
 
-    `gain` is the share of the variance of one report that the design would save under this belief, `needed` what it
-    must save to be taken. `variances` are those of one report of round one and of round two, with the spread of the
-    answers.
+    `gain` is the share of the variance of one report that the design would save under this belief, `needed` the
+    share it must save to be used. `variances` are those of one report of round one and of round two, with the spread of
+    the answers.
     """
 
     belief: Prior
@@ -67,7 +67,7 @@ def points(domain: Domain, inputs: int) -> list[Fraction]:
     """The codes of the grid to which a design rounds."""
     numbers = domain.numbers
     if numbers is None:
-        raise ParameterError("A belief is about answers that are numbers.")
+        raise ParameterError("A belief needs answers that are numbers.")
     return [numbers.low + (numbers.high - numbers.low) * Fraction(i, inputs - 1) for i in range(inputs)]
 
 
@@ -78,7 +78,7 @@ def _law(mechanism: Mechanism, inputs: int) -> Floats:
 
 
 def believed(tally: Tally, inputs: int, *, between: bool) -> Prior:
-    """The law of the rounded answers: cautiously, what makes these reports likely."""
+    """A cautious estimate of the law of the rounded answers, by likelihood."""
     mechanism, seen = tally.mechanism, np.flatnonzero(tally.cells)
     mixture = Dense(np.ascontiguousarray(_law(mechanism, inputs)[seen]), tally.cells[seen].astype(float))
     even = uniform(inputs, between=between)
@@ -92,12 +92,12 @@ def believed(tally: Tally, inputs: int, *, between: bool) -> Prior:
 
 
 def spread(mechanism: Mechanism, belief: Prior) -> float:
-    """The variance of what is read from one report of someone who was drawn from the belief."""
+    """The variance of the reading of one report, for an answer drawn from the belief."""
     return mechanism.average_variance(belief) + belief.variance
 
 
 def needed_gain(asked: int) -> float:
-    """What a design for the answers of so many must promise."""
+    """The gain that a design from this number of reports must promise."""
     return LEAST_GAIN + OPTIMISM / asked
 
 

@@ -24,11 +24,11 @@ class PersonalBudgetMean(Protocol):
     """The mean of a number; each participant chooses one of several budgets.
 
     Two estimates come out. "mean" weights the budgets by participants over the variance of one report, noise and spread
-    of the answers, which is most precise where the choice of a budget says nothing about the answer, and answers are
-    spread as the prior says (evenly without one). The weights come from laws and counts, not from reports, so it is
-    unbiased then. "everyone" weights them by participants alone, and is the mean of all participants whoever chose
-    what. `heterogeneity` of its evidence tells whether the means of the budgets differ by more than chance. The chosen
-    budget itself is sent in the clear.
+    of the answers, which is most precise if the choice of a budget is independent of the answer, and answers are
+    distributed like the prior (evenly without one). The weights come from laws and counts, not from reports, so it is
+    unbiased then. "everyone" weights them by participants alone, and is the mean of all participants for any
+    choices. `heterogeneity` of its evidence is a test of whether the means of the budgets differ. The chosen budget
+    itself is sent in the clear.
 
     Xue, Zhu, Wang, "Mean estimation over numeric data with personalized local differential privacy", 2021.
     """
@@ -79,6 +79,6 @@ class PersonalBudgetMean(Protocol):
         return {"mean": combine(estimates, precision), "everyone": everyone, **each}
 
     def _variance(self, mechanism: Mechanism) -> float:
-        """The variance of one report that is expected before anyone has answered: noise, and the spread of answers."""
+        """The expected variance of one report: noise, and the spread of answers."""
         belief = expected_answers(self.domain) if self.prior is None else self.prior
         return mechanism.average_variance(belief) + belief.variance

@@ -1,4 +1,4 @@
-"""One protocol after another: the second is built from what the first has found."""
+"""One protocol after another: the second is built from the result of the first."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from sottovoce.core.errors import PrivacyError
 from sottovoce.core.round import Estimates, History, Protocol, Round, partial
 from sottovoce.protocols.nested.walk import Rounds, stage_after, walked
 
-NO_SECOND = "Closed early: of the second part no report was counted."
+NO_SECOND = "Closed early: the second part has no reports."
 
 
 class InTurn(Protocol):
-    """Subclasses say which protocol comes first, which one second, and what both tell together.
+    """Subclasses define the first protocol, the second one, and their combined estimates.
 
-    Everyone answers once, in one of both, so that the budget of the whole is the larger one: `epsilon` of a subclass
-    must not be below that of either.
+    Everyone answers once, in one of both, so the budget of the whole is the larger one: `epsilon` of a subclass must be
+    at least that of either.
     """
 
     __slots__ = ()
@@ -24,18 +24,18 @@ class InTurn(Protocol):
     @property
     @abstractmethod
     def opening(self) -> Protocol:
-        """What is played first."""
+        """The first protocol."""
 
     @abstractmethod
     def following(self, found: Estimates, rounds: Rounds) -> Protocol:
-        """What follows the estimates and the rounds of the first."""
+        """The second protocol, given the estimates and the rounds of the first."""
 
     def together(self, found: Estimates, then: Estimates) -> Estimates:
         """The estimates of both, by default side by side."""
         return {**found, **then}
 
     def alone(self, found: Estimates) -> Estimates:
-        """What the first says where the second has no reports."""
+        """The estimates if the second has no reports."""
         return found
 
     def start(self) -> Round:
@@ -55,10 +55,10 @@ class InTurn(Protocol):
         return then if isinstance(then, Round) else self.together(found, then)
 
     def _checked(self, inner: Protocol) -> Protocol:
-        """The budget of the whole covers that of every part."""
+        """The budget of the whole must cover that of every part."""
         if inner.epsilon > self.epsilon:
             raise PrivacyError(
-                f"{type(self).__name__} promises epsilon {self.epsilon}, and {type(inner).__name__} inside it spends"
+                f"{type(self).__name__} promises epsilon {self.epsilon}, but {type(inner).__name__} inside it spends"
                 f" {inner.epsilon}."
             )
         return inner

@@ -16,7 +16,7 @@ from sottovoce.core.work import ROUNDS_EFFORT
 from sottovoce.protocols.nested.walk import Rounds, stage_after
 
 MOST_WEIGHT = 1 << 20  # of an arm
-SURE = 3.0  # standard deviations by which a round is longer than expected, so that it seldom ends too early
+SURE = 3.0  # standard deviations by which a round is longer than expected, so that it rarely ends too early
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class _Progress:
-    """How far a branch is: its finished rounds, what follows, and what its current round has so far."""
+    """The progress of a branch: its finished rounds, the next step, and the tallies of its current round so far."""
 
     branch: Branch
     stage: Round | Estimates
@@ -47,7 +47,7 @@ class _Progress:
 
     @property
     def quota(self) -> int | None:
-        """How many reports its current round waits for."""
+        """How many reports its current round still needs."""
         return self.stage.quota if isinstance(self.stage, Round) else None
 
     def after(self, tallies: Tallies, *, last: bool) -> _Progress:
@@ -67,7 +67,7 @@ class SideBySide(Protocol):
     """Several protocols at once; each participant takes part in one of them, with the whole budget.
 
     A round has the arms of the current rounds of all branches. It ends when the first of them has its quota; the others
-    go on with their round in the next one, and their tallies are added up. A branch that nobody was put into has no
+    go on with their round in the next one, and their tallies are added up. A branch without participants has no
     estimate. The results are named after the branch and the result.
     """
 
@@ -90,7 +90,7 @@ class SideBySide(Protocol):
         return found
 
     def effort(self) -> int:
-        """What it adds to that of its branches, which is counted with each of them."""
+        """Its own work, in addition to that of its branches."""
         return ROUNDS_EFFORT
 
     def start(self) -> Round:
@@ -103,7 +103,7 @@ class SideBySide(Protocol):
         return _closed(progress) if closing else _round(progress)
 
     def _progress(self, rounds: Rounds) -> list[_Progress]:
-        """How far every branch is. A round has the tallies of the branches that still asked in it, in order."""
+        """The progress of every branch. A round has the tallies of the branches that still asked in it, in order."""
         found = [_Progress(branch, stage_after(branch.protocol, ())) for branch in self.branches]
         for tallies in rounds:
             if len(tallies) != sum(one.asks for one in found):
@@ -117,15 +117,15 @@ class SideBySide(Protocol):
 
 
 def _is_last(progress: Sequence[_Progress]) -> bool:
-    """Whether no branch waits for a number of reports: then everyone who is left is asked."""
+    """Whether no branch has a quota: then everyone who is left is asked."""
     return all(one.stage.quota is None for one in progress if isinstance(one.stage, Round))
 
 
 def _round(progress: Sequence[_Progress]) -> Round:
-    """The arms of all branches; each branch keeps its share of the participants, however its arms are weighted."""
+    """The arms of all branches; each branch keeps its share of the participants, for any weights of its arms."""
     current = [(one, one.stage) for one in progress if isinstance(one.stage, Round)]
     if any(stage.chosen for _, stage in current):
-        raise ParameterError("A protocol in which participants choose their arm cannot stand beside others.")
+        raise ParameterError("A protocol in which participants choose their arm cannot run beside others.")
     names = [_name(one.branch.name, arm.name) for one, stage in current for arm in stage.arms]
     mechanisms = [arm.mechanism for _, stage in current for arm in stage.arms]
     arms = map(Arm, names, mechanisms, _weights(current))
@@ -142,17 +142,17 @@ def _weights(current: Sequence[tuple[_Progress, Round]]) -> list[int]:
 
 
 def _waits(current: Sequence[tuple[_Progress, Round]]) -> Iterator[int]:
-    """After how many reports of all each branch that waits for a number of them will almost surely have it."""
+    """After how many reports of all branches each branch with a quota will almost surely have it."""
     whole = sum(one.branch.weight for one, _ in current)
     for one, stage in current:
         if stage.quota is not None:
             left = stage.quota - reports_of(one.begun)
-            others = whole > one.branch.weight  # coins decide who is put into this branch
+            others = whole > one.branch.weight  # coins assign participants to this branch
             yield ceil((left + SURE * sqrt(left) * others) * whole / one.branch.weight)
 
 
 def _closed(progress: Sequence[_Progress]) -> Estimates:
-    """What each branch can say now; what some cannot say is said by the others."""
+    """The estimates of the branches that have any now; the notes name the others."""
     found: list[tuple[Branch, Estimates]] = []
     silent: list[str] = []
     for one in progress:
@@ -168,7 +168,7 @@ def _closed(progress: Sequence[_Progress]) -> Estimates:
     named = _named(found)
     if not named:
         raise ParameterError("Nothing can be estimated yet: no branch has enough reports.")
-    return partial(named, f"Closed early: nothing can be said of {', '.join(silent)}.") if silent else named
+    return partial(named, f"Closed early: no estimates for {', '.join(silent)}.") if silent else named
 
 
 def _named(found: Iterable[tuple[Branch, Estimates]]) -> Estimates:

@@ -1,4 +1,4 @@
-"""What a protocol inside another one has come to."""
+"""The state of a protocol inside another one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Rounds = tuple[Tallies, ...]
 
 
 def walked(protocol: Protocol, rounds: Rounds) -> tuple[int, Round | Estimates]:
-    """How many of these rounds belong to an inner protocol and are over, and what it does after them."""
+    """How many of these rounds belong to an inner protocol and are over, and its next step."""
     for count, tallies in enumerate(rounds):
         stage = stage_after(protocol, rounds[:count])
         if not isinstance(stage, Round) or not stage.may_end(reports_of(tallies)):
@@ -20,10 +20,10 @@ def walked(protocol: Protocol, rounds: Rounds) -> tuple[int, Round | Estimates]:
 
 
 def stage_after(protocol: Protocol, rounds: Rounds) -> Round | Estimates:
-    """What follows these rounds of an inner protocol.
+    """The next step of an inner protocol after these rounds.
 
-    It is kept for a while: the outer protocol knows its whole history only, and asks again for what the inner one made
-    of the rounds before. So each round that is played costs the inner protocol one step.
+    It is cached: the outer protocol knows its whole history only, and asks again for the results of the inner one after
+    the rounds before. So each round costs the inner protocol one step.
     """
     if not rounds:
         return protocol.start()
@@ -33,5 +33,5 @@ def stage_after(protocol: Protocol, rounds: Rounds) -> Round | Estimates:
 
 @lru_cache(maxsize=64)
 def _stage_after(protocol: Protocol, rounds: Rounds, simulated: Any) -> Round | Estimates:
-    """Tallies that differ in their mark alone are equal, so that the marks are a part of the key."""
+    """Tallies that differ only in their simulation mark are equal, so the marks are part of the key."""
     return protocol.advance(rounds)

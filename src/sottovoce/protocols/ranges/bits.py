@@ -16,13 +16,13 @@ from sottovoce.core.domain import Above, Integers, Interval
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
-SURE = 4.5  # standard errors by which a share must stand out: hundreds of averages are looked at
+SURE = 4.5  # standard errors by which a share must stand out: hundreds of averages are compared
 RATIO = 4.0  # of neighbouring thresholds on a geometric scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdBits:
-    """How many were asked about each threshold, in rising order, and how many reported that they are not below it."""
+    """How many were asked about each threshold, in rising order, and how many reported that they are at or above it."""
 
     thresholds: Floats
     asked: Floats
@@ -32,13 +32,13 @@ class ThresholdBits:
 
     @classmethod
     def of(cls, tallies: Iterable[Tally]) -> ThresholdBits:
-        """All answers; those about the same threshold are put together."""
+        """All answers; those about the same threshold are merged."""
         found: dict[Decimal, tuple[int, int]] = {}
         rates: Any = None
         for tally in tallies:
             domain = tally.mechanism.domain
             if not isinstance(domain, Above):
-                raise TypeError("The tallies of a search are about thresholds.")
+                raise TypeError("The tallies of a search must be about thresholds.")
             asked, yes = found.get(domain.threshold, (0, 0))
             found[domain.threshold] = asked + tally.n, yes + int(tally.cells[1])
             rates = rates_of(tally.mechanism.channel)
@@ -58,22 +58,22 @@ class ThresholdBits:
 
     @property
     def shares(self) -> Floats:
-        """Unbiased estimates of the share at or above each threshold; a half where nobody was asked."""
+        """Unbiased estimates of the share at or above each threshold; a half without reports."""
         rate = np.where(self.asked > 0, self.yes / np.maximum(self.asked, 1), (self.own + self.other) / 2)
         return np.asarray((rate - self.other) / (self.own - self.other))
 
     def crossing(self, level: float) -> int:
         """How many thresholds lie before the place where the share falls to this level.
 
-        It is where a rising fit to the shares crosses the level: the top of the sum of what they exceed it by.
+        It is where a monotone fit to the shares crosses the level: the maximum of the running sum of their excess.
         """
         sums = np.cumsum(self.asked * (self.shares - level))
         return int(np.argmax(np.concatenate([[0.0], sums])))
 
     def certain(self) -> Floats:
-        """A share that is surely above each threshold, from the answers there and to any number of thresholds beyond.
+        """A lower limit of the share above each threshold, from the answers there and at thresholds beyond.
 
-        Those beyond have a smaller share, so that their average is one of the shares that the first surely has.
+        Shares beyond are smaller, so a lower limit of their average is one of the share at the threshold.
         """
         least = np.zeros(len(self.thresholds))
         worth = (self.own - self.other) ** 2
@@ -97,10 +97,10 @@ class ThresholdBits:
 
 # --- thresholds --------------------------------------------------------------------------------------------------
 def spread(domain: Integers | Interval, low: float, high: float, count: int) -> list[Decimal]:
-    """About so many thresholds strictly inside a stretch: evenly, and where magnitudes differ much geometrically too.
+    """About `count` thresholds strictly inside a stretch: evenly spaced, and geometrically if magnitudes differ much.
 
-    Numbers that people answer come in every magnitude, and most ranges are given in a far too large one; so half of
-    the thresholds fall by a constant ratio toward zero.
+    Answers have any magnitude, and most ranges are far too wide; so half of the thresholds fall by a constant ratio
+    toward zero.
     """
     even = np.linspace(low, high, count + 2)[1:-1]
     if low < 0 < high:
@@ -120,7 +120,7 @@ def spread(domain: Integers | Interval, low: float, high: float, count: int) -> 
 
 
 def _falling(outer: float, inner: float, count: int) -> Floats:
-    """Points that fall from one magnitude toward a smaller one, or without end by the usual ratio."""
+    """Points that fall from one magnitude toward a smaller one, or without a limit by the usual ratio."""
     ratio = RATIO if not inner else (outer / inner) ** (1 / (count + 1))
     return np.asarray(outer * ratio ** -np.arange(1.0, count + 1))
 

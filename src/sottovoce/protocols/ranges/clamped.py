@@ -20,8 +20,8 @@ from sottovoce.protocols.ranges.found import found
 
 OWNER = "a clamped mean"
 WEIGHTS = 1000  # of the arms together
-OF_SHARES = 0.3  # of those asked about what lies beyond: whether they do; all others by how much
-FEW = 40  # participants who are expected in each arm about what lies beyond
+OF_SHARES = 0.3  # of those asked about the part beyond: whether they lie there; the others by how much
+FEW = 40  # participants who are expected in each arm about the part beyond
 MOST = 0.05  # of all, in such an arm if there are few
 
 
@@ -30,10 +30,10 @@ class ClampedMeanRound(Protocol):
     """The mean of a number of a wide domain, through numbers clamped to the range from `low` to `high`.
 
     Most participants answer with their number, clamped to the range, through `method`. A small share `tails` of them is
-    asked instead about what lies beyond it, so that the bias of clamping is an estimate of its own.
+    asked about the part beyond it instead, so that the bias of clamping is estimated too.
 
     Results: "range" (its ends, and the shares beyond them), "clamped" (the mean of clamped numbers), "clipping" (how
-    much higher that is than the mean), "corrected" (the difference: unbiased, and noisy where the domain is wide) and
+    much higher that is than the mean), "corrected" (the difference: unbiased, and noisy if the domain is wide) and
     "mean": the clamped mean, with an interval for the mean itself.
 
     `participants` is how many are expected; `searchers` is how many others were asked to find the range.
@@ -50,7 +50,7 @@ class ClampedMeanRound(Protocol):
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, (Integers, Interval)):
-            raise reject("domain", OWNER, "an Interval or Integers, as wide as you like", self.domain)
+            raise reject("domain", OWNER, "an Interval or Integers of any width", self.domain)
         if self.method not in names(Mean):
             raise reject("method", OWNER, f"one of {', '.join(names(Mean))}", self.method)
         plain: dict[str, Any] = {
@@ -75,7 +75,7 @@ class ClampedMeanRound(Protocol):
         return 2 * effort_of("bernoulli", self.epsilon) + effort_of(self.method, self.epsilon)
 
     def start(self) -> Round:
-        """Clamped numbers, and for each end that cuts the share beyond it and the mean of what lies there."""
+        """Clamped numbers, and for each end inside the domain the share beyond it and the mean of the part there."""
         domain, low, high = self.domain, self.low, self.high
         beyond = {"low": (Decimal(domain.low), low), "high": (high, Decimal(domain.high))}
         cut = {name: ends for name, ends in beyond.items() if ends[0] < ends[1]}
@@ -96,13 +96,13 @@ class ClampedMeanRound(Protocol):
             return found(self.domain, tallies, self.searchers)
         if not number.n:
             raise ParameterError("Nothing can be estimated yet: no number was reported.")
-        silent = "Closed early: nobody was asked about some of what lies beyond the range, so that the cost of clamping"
+        silent = "Closed early: some arms about the part beyond the range have no reports, so the cost of clamping"
         return partial({"clamped": number.mechanism.estimate(number)}, f"{silent} is unknown.")
 
     def _build(self, name: str, domain: Domain) -> Mechanism:
         return build(name, domain, epsilon=self.epsilon)
 
     def _weight(self, part: float) -> int:
-        """That of an arm about what lies beyond, for its part of `tails`: enough for at least a few participants."""
+        """The weight of an arm about the part beyond, for its share of `tails`: enough for a few participants."""
         few = min(MOST, FEW / self.participants)
         return ceil(WEIGHTS * max(float(self.tails) * part, few))

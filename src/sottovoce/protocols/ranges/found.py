@@ -1,4 +1,4 @@
-"""What a search of a range ends with: the clamped mean, what clamping cost, and what both say of the mean itself."""
+"""The results after a search of a range: the clamped mean, the cost of clamping, and the mean itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sottovoce.tally.tally import Tally
 Floats = NDArray[np.float64]
 _CLIPPING = "How much higher the mean of the clamped numbers is than that of the numbers themselves"
 _CORRECTED = "The mean, without the bias of clamping but with the noise of estimating that bias"
-_MEAN = "The mean, taken to be that of the clamped numbers; its interval also holds what may lie beyond the range"
+_MEAN = "The mean, estimated by that of the clamped numbers; its interval includes the possible part beyond the range"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class SignedSumEvidence(Evidence):
         if poor is None:
             return None
         return (
-            f"The normal interval is poor: {poor.n} of the reports it rests on are too few to know their own variance."
+            f"The normal interval is poor: {poor.n} of its reports are too few to know their own variance."
             " The interval of the result named mean holds."
         )
 
@@ -86,17 +86,16 @@ class SignedSumEvidence(Evidence):
 class CautiousMeanEvidence(SignedSumEvidence):
     """The mean of clamped numbers as an estimate of the mean itself.
 
-    Its interval adds to the one of the clamped mean what may lie beyond either end of the range. Half of the error
-    probability goes to the clamped mean and a quarter to each end, so that the mean is inside at least as often as the
-    level says. What lies beyond is asked for in one bit, whose limits are exact: with a large budget nearly all say
-    that nothing does, and a variance that was not seen must not make an interval narrow. For the same reason the
-    clamped mean has its betting interval where the normal one is poor. The variance is that of the clamped mean: it
-    says nothing about what clamping cost.
+    Its interval adds the possible parts beyond either end of the range to that of the clamped mean. Half of the error
+    probability goes to the clamped mean and a quarter to each end, so that the coverage is at least the level. The part
+    beyond is asked for in one bit, whose limits are exact: with a large budget nearly all reports are zero, and a
+    variance that was not seen must not make an interval narrow. For the same reason the clamped mean has its betting
+    interval if the normal one is poor. The variance is that of the clamped mean, without the cost of clamping.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("cautious",)
     default: ClassVar[str] = "cautious"
-    below: MeanEvidence | None = None  # of numbers clamped to what lies below the range
+    below: MeanEvidence | None = None  # of numbers clamped to the part below the range
     above: MeanEvidence | None = None
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
@@ -112,7 +111,7 @@ class CautiousMeanEvidence(SignedSumEvidence):
         return Bounds(low, high)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        return np.array([False])  # no part of the interval is normal where that is poor
+        return np.array([False])  # no part of the interval is normal if that is poor
 
     def warning(self) -> str | None:
         return None
@@ -128,7 +127,7 @@ def _of_bits(mean: MeanEvidence, level: float) -> Bounds:
 
 @dataclass(frozen=True, slots=True)
 class RangeEvidence(SeparateSharesEvidence):
-    """The range that was searched, and the shares beyond its ends; a share that cannot be is left out.
+    """The range that was found, and the shares beyond its ends; ends of the domain have none.
 
     Each share comes from answers of its own; `n` holds how many answered about each.
     """
@@ -151,11 +150,11 @@ class RangeEvidence(SeparateSharesEvidence):
 
 
 def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int) -> Estimates:
-    """The estimates of the last round: numbers first, then for each end that cuts the share and the rest beyond."""
+    """The estimates of the last round: numbers first, then the share and the part beyond each end inside the domain."""
     number, *others = tallies
     range_ = number.mechanism.domain
     if not isinstance(range_, Clamp):
-        raise TypeError("The last round of a search asks for clamped numbers.")
+        raise TypeError("The last round of a search must ask for clamped numbers.")
     if not all(tally.n for tally in tallies):
         raise ParameterError("Each arm of the last round of a range search needs at least one report.")
     clamped = number.mechanism.estimate(number)

@@ -1,4 +1,4 @@
-"""The mean of numbers whose range nobody knows: search a good range first, then ask within it."""
+"""The mean of numbers with an unknown range: search a good range first, then ask within it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RangeSearchMean(InTurn):
     """The mean of a number that may lie anywhere in a wide domain: `RangeSearchRounds`, then `ClampedMeanRound`.
 
     First a few rounds of one bit each find the range with the least expected error of the mean. In the last round
-    everyone who is left answers with their number, clamped to that range, and a few about what lies beyond it. Everyone
+    everyone who is left answers with their number, clamped to that range, and a few about the part beyond it. Everyone
     answers once. The results are those of the last round.
 
     `participants` is how many are expected; a share `search` of them is asked about thresholds (None: 15 to 40 %, the

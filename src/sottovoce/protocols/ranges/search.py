@@ -28,33 +28,33 @@ from sottovoce.protocols.ranges.thresholds import above_thresholds
 from sottovoce.tally.tally import Tally
 
 FIRST, LATER = 32, 24  # thresholds of the first round, and of a later one
-FINE = 4  # thresholds between the quartiles that tell the scale of a distribution
+FINE = 4  # thresholds between the quartiles that determine the scale of a distribution
 COARSEST = 0.25  # of the distance of the quartiles, between two thresholds
-SHARP = 0.02  # of the best range: if half of all answers lie so close together, their distances do not matter
+SHARP = 0.02  # of the best range: if half of all answers lie this close together, their distances do not matter
 PARTS = 12  # of the search: one for each look, and what is left for the tails
 LEVELS = (0.3, 0.2, 0.13, 0.08, 0.05, 0.03)  # shares beyond, where tails are asked about
 FAR = 2  # thresholds beyond all of those, on either side
-NEAR_WEIGHT = 3  # of a threshold inside them, where one beyond weighs 1: it only has to show what nobody expects
+NEAR_WEIGHT = 3  # of a threshold inside them, where one beyond weighs 1: it only has to show surprises
 LEAST_WORTH = 200  # participants times (p - q)**2, below which nothing is found
-CLOSE = 0.01  # of the width: a range that ends so near the end of the domain ends there
-NARROW = 1e-9  # of the magnitude of the numbers: no need to look closer
+CLOSE = 0.01  # of the width: a range that ends this near the end of the domain ends there
+NARROW = 1e-9  # of the magnitude of the numbers: fine enough
 OWNER = "a range search"
-UNFINISHED = "Closed early: the range was not found, and nobody was asked for a number."
+UNFINISHED = "Closed early: the range was not found, and no numbers were asked for."
 
 
 @dataclass(frozen=True, slots=True)
 class RangeSearchRounds(Protocol):
     """A range for the mean of a number that may lie anywhere in a wide domain, found by one bit of each participant.
 
-    Are you at or above this threshold? Each round has a couple of dozen thresholds as arms, chosen by what was answered
-    before; all answers are used together. They first find the middle half of the distribution, at any magnitude, then
+    Are you at or above this threshold? Each round has a couple of dozen thresholds as arms, chosen by earlier
+    answers; all answers are used together. They first find the middle half of the distribution, at any magnitude, then
     ask how its tails fall. `chosen` is the range with the least expected error of the mean: the bias of clamping,
     extrapolated from the tails, and the noise, which grows with the width.
 
     The result is "thresholds": the share of participants at or above each of them.
 
     `participants` is how many are expected here and in the round of numbers that follows, through `method`, of which a
-    share `tails` is asked about what lies beyond the range. A share `search` of all is asked about thresholds (None: 15
+    share `tails` is asked about the part beyond the range. A share `search` of all is asked about thresholds (None: 15
     to 40 %, the more the fewer they are), in at most `rounds` rounds.
     """
 
@@ -68,7 +68,7 @@ class RangeSearchRounds(Protocol):
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, (Integers, Interval)):
-            raise reject("domain", OWNER, "an Interval or Integers, as wide as you like", self.domain)
+            raise reject("domain", OWNER, "an Interval or Integers of any width", self.domain)
         budget = check_epsilon(OWNER, self.epsilon)
         if self.method not in names(Mean):
             raise reject("method", OWNER, f"one of {', '.join(names(Mean))}", self.method)
@@ -94,7 +94,7 @@ class RangeSearchRounds(Protocol):
 
     @property
     def question(self) -> Mean:
-        """What the range is for."""
+        """The question that the range is for."""
         return Mean(self.domain)
 
     def effort(self) -> int:
@@ -135,20 +135,20 @@ class RangeSearchRounds(Protocol):
     # --- how many ----------------------------------------------------------------------------------------------
     @property
     def _worth(self) -> float:
-        """What one noisy bit is worth, in bits without noise: (p - q)**2 = tanh(epsilon / 2)**2."""
+        """The information of one noisy bit, in bits without noise: (p - q)**2 = tanh(epsilon / 2)**2."""
         return float(np.tanh(float(self.epsilon) / 2)) ** 2
 
     @property
     def searchers(self) -> int:
         """How many are asked about thresholds."""
         share = self.search
-        if share is None:  # with many bits' worth a seventh, with fewer ever more
+        if share is None:  # with much information a seventh, with less a larger share
             share = min(0.4, max(0.15, 0.15 * (20_000 / (self.participants * self._worth)) ** 0.23))
         return max(PARTS, ceil(self.participants * float(share)))
 
     @property
     def _look(self) -> int:
-        """How many answer in a round that looks for the middle half."""
+        """How many answer in a round that searches the middle half."""
         return self.searchers // PARTS
 
     # --- where -------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class RangeSearchRounds(Protocol):
         return spread(self.domain, float(self.domain.low), float(self.domain.high), FIRST)
 
     def _closer(self, bits: ThresholdBits) -> list[Decimal]:
-        """Thresholds for a closer look at the middle half, or none if its shape is known or it is all in one place."""
+        """Thresholds for a closer look at the middle half, or none if its shape is known or it is a single place."""
         first, last = bits.crossing(0.75), bits.crossing(0.25)
         ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
         cells = np.diff(ends[first : last + 2])
@@ -172,7 +172,7 @@ class RangeSearchRounds(Protocol):
         return new if len(new) > 1 else []
 
     def sides(self, bits: ThresholdBits) -> tuple[float, Tail | None, Tail | None]:
-        """The centre, and what is known of either side of it."""
+        """The centre, and the tails on either side of it."""
         place = bits.crossing(0.5)
         ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
         centre = float(ends[place] + ends[place + 1]) / 2
@@ -213,7 +213,7 @@ class RangeSearchRounds(Protocol):
 
     @property
     def noise(self) -> float:
-        """The standard error that noise brings to the mean of the last round, in units of the width."""
+        """The standard error of the mean of the last round by noise, in units of the width."""
         unit = Interval(0, 1)
         one = build(self.method, unit, epsilon=self.epsilon).average_variance(expected_answers(unit))
         left = max(1.0, (self.participants - self.searchers) * (1 - float(self.tails)))
@@ -231,7 +231,7 @@ def _flat(looks: History) -> list[Tally]:
 
 @lru_cache(maxsize=64)
 def _best(search: RangeSearchRounds, bits: ThresholdBits) -> tuple[float, float]:
-    """Kept, since a protocol goes through its whole history again with every round."""
+    """Cached, since a protocol processes its whole history again in every round."""
     centre, below, above = search.sides(bits)
     left, right = best_distances(below, above, search.noise)
     return centre - left, centre + right

@@ -1,4 +1,4 @@
-"""Two rounds: find the fullest stretch of a range of integers, then look into it."""
+"""Two rounds: find the fullest stretch of a range of integers, then ask within it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWNER = "the fullest stretch"
 
 @dataclass(frozen=True, slots=True)
 class FullestStretch(InTurn):
-    """`first` participants say in which of `stretches` equal stretches they are; the rest, where in the fullest one.
+    """`first` participants report in which of `stretches` equal stretches they are; the rest, where in the fullest one.
 
     The second question is about the stretch with the largest first estimate: below it, each of its integers, above
     it. Everyone answers once.

@@ -1,9 +1,9 @@
-"""What a range costs: how much clamping to it moves a mean, and how much noise its width brings.
+"""The cost of a range: the bias of clamping to it, and the noise of its width.
 
-Of the share beyond the best range, usually less than a hundredth, noisy answers say next to nothing; it must be
-extrapolated from the shares that can be seen. Each side of the centre is taken to fall like a Weibull law, whose
-scale, shape and share are averaged over what the answers leave possible. The law is used to choose a range and for
-nothing else: no estimate and no interval depends on it.
+The share beyond the best range, usually less than a hundredth, cannot be estimated from noisy answers; it is
+extrapolated from larger shares. Each side of the centre is assumed to fall like a Weibull law, whose scale, shape and
+share are averaged over their posterior. The law is used only to choose a range: estimates and intervals do not depend
+on it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SCALES_TRIED = 80  # at first, over all magnitudes
 SCALES = 24  # then, around the likely ones
 FINER = 2  # times that the laws are laid more closely around the likely ones
 LIKELY = 1e-5  # of the weight of the likeliest
-SHARES = np.array([0.5, 0.3, 0.1, 0.03])  # beyond the centre; less than a half where many hold the same number
-OF_A_HALF = 0.85  # how likely it is that nobody does, before anything is known
+SHARES = np.array([0.5, 0.3, 0.1, 0.03])  # beyond the centre; less than a half if many hold the same number
+OF_A_HALF = 0.85  # prior probability that the share is a half
 PLACES = 90
 NEGLIGIBLE = 1e-6  # of the weight of the likeliest law
 
@@ -40,7 +40,7 @@ class Tail:
         nearest = float(bits.thresholds.min()) if len(bits.thresholds) else reach
         scales, shapes = np.geomspace(nearest / 8, reach * 2, SCALES_TRIED), np.geomspace(*SHAPES, SHAPES_TRIED)
         laws, weights = _posterior(bits, scales, shapes)
-        for _ in range(FINER):  # answers may tell more than the steps between laws
+        for _ in range(FINER):  # answers may be more precise than the steps between laws
             scales = _around(laws[1], weights, scales, SCALES)
             shapes = _around(laws[2], weights, shapes, SHAPES_TRIED)
             laws, weights = _posterior(bits, scales, shapes)
@@ -57,60 +57,60 @@ class Tail:
         last = int(enough[0])
         if last == 0:
             return float(self.places[0])
-        # Between the two, as if both the distance and the share changed by constant ratios.
+        # Between the two, by interpolation of the logarithms of distance and share.
         steps = np.log(expected[last - 1 : last + 1])
         part = float((log(share) - steps[0]) / (steps[1] - steps[0]))
         return float(self.places[last - 1] ** (1 - part) * self.places[last] ** part)
 
     @cached_property
     def _expected(self) -> Floats:
-        """The share that is expected beyond each place."""
+        """The expected share beyond each place."""
         return np.asarray(_beyond(self.places, self._laws) @ self._weights)
 
     @cached_property
     def _biases(self) -> Floats:
         """How much clamping at each place would bias the mean, by each law.
 
-        What the answers prove of a far part of the distribution counts too, whatever the law says.
+        The proven lower bound of the far part of the distribution counts too, for every law.
         """
         by_law = _excess(self.places, self._laws) - _excess(np.array([self.reach]), self._laws)
         return np.asarray(np.maximum(by_law, self.proven()[:, None]))
 
     def proven(self) -> Floats:
-        """The least excess beyond each place that the answers leave possible."""
+        """The least possible excess beyond each place, given the answers."""
         ends, least = self.bits.thresholds, self.bits.certain()
         starts = np.concatenate([[0.0], ends[:-1]])
         gaps = np.clip(ends - np.maximum(starts, self.places[:, None]), 0, None)
         return np.asarray(gaps @ least)
 
     def best(self, other: float, noise: float) -> float:
-        """How far to go on this side, if one goes so far on the other.
+        """The best end on this side, given the end on the other.
 
-        The expected root of the error is minimised. Its expected square would be ruled by the few laws with the
-        heaviest tails, however unlikely they are, and its expected logarithm does not mind them enough.
+        The expected root of the error is minimised. Its expected square would be dominated by the few laws with the
+        heaviest tails, and its expected logarithm would give them too little weight.
         """
         errors = self._biases**2 + (noise * (self.places + other))[:, None] ** 2
         return float(self.places[int(np.argmin(errors**0.25 @ self._weights))])
 
 
 def best_distances(below: Tail | None, above: Tail | None, noise: float) -> tuple[float, float]:
-    """How far to go below and above the centre, where the noise of a mean has the standard error `noise` x width."""
+    """The best ends below and above the centre, if the noise of a mean has the standard error `noise` x width."""
     left, right = (0.0 if tail is None else tail.distance(0.01) for tail in (below, above))
-    for _ in range(4):  # each side in turn: they meet in the width alone
+    for _ in range(4):  # each side in turn: they depend on each other through the width only
         left = 0.0 if below is None else below.best(right, noise)
         right = 0.0 if above is None else above.best(left, noise)
     return left, right
 
 
 def _around(places: Floats, weights: Floats, tried: Floats, count: int) -> Floats:
-    """So many places between those that were tried around all that is likely."""
+    """Places between those that were tried around all likely ones."""
     likely = places[weights > LIKELY * weights.max()]
     low, high = np.searchsorted(tried, [likely.min(), likely.max()])
     return np.geomspace(tried[max(0, low - 1)], tried[min(len(tried) - 1, high + 1)], count)
 
 
 def _posterior(bits: ThresholdBits, scales: Floats, shapes_tried: Floats) -> tuple[Floats, Floats]:
-    """Laws, and how likely each is given the answers; the others together do not matter."""
+    """Laws and their posterior probabilities; all others together are negligible."""
     grid = np.meshgrid(SHARES, scales, shapes_tried, indexing="ij")
     laws = np.stack([axis.ravel() for axis in grid])
     shares, _, shapes = laws
@@ -130,7 +130,7 @@ def _beyond(distances: Floats, laws: Floats) -> Floats:
 
 
 def _excess(distances: Floats, laws: Floats) -> Floats:
-    """The mean of what lies beyond each distance, by each law: the integral of the share from there on."""
+    """The mean excess beyond each distance, by each law: the integral of the share from there on."""
     shares, scales, shapes = laws
     rest = gammaincc(1 / shapes, (distances[:, None] / scales) ** shapes)
     return np.asarray(shares * scales / shapes * gamma(1 / shapes) * rest)

@@ -55,7 +55,7 @@ def above_thresholds(domain: Domain, tallies: Iterable[Tally]) -> Estimate:
     for tally in tallies:
         view = tally.mechanism.domain
         if not isinstance(view, Above):
-            raise TypeError("These tallies are about thresholds.")
+            raise TypeError("These tallies must be about thresholds.")
         if tally.n:
             found[view.threshold] = found[view.threshold] + tally if view.threshold in found else tally
     order = sorted(found)
@@ -63,7 +63,7 @@ def above_thresholds(domain: Domain, tallies: Iterable[Tally]) -> Estimate:
         raise ParameterError("Nothing can be estimated yet: no report was counted.")
     rates = rates_of(found[order[0]].mechanism.channel)
     if not isinstance(rates, Rates):
-        raise TypeError("Thresholds are asked about through randomized response.")
+        raise TypeError("Thresholds need randomized response.")
     counts = np.array([int(found[place].cells[1]) for place in order], np.int64)
     asked = np.array([found[place].n for place in order], np.int64)
     names = tuple(f"from {decimal_text(place)} on" for place in order)

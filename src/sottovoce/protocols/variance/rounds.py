@@ -41,22 +41,22 @@ from sottovoce.tally.tally import Tally
 
 OWNER = "a variance"
 METHODS = ("split-n", "sequential", "split-eps", "same-reports")
-SHARES = 1000  # parts of the participants or of the budget that are told apart
+SHARES = 1000  # shares of the participants or of the budget are multiples of one over this
 
 
 @dataclass(frozen=True, slots=True)
 class VarianceRounds(Protocol):
     """The variance of a number, with its mean and its standard deviation, from the same reports.
 
-    Methods: "split-n", in one round a `share` of the participants tells the number, the others the square of its
-    distance from a public `centre`; "sequential", `first` participants tell the number, and their mean is the centre
-    for all others; "split-eps", everyone tells both, the number with a `share` of the budget; "same-reports", everyone
-    tells a whole number through randomized response, and its reports are read twice.
+    Methods: "split-n", in one round a `share` of the participants reports the number, the others the square of its
+    distance from a public `centre`; "sequential", `first` participants report the number, and their mean is the centre
+    for all others; "split-eps", everyone reports both, the number with a `share` of the budget; "same-reports",
+    everyone reports a whole number through randomized response, and its reports are read twice.
 
     Each is unbiased for the variance of the population, and for that of the participants with the divisor n - 1.
-    A `prior` says what is believed of the answers; without one they are taken to be spread evenly. The centre is by
-    default the mean that is expected, and shares make the expected error least when that mean is half a standard
-    deviation off. A wrong belief costs accuracy, never truth.
+    A `prior` describes the expected answers; without one they are assumed to be spread evenly. The centre is by default
+    the expected mean, and shares minimise the expected error if that mean is half a standard deviation off. A wrong
+    prior costs accuracy; estimates and intervals stay valid.
     """
 
     domain: Integers | Interval
@@ -143,7 +143,7 @@ class VarianceRounds(Protocol):
             ((square,),) = later or ((None,),)
         if closing and number.n and (square is None or square.n < 2):
             only = {"mean": number.mechanism.estimate(number)}
-            return partial(only, "Closed early: a variance takes at least two reports of the square; there are fewer.")
+            return partial(only, "Closed early: a variance needs at least two reports of the square; there are fewer.")
         return self._estimates(number, square)
 
     def _estimates(self, number: Tally, square: Tally) -> Estimates:
@@ -161,9 +161,9 @@ class VarianceRounds(Protocol):
     def learned(self, tally: Tally) -> Decimal:
         """The centre after the first round: its mean, rounded to a hundredth of its error or finer.
 
-        Rounding is counted in the estimate but for its correlation with the error, at most 1/100 of the bias that
-        is removed. It may lie outside the range, where noise carried it: clamping it to the range would bias the
-        variance. Beyond one more length of the range the first round says next to nothing, and there it is clamped.
+        The estimate accounts for rounding except for its correlation with the error, at most 1/100 of the removed bias.
+        The centre may lie outside the range by noise: clamping it to the range would bias the variance. Farther than
+        one more length of the range the first round has almost no information, and there it is clamped.
         """
         found = evidence(_enough(tally).mechanism, tally)
         (mean,), (low, high) = found.values(), found.ends
@@ -172,12 +172,12 @@ class VarianceRounds(Protocol):
 
     @property
     def believed(self) -> Prior:
-        """What is expected of the answers."""
+        """The prior of the answers."""
         return belief(self.domain, self.prior)
 
     @property
     def budget(self) -> Decimal:
-        """What of epsilon is spent on the number itself: all of it, unless everyone tells its square too."""
+        """The part of epsilon for the number itself: all of it, unless everyone reports its square too."""
         if self.method != "split-eps":
             return self.epsilon
         return self.epsilon * (self.share or budget_share(self.domain, self.epsilon, self.about, self.believed))
@@ -203,11 +203,11 @@ class VarianceRounds(Protocol):
             return build("nprr", self.domain, epsilon=self.epsilon, k=(self.domain.size or 2) - 1)
         return self._of_number(self.epsilon)
 
-    # --- before anyone has answered ----------------------------------------------------------------
+    # --- predictions -------------------------------------------------------------------------------
     def expected(self, law: Prior | None = None, *, off: float = 0.0) -> Expected:
-        """Variances of single readings, were answers drawn from a law; by default from what is believed.
+        """Variances of single readings for answers drawn from a law; by default from the prior.
 
-        With `off`, of answers which are all moved by so many of their standard deviations, up or down alike.
+        With `off`, for answers that are all moved by this many standard deviations, up or down with equal probability.
         """
         known = self.believed if law is None else belief(self.domain, law)
         if self.method == "same-reports":
@@ -229,9 +229,9 @@ class VarianceRounds(Protocol):
         return each[0]._replace(square=sum(one.square for one in each) / len(each), distance=0.0)
 
     def predicted_error(self, participants: int, law: Prior | None = None, *, off: float = 0.0) -> float:
-        """The standard error of the variance with so many participants, were answers drawn from a law.
+        """The standard error of the variance with this number of participants, for answers drawn from a law.
 
-        It is exact but for the sequential method, where the centre is taken to miss the mean by its standard error.
+        It is exact except for the sequential method, whose centre is assumed to miss the mean by its standard error.
         For `off` see `expected`.
         """
         n = check_integer("participants", OWNER, participants, 4, 1 << 53)
@@ -253,14 +253,14 @@ class VarianceRounds(Protocol):
 
 @lru_cache(maxsize=32)
 def _first_of(protocol: VarianceRounds) -> Round:
-    """The first round, which a collector asks for again and again; shares and channels take a while to find."""
+    """The first round, cached: collectors ask for it often, and shares and channels take a while to find."""
     return protocol._start()
 
 
 def _enough(tally: Tally) -> Tally:
     if tally.n < 2:
         raise ParameterError(
-            f"A variance takes at least two reports of each kind; {tally.mechanism.name} has {tally.n}."
+            f"A variance needs at least two reports of each kind; {tally.mechanism.name} has {tally.n}."
         )
     return tally
 

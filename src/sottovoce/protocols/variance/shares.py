@@ -1,4 +1,4 @@
-"""How a variance shares out participants and budget: by the exact variance of its estimate under what is believed."""
+"""The split of participants and budget for a variance: by the exact variance of its estimate under the prior."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sottovoce.estimate.variance.same_reports import readings
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
-OFF = 0.5  # standard deviations by which the mean may be off what is believed, when shares are chosen
-PEOPLE = (0.1, 0.9)  # share of the participants who tell the number itself
+OFF = 0.5  # standard deviations by which the mean may differ from the prior, when shares are chosen
+PEOPLE = (0.1, 0.9)  # share of the participants who report the number itself
 FEWEST = 30  # of a first round
 DIGITS = 12  # of a centre, within the range
 _EXACT = Context(prec=100, rounding=ROUND_HALF_EVEN)
@@ -39,7 +39,7 @@ class Expected(NamedTuple):
     spread: float  # variance of the answers themselves
 
     def moved(self, off: float) -> Expected:
-        """The same for answers that are all moved by so many of their standard deviations, up or down alike.
+        """The same for answers that are all moved by this many standard deviations, up or down with equal probability.
 
         Up to noise that depends on the answer, moving by m adds 4 m**2 times the spread to the variance of the squares,
         and 2 m**2 times the spread to the mean product of distance and covariance.
@@ -51,14 +51,14 @@ class Expected(NamedTuple):
         return Expected(self.number, self.square + 4 * more * self.spread, covariance, distance, self.spread)
 
     def error(self, participants: tuple[int, int], *, together: bool = False) -> float:
-        """The variance of the estimate; whether each participant tells both."""
+        """The variance of the estimate; `together` if each participant reports both."""
         covariance = self.covariance if together else 0.0
         return error_variance(self.number, self.square, covariance, self.distance, participants)
 
 
 @lru_cache(maxsize=32)
 def belief(domain: Integers | Interval, prior: Prior | None) -> Prior:
-    """What is believed of the answers; of whole numbers, on whole numbers."""
+    """The prior of the answers; for whole numbers, on whole numbers."""
     if prior is None:
         return expected_answers(domain)
     prior.scaled(domain.low, domain.high)  # refuses values outside the range
@@ -74,19 +74,19 @@ def squared(prior: Prior, view: Square) -> Prior:
 
 
 def _squares(values: Floats, view: Square, centre: float) -> Floats:
-    """Floats, which may not leave the range of the squares."""
+    """Floats, kept inside the range of the squares."""
     return np.clip((values - centre) ** 2, float(view.image.low), float(view.image.high))
 
 
 def short(number: float, step: float, length: float) -> Decimal:
-    """A number of a range of this length, rounded to a power of ten that is not above a step, but not to dust."""
+    """A number of a range of this length, rounded to a power of ten of at most a step, or to `DIGITS` digits."""
     finest = math.floor(math.log10(length)) - DIGITS
     power = max(finest, math.floor(math.log10(step))) if step > 0 else finest
     return Decimal(repr(float(number))).quantize(Decimal(1).scaleb(power), context=_EXACT)
 
 
 def built(name: str, domain: Domain, epsilon: Decimal, prior: Prior | None) -> Mechanism:
-    """A mechanism for a mean; a designed one for the prior, where there is one."""
+    """A mechanism for a mean; a designed one for the prior, if there is one."""
     options = {"objective": "prior", "prior": prior} if name == "designed" and prior is not None else {}
     return build(name, domain, epsilon=epsilon, **options)
 
@@ -94,14 +94,14 @@ def built(name: str, domain: Domain, epsilon: Decimal, prior: Prior | None) -> M
 def expected(
     number: Mechanism, square: Mechanism, law: Prior, *, learned: bool = False, missed: float = 0.0
 ) -> Expected:
-    """What a mechanism for a number and one for its square let expect, were answers drawn from this law.
+    """The expected variances of a mechanism for a number and one for its square, for answers drawn from this law.
 
-    Where the centre is `learned` it follows the mean, wherever that is: then the squares are those about the mean, or
-    about a number that `missed` it by so much.
+    If the centre is `learned` it follows the mean: then the squares are those about the mean, or about a number at the
+    distance `missed` from it.
     """
     view = square.domain
     if not isinstance(view, Square):
-        raise ParameterError("The second mechanism of a variance asks for squares.")
+        raise ParameterError("The second mechanism of a variance must ask for squares.")
     values, weights = np.asarray(law.values), np.asarray(law.weights)
     mean = float(values @ weights)
     centre = mean + missed if learned else float(view.centre)
@@ -121,7 +121,7 @@ def expected_of_outputs(mechanism: Mechanism, law: Prior) -> Expected:
     """The same for reports that are read twice."""
     read, domain = readings(mechanism), mechanism.domain
     if not isinstance(domain, Integers):
-        raise ParameterError("Reports that are read twice are about whole numbers.")
+        raise ParameterError("Reports that are read twice must be about whole numbers.")
     shares = np.bincount(np.rint(np.subtract(law.values, domain.low)).astype(np.int64), law.weights, domain.size)
     reports = sum(share * law_row(mechanism.channel, code) for code, share in enumerate(shares))
     number, square = (np.array([float(value) for value in row]) for row in (read.number, read.square))
@@ -136,7 +136,7 @@ def expected_of_outputs(mechanism: Mechanism, law: Prior) -> Expected:
 
 
 def people_share(number: Mechanism, square: Mechanism, law: Prior) -> float:
-    """The share of participants who tell the number: a / (1 - s) + b / s is least where s is as sqrt(b) to sqrt(a)."""
+    """The share of participants who report the number: it minimises a / (1 - s) + b / s."""
     known = expected(number, square, law).moved(OFF)
     b = math.sqrt(4 * known.distance**2 * known.number)
     share = b / (b + math.sqrt(known.square))
@@ -145,7 +145,7 @@ def people_share(number: Mechanism, square: Mechanism, law: Prior) -> float:
 
 @lru_cache(maxsize=64)
 def budget_share(domain: Integers | Interval, epsilon: Decimal, centre: Decimal, law: Prior) -> Decimal:
-    """The share of the budget for the number, found with one bit for each of both: others change it little."""
+    """The share of the budget for the number, found with one bit for each of both; others change it little."""
     view = Square(domain, centre)
 
     def error(share: Decimal) -> float:
@@ -157,7 +157,7 @@ def budget_share(domain: Integers | Interval, epsilon: Decimal, centre: Decimal,
 
 
 def first_round(number: Mechanism, square: Mechanism, law: Prior, participants: int) -> int:
-    """How many of the participants to ask first: the least a / (n - k) + 2 b**2 / k**2, which is where k is a root."""
+    """How many of the participants to ask first: the k that minimises a / (n - k) + 2 b**2 / k**2."""
     known = expected(number, square, law)
     low, high = min(FEWEST, participants // 2), participants // 2
     while high - low > 1:  # the derivative a / (n - k)**2 - 4 b**2 / k**3 rises with k

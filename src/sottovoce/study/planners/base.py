@@ -14,7 +14,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
-from sottovoce.core.registry import ALIASES, builder, names
+from sottovoce.core.registry import names, registered_name
 from sottovoce.core.round import Protocol
 
 OWNER = "plan"
@@ -81,9 +81,7 @@ class Request:
         known = names(kind)
         if self.methods is None:
             return known
-        for name in self.methods:
-            builder(name)  # refuses a name that is not registered
-        return self._among([ALIASES.get(name, name) for name in self.methods], known)
+        return self._among([registered_name(name) for name in self.methods], known)
 
     def listed(self, known: Sequence[str]) -> list[str]:
         """The names of the methods to try, among a list."""

@@ -1,0 +1,56 @@
+"""Help where the extra `analysis` is not installed: the commands are read from the source of the app, not imported."""
+
+from __future__ import annotations
+
+import ast
+from importlib.util import find_spec
+from pathlib import Path
+
+from sottovoce.core.errors import MissingExtraError
+
+HELP = ("--help", "-h")
+NEEDED = ("typer", "rich")
+INSTALL = "pip install 'sottovoce[analysis]'"
+
+
+def is_bare() -> bool:
+    """Whether the packages that print help are missing."""
+    try:
+        return any(find_spec(package) is None for package in NEEDED)
+    except ValueError:  # a module that is set to None in sys.modules
+        return True
+
+
+def commands() -> dict[str, str]:
+    """The first sentence of every command of the app."""
+    tree = ast.parse((Path(__file__).parent / "app.py").read_text(encoding="utf-8"))
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and any(_calls(one, "command") for one in node.decorator_list):
+            found[node.name] = (ast.get_docstring(node) or "").partition("\n")[0]
+        elif isinstance(node, ast.Call) and _calls(node, "add_typer"):
+            given = {key.arg: key.value.value for key in node.keywords if isinstance(key.value, ast.Constant)}
+            found[str(given["name"])] = str(given["help"])
+    return found
+
+
+def help_text(bare: dict[str, str], verb: str | None = None) -> str:
+    """All commands, or one of them; `bare` holds those that need no extra."""
+    known = commands()
+    if verb is not None:
+        if verb not in known:
+            raise MissingExtraError(f"The other commands and their options need more packages: {INSTALL}.")
+        return f"sottovoce {verb}: {known[verb]}\nIts options are shown when it is installed: {INSTALL}."
+    lines = ["Usage: sottovoce COMMAND ...", "", "Here, with nothing but Python:"]
+    width = max(map(len, known))
+    lines += [f"  {name:{width}}  {text}" for name, text in known.items() if name in bare]
+    lines += ["", f"After {INSTALL}:"]
+    lines += [f"  {name:{width}}  {text}" for name, text in known.items() if name not in bare]
+    return "\n".join([*lines, "", "sottovoce COMMAND --help shows the options, sottovoce --version the version."])
+
+
+def _calls(node: ast.expr, method: str) -> bool:
+    """Whether this is a call of a method of the app."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr == method and isinstance(node.func.value, ast.Name) and node.func.value.id == "app"

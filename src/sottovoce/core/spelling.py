@@ -1,0 +1,75 @@
+"""Names of mechanisms as people write them, and names that the papers know and this package does not have yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# Names in the form of `letters`, and what they stand for. A registered mechanism or alias of the same name comes first.
+NOT_YET = {
+    "rappor": "RAPPOR (Bloom filters, cohorts, a permanent and an instantaneous stage)",
+    "onetimerappor": "one-time RAPPOR (Bloom filters, the permanent stage only)",
+    "orappor": "O-RAPPOR (cohorts of Bloom filters)",
+    "orr": "O-RR (hashed cohorts and k-ary randomized response)",
+    "cms": "the count-mean sketch",
+    "countmeansketch": "the count-mean sketch",
+    "hcms": "the Hadamard count-mean sketch",
+    "hadamardcountmeansketch": "the Hadamard count-mean sketch",
+    "she": "histogram encoding with summation (SHE)",
+    "the": "histogram encoding with a threshold (THE)",
+    "histogramencoding": "histogram encoding (SHE, THE)",
+    "dbitflip": "d-bit flip",
+    "dbitflippm": "d-bit flip",
+    "shist": "the succinct histogram (SHist)",
+    "succincthistogram": "the succinct histogram (SHist)",
+    "urr": "utility-optimised randomized response (uRR)",
+    "urap": "utility-optimised RAPPOR (uRAP)",
+    "sw": "the square wave",
+    "squarewave": "the square wave",
+    "generalwave": "general waves",
+    "gw": "general waves",
+    "hh": "hierarchical histograms",
+    "hhadmm": "hierarchical histograms with ADMM (HH-ADMM)",
+    "hierarchicalhistogram": "hierarchical histograms",
+    "haarhrr": "HaarHRR",
+    "hio": "HIO",
+    "hdg": "hybrid-dimensional grids (HDG)",
+    "ahead": "AHEAD",
+    "calm": "CALM",
+    "lopub": "LoPub",
+    "privset": "PrivSet",
+    "privkv": "PrivKV",
+    "privkvm": "PrivKVM",
+    "pckv": "PCKV",
+    "pckvgrr": "PCKV-GRR",
+    "pckvue": "PCKV-UE",
+    "pem": "the prefix extending method (PEM)",
+    "treehist": "TreeHist",
+    "ldpminer": "LDPMiner",
+    "svim": "SVIM",
+    "svsm": "SVSM",
+    "privtrie": "PrivTrie",
+    "planarlaplace": "planar Laplace noise (geo-indistinguishability)",
+    "geoindistinguishability": "planar Laplace noise (geo-indistinguishability)",
+    "cactus": "the cactus mechanism",
+    "privgmm": "PrivGMM",
+}
+MOST_SUGGESTED = 3
+
+
+def letters(name: str) -> str:
+    """A name without case, hyphens, underscores and spaces."""
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What an error adds of a name that is not registered: known names only, never the name itself, which was typed."""
+    import difflib  # only where a name is wrong
+
+    plain = letters(name)
+    if plain in NOT_YET:
+        return f"; {NOT_YET[plain]} is known from the papers, and is not here yet."
+    forms: dict[str, str] = {}
+    for one in known:
+        forms.setdefault(letters(one), one)
+    close = [forms[form] for form in difflib.get_close_matches(plain[:100], list(forms), MOST_SUGGESTED)]
+    return f"; did you mean {' or '.join(close)}?" if close else "."

@@ -1,0 +1,30 @@
+"""Where the data of experiments comes from. No data is part of the package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A public data set, and the file that an experiment reads of it."""
+
+    file: str
+    title: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.file} is made of {self.title}, {self.where}"
+
+
+PATIENTS = Source(
+    "diabetes_130_hospitals.parquet",
+    "Diabetes 130-US Hospitals for Years 1999-2008 (UCI Machine Learning Repository)",
+    "https://doi.org/10.24432/C5230J",
+)
+ADULT = Source(
+    "adult.parquet",
+    "Adult (UCI Machine Learning Repository)",
+    "https://doi.org/10.24432/C5XW20",
+)
+SOURCES = {source.file: source for source in (PATIENTS, ADULT)}

@@ -1,0 +1,136 @@
+"""Help, version and completion, with and without the extra; options that are given once; sentences about one thing."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import sottovoce as sv
+from sottovoce.cli import BARE, bare
+from sottovoce.cli.app import app
+from sottovoce.core.plural import plural
+from sottovoce.core.specs import canonical
+from tests.cli.test_cli import BARE as WITHOUT_EXTRAS
+from tests.cli.test_cli import process
+from tests.cli.test_files import Done, call, shell
+
+COMMANDS = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+# --- help -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_help_names_each_argument_once(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    done = call(verb, "--help")
+    usage = next(line for line in done.out.decode().splitlines() if line.strip().lower().startswith("usage:"))
+    assert done.code == 0 and f"sottovoce {verb}" in usage
+    assert "[[" not in usage and usage.count("...") <= 1, usage
+
+
+def test_several_files_are_shown_as_one_word() -> None:
+    assert "[OPTIONS] [FILE]..." in call("audit", "--help").out.decode()
+    assert re.search(r"\[OPTIONS\] \{?FILE\}?\.\.\.", call("tally", "-h").out.decode())
+
+
+def test_the_version_is_an_option_of_the_program() -> None:
+    assert "--version" in call("--help").out.decode()
+    for arguments in (["--version"], ["--version", "tally"]):
+        assert call(*arguments) == Done(0, f"sottovoce {sv.__version__}\n".encode(), "")
+
+
+# --- the bare install -------------------------------------------------------------------------------------
+def test_the_bare_help_knows_the_commands_of_the_app() -> None:
+    documented = {name: (command.help or "").partition("\n")[0] for name, command in COMMANDS.items()}
+    assert bare.commands() == documented and set(BARE) < set(documented)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]], ids=str)
+def test_the_bare_install_has_help(arguments: list[str]) -> None:
+    code, out, err = process(*arguments, program=WITHOUT_EXTRAS)
+    assert (code, err) == (0, "")
+    here, later = out.split("After pip install 'sottovoce[analysis]':")
+    for name in COMMANDS:
+        assert f"  {name} " in (here if name in BARE else later)
+
+
+def test_the_bare_install_has_help_for_a_command() -> None:
+    code, out, err = process("tally", "--help", program=WITHOUT_EXTRAS)
+    assert (code, err) == (0, "") and out.startswith("sottovoce tally: Count ") and "pip install" in out
+    code, out, err = process("sextuple", "--help", program=WITHOUT_EXTRAS)
+    assert (code, out) == (2, "") and "pip install" in err and "sextuple" not in err
+    assert process("--version", program=WITHOUT_EXTRAS)[:2] == (0, f"sottovoce {sv.__version__}\n")
+
+
+def test_with_the_extra_help_is_that_of_the_app() -> None:
+    assert not bare.is_bare()
+    assert b"--install-completion" in call("--help").out
+
+
+# --- completion -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("line", "word", "found"),
+    [("sottovoce ta", 1, "tally"), ("sottovoce tally --inv", 2, "--invalid"), ("sottovoce re", 1, "reproduce")],
+)
+def test_a_shell_completes(line: str, word: int, found: str, tmp_path: Path) -> None:
+    command = f"_SOTTOVOCE_COMPLETE=complete_bash COMP_WORDS='{line}' COMP_CWORD={word} sottovoce"
+    done = shell(command, tmp_path)
+    assert (done.stdout.split(), done.stderr) == ([found], "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no bash")
+def test_the_script_for_a_shell_is_printed(tmp_path: Path) -> None:
+    done = shell("sottovoce --show-completion bash", tmp_path)
+    assert done.returncode == 0 and "complete -o default -F _sottovoce_completion sottovoce" in done.stdout
+
+
+# --- options that are given once --------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("privatize people.csv --column v --column w -o out.parquet", "--column"),
+        ("privatize people.csv --column=v --epsilon 1 --column=v -o out.parquet", "--column"),
+        ("tally some.hex -o a.tally -o b.tally", "--output"),
+        ("estimate some.tally --level 0.9 --level 0.95", "--level"),
+        ("audit --name grr --name oue", "--name"),
+    ],
+)
+def test_an_option_with_one_value_is_given_once(line: str, option: str) -> None:
+    said = f"sottovoce: The option {option} takes one value and is given twice.\n"
+    assert call(*line.split()) == Done(2, b"", said)
+
+
+def test_flags_and_lists_may_be_repeated() -> None:
+    assert call("methods", "--json", "--json").code == 0
+    assert "given twice" not in call("bench", "--method", "grr", "--method", "oue").err
+
+
+@pytest.mark.parametrize("option", ["--limit", "--value", "--lifetime-limit"])
+def test_a_device_takes_no_second_limit_or_value(option: str, tmp_path: Path) -> None:
+    (tmp_path / "spec.json").write_bytes(canonical(sv.mechanism("grr", sv.Integers(0, 9), epsilon=1).spec()))
+    done = call("answer", tmp_path / "spec.json", option, "1", option, "2")
+    assert done == Done(2, b"", "sottovoce: sottovoce answer takes each option once; one is given twice.\n")
+
+
+def test_explain_takes_each_option_once() -> None:
+    assert call("explain", "1", "--choices", "2").code == 0
+    assert "given twice" in call("explain", "1", "--choices", "2", "--choices", "3").err
+
+
+# --- one thing or several ---------------------------------------------------------------------------------
+def test_one_is_not_several(tmp_path: Path) -> None:
+    assert [plural(n, "report") for n in (0, 1, 2)] == ["0 reports", "1 report", "2 reports"]
+    (tmp_path / "one.csv").write_text("v\n7\n")
+    asked = ["--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9, "-o", tmp_path / "r.parquet"]
+    done = call("privatize", tmp_path / "one.csv", "--column", "v", *asked)
+    assert done.err == "sottovoce: 1 report through grr, epsilon 1 each.\n"
+    assert "\n1 report through grr, epsilon 1;" in call("estimate", tmp_path / "r.parquet").out.decode()
+    assert "with 1 report at epsilon 1" in call("estimate", tmp_path / "r.parquet").out.decode()
+    missing = call("privatize", tmp_path / "one.csv", "--column", "w", *asked, "--force")
+    assert "occurs 0 times. The header has 1 column; --public-header" in missing.err
+    (tmp_path / "one.csv").write_text("v\n70\n")
+    outside = call("privatize", tmp_path / "one.csv", "--column", "v", *asked, "--force")
+    assert "1 of 1 value of column 1 of 1 lies outside the domain, the first in row 1" in outside.err
