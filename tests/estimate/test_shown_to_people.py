@@ -285,4 +285,4 @@ def test_each_method_of_the_registry_is_cited() -> None:
     for name in sv.names():
         (cited,) = tables.references_of([name])
         assert cited.startswith(f"{name}: ") and len(cited) > 20
-    assert tables.references_of(["no such mechanism"]) == []
+    assert tables.references_of(["no such mechanism", "G-R-R"]) == []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core import codec
 from sottovoce.core.params import decimal_text
+from sottovoce.core.plural import plural
 from sottovoce.core.simulation import in_words
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ def printable(value: object, most: int = MOST_TEXT) -> str:
     text = str(value)
     text = text if text.isprintable() else repr(text)
     return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def counted(count: int, what: str) -> str:
-    """So many of something, such as "1 report" or "1,000 reports"."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def card(
@@ -60,7 +56,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:MOST_ROWS])
     more = len(rows) - MOST_ROWS
     if more > 0:
-        body += f'<tr><td colspan="{len(header)}">and {counted(more, "more row")}</td></tr>'
+        body += f'<tr><td colspan="{len(header)}">and {plural(more, "more row")}</td></tr>'
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -117,8 +113,8 @@ def mechanism_html(mechanism: Mechanism) -> str:
         ("epsilon", f"{own.epsilon:.6g} ({decimal_text(own.claimed)} claimed)"),
         ("one report", f"changes the odds between two answers by at most {factor}{but}"),
         ("guarantee", own.guarantee),
-        ("message", f"{counted(codec.ID_BYTES, 'byte')} of id, {counted(codec.payload_bytes(own.channel), 'byte')}"),
-        ("tally", f"{counted(own.cells, 'integer')} ({own.statistic.kind})"),
+        ("message", f"{plural(codec.ID_BYTES, 'byte')} of id, {plural(codec.payload_bytes(own.channel), 'byte')}"),
+        ("tally", f"{plural(own.cells, 'integer')} ({own.statistic.kind})"),
         ("fingerprint", own.fingerprint[:12]),
     ]
     if own.claimed_forever is not None:

@@ -15,9 +15,10 @@ from sottovoce.core import codec
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.display import card, counted
+from sottovoce.core.display import card
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.plural import plural
 from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels.base import (
     Draws,
@@ -79,7 +80,7 @@ class Reports:
 
     def _repr_html_(self) -> str:
         own = self.mechanism
-        size = counted(codec.payload_bytes(own.channel), "byte")
+        size = plural(codec.payload_bytes(own.channel), "byte")
         facts = [
             ("reports", f"{len(self):,}"),
             ("one report", f"{size} beside the id"),

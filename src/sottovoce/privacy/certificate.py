@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from sottovoce.core.display import card, counted
+from sottovoce.core.display import card
+from sottovoce.core.plural import plural
 from sottovoce.core.rational import float_up, loss, within
 from sottovoce.privacy.problems import remedy
 from sottovoce.privacy.worst import WorstCase
@@ -84,7 +85,7 @@ class Certificate:
         return [str(self.worst)]
 
     def __repr__(self) -> str:
-        verdict = "holds" if self.ok else f"FAILS with {counted(len(self.problems), 'problem')}"
+        verdict = "holds" if self.ok else f"FAILS with {plural(len(self.problems), 'problem')}"
         found = f"epsilon={self.epsilon:.9g}, claimed={self.claimed}"
         if self.delta is not None:
             found = f"epsilon={self.claimed}, delta={float(self.delta):.9g}"

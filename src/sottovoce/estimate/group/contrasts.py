@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 
 from sottovoce.core import late
-from sottovoce.core.display import card, counted, printable
+from sottovoce.core.display import card, printable
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.params import check_decimal, reject
+from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.estimate import EstimateSource, check_level, check_target
 from sottovoce.estimate.evidence import Bounds, deviate
@@ -236,7 +237,7 @@ class Pairs:
         about = [intervals_sentence(self.level, "fieller", self.target, "Bonferroni")]
         about.append(f"Adjusted p-values hold all at once ({self.correction.capitalize()}).")
         if self.not_estimable:
-            count = counted(len(self.not_estimable), "group")
+            count = plural(len(self.not_estimable), "group")
             about.append(f"Left out for being of too uncertain a size: {count}.")
         return about
 
@@ -250,7 +251,7 @@ class Pairs:
 
     def __repr__(self) -> str:
         kind = ", simulation" * self.simulated
-        count = counted(len(self.values), "difference")
+        count = plural(len(self.values), "difference")
         return f"Pairs({count}, level={self.level}, correction={self.correction!r}{kind})"
 
     def _repr_html_(self) -> str:
