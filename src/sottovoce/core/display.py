@@ -56,7 +56,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:MOST_ROWS])
     more = len(rows) - MOST_ROWS
     if more > 0:
-        body += f'<tr><td colspan="{len(header)}">and {plural(more, "more row")}</td></tr>'
+        body += f'<tr><td colspan="{len(header)}">and {plural(more, "more row", ",")}</td></tr>'
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -113,8 +113,11 @@ def mechanism_html(mechanism: Mechanism) -> str:
         ("epsilon", f"{own.epsilon:.6g} ({decimal_text(own.claimed)} claimed)"),
         ("one report", f"changes the odds between two answers by at most {factor}{but}"),
         ("guarantee", own.guarantee),
-        ("message", f"{plural(codec.ID_BYTES, 'byte')} of id, {plural(codec.payload_bytes(own.channel), 'byte')}"),
-        ("tally", f"{plural(own.cells, 'integer')} ({own.statistic.kind})"),
+        (
+            "message",
+            f"{plural(codec.ID_BYTES, 'byte', ',')} of id, {plural(codec.payload_bytes(own.channel), 'byte', ',')}",
+        ),
+        ("tally", f"{plural(own.cells, 'integer', ',')} ({own.statistic.kind})"),
         ("fingerprint", own.fingerprint[:12]),
     ]
     if own.claimed_forever is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.display import printable
+from sottovoce.core.plural import plural
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.group.contrasts import Difference, Pairs
@@ -38,7 +39,7 @@ def plot(estimate: Estimate, bounds: Bounds, about: str, target: str, axes: Any)
     named = f"{noun}, from {limits[0]:g} to {limits[1]:g}" if np.isfinite(limits).all() and limits else noun
     through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in estimate.sources)))
     kind = "simulation of " if estimate.simulated else ""
-    title = f"{kind}{through}, n = {estimate.n:,}, epsilon {estimate.epsilon:.4g}\n{about}"
+    title = f"{kind}{through}, {plural(estimate.n, 'report', ',')}, epsilon {estimate.epsilon:.4g}\n{about}"
     picture = DrawnValues(labels, estimate.values, bounds, places, limits)
     if len(labels) <= MOST_LISTED:
         return _rows(picture, axes, title, (estimate.evidence.column, named), note)
@@ -69,7 +70,7 @@ def plot_pairs(found: Pairs, axes: Any) -> Any:
 def _compared(found: Difference | Pairs) -> str:
     kind = "simulation of " if found.simulated else ""
     through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in found.sources)))
-    return f"{kind}{through}, n = {sum(source.n for source in found.sources):,}\n" if through else kind
+    return f"{kind}{through}, {plural(sum(source.n for source in found.sources), 'report', ',')}\n" if through else kind
 
 
 @dataclass(frozen=True, eq=False)

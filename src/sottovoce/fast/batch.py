@@ -80,7 +80,7 @@ class Reports:
 
     def _repr_html_(self) -> str:
         own = self.mechanism
-        size = plural(codec.payload_bytes(own.channel), "byte")
+        size = plural(codec.payload_bytes(own.channel), "byte", ",")
         facts = [
             ("reports", f"{len(self):,}"),
             ("one report", f"{size} beside the id"),

@@ -237,7 +237,7 @@ class Pairs:
         about = [intervals_sentence(self.level, "fieller", self.target, "Bonferroni")]
         about.append(f"Adjusted p-values hold all at once ({self.correction.capitalize()}).")
         if self.not_estimable:
-            count = plural(len(self.not_estimable), "group")
+            count = plural(len(self.not_estimable), "group", ",")
             about.append(f"Left out for being of too uncertain a size: {count}.")
         return about
 
@@ -251,7 +251,7 @@ class Pairs:
 
     def __repr__(self) -> str:
         kind = ", simulation" * self.simulated
-        count = plural(len(self.values), "difference")
+        count = plural(len(self.values), "difference", ",")
         return f"Pairs({count}, level={self.level}, correction={self.correction!r}{kind})"
 
     def _repr_html_(self) -> str:
