@@ -107,3 +107,11 @@ def test_the_wheel_holds_the_package_its_types_and_its_licence(wheel: Path) -> N
     assert {name.split("/")[0].split("-")[0] for name in names} == {"sottovoce"}
     required = [line for line in fields.get_all("Requires-Dist", []) if "extra ==" not in line]
     assert required == [], "The bare install must need nothing."
+
+
+def test_the_bare_install_has_help_and_a_version(bare_python: Path, tmp_path: Path) -> None:
+    said = run(bare_python, "-m", "sottovoce", "--help", cwd=tmp_path)
+    assert said == run(bare_python, "-m", "sottovoce", cwd=tmp_path)
+    assert all(f"\n  {verb} " in said for verb in ("answer", "explain", "privatize", "tally", "audit"))
+    assert "pip install 'sottovoce[analysis]'" in said
+    assert run(bare_python, "-m", "sottovoce", "--version", cwd=tmp_path).startswith("sottovoce ")

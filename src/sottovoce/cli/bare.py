@@ -25,12 +25,11 @@ def commands() -> dict[str, str]:
     """The first sentence of every command of the app."""
     tree = ast.parse((Path(__file__).parent / "app.py").read_text(encoding="utf-8"))
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and any(_calls(one, "command") for one in node.decorator_list):
-            found[node.name] = (ast.get_docstring(node) or "").partition("\n")[0]
-        elif isinstance(node, ast.Call) and _calls(node, "add_typer"):
-            given = {key.arg: key.value.value for key in node.keywords if isinstance(key.value, ast.Constant)}
-            found[str(given["name"])] = str(given["help"])
+    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+        for call in function.decorator_list:
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "app.command":
+                name = ast.literal_eval(call.args[0]) if call.args else function.name
+                found[name] = (ast.get_docstring(function) or "").partition("\n")[0]
     return found
 
 
@@ -47,10 +46,3 @@ def help_text(bare: dict[str, str], verb: str | None = None) -> str:
     lines += ["", f"After {INSTALL}:"]
     lines += [f"  {name:{width}}  {text}" for name, text in known.items() if name not in bare]
     return "\n".join([*lines, "", "sottovoce COMMAND --help shows the options, sottovoce --version the version."])
-
-
-def _calls(node: ast.expr, method: str) -> bool:
-    """Whether this is a call of a method of the app."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    return node.func.attr == method and isinstance(node.func.value, ast.Name) and node.func.value.id == "app"
