@@ -107,5 +107,4 @@ class Certificate:
             facts.insert(2, ("for ever", f"{self.epsilon_forever:.9g} of {self.claimed_forever} claimed"))
         if self.delta is not None:
             facts.insert(2, ("delta", f"{float(self.delta):.9g}"))
-        notes = [*self.problems, *self._worst_case(), *filter(None, [self.waste])]
-        return card(f"Certificate of {self.name}", facts, notes=notes)
+        return card(f"Certificate of {self.name}", facts, notes=self.explain().split("\n")[1:])
