@@ -28,7 +28,9 @@ from sottovoce.core.errors import MissingExtraError as MissingExtraError
 from sottovoce.core.errors import NoCovarianceError as NoCovarianceError
 from sottovoce.core.errors import NoIntervalError as NoIntervalError
 from sottovoce.core.errors import ParameterError as ParameterError
+from sottovoce.core.errors import PluginWarning as PluginWarning
 from sottovoce.core.errors import PrivacyError as PrivacyError
+from sottovoce.core.errors import ProgramError as ProgramError
 from sottovoce.core.errors import ReportError as ReportError
 from sottovoce.core.errors import SottovoceError as SottovoceError
 from sottovoce.core.errors import SpecError as SpecError
@@ -56,6 +58,10 @@ from sottovoce.estimate.group.within import group_frequencies as group_frequenci
 from sottovoce.estimate.prior import Prior as Prior
 from sottovoce.fast.batch import Reports as Reports
 from sottovoce.privacy.audit import audit as audit
+from sottovoce.privacy.blackbox import BlackBoxCertificate as BlackBoxCertificate
+from sottovoce.privacy.blackbox import audit_black_box as audit_black_box
+from sottovoce.privacy.blackbox import command_source as command_source
+from sottovoce.privacy.blackbox import samples_needed as samples_needed
 from sottovoce.privacy.certificate import Certificate as Certificate
 from sottovoce.protocols.ask import AskEveryone as AskEveryone
 from sottovoce.protocols.ask import AskOneOfSeveral as AskOneOfSeveral
@@ -91,6 +97,7 @@ __all__ = [
     "AskOneOfSeveral",
     "Ball",
     "Bins",
+    "BlackBoxCertificate",
     "Box",
     "Branch",
     "Categories",
@@ -130,11 +137,13 @@ __all__ = [
     "ParameterError",
     "PersonalBudgetMean",
     "Plan",
+    "PluginWarning",
     "PoorIntervalWarning",
     "Powers",
     "Prefix",
     "Prior",
     "PrivacyError",
+    "ProgramError",
     "Protocol",
     "Question",
     "RangeSearchMean",
@@ -157,6 +166,8 @@ __all__ = [
     "VarianceRounds",
     "VectorMean",
     "audit",
+    "audit_black_box",
+    "command_source",
     "decoder",
     "group_frequencies",
     "mechanism",
@@ -164,6 +175,7 @@ __all__ = [
     "participants_for",
     "plan",
     "power_of_difference",
+    "samples_needed",
     "simulate",
     "simulate_counts",
 ]

@@ -138,7 +138,15 @@ BAD = {
         "the square wave is known from the papers, and is not here yet.",
     ),
     "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, shares, variance, groups,"),
-    "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "A plan takes two of epsilon"),
+    "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "two of epsilon, participants and an error"),
+    "plan: too few people": (
+        "plan shares --low 0 --high 9 --participants 50 --half-width 0.001",
+        "No epsilon up to 20 gives this error: more participants are needed.\n",
+    ),
+    "plan: too many values": (
+        "plan shares --low 0 --high 99999999 --epsilon 1 --participants 50",
+        "there is no method for so many categories.\n",
+    ),
     "plan: no domain": ("plan mean --epsilon 1 --participants 9", "give one of --categories"),
     "plan: groups without values": (
         "plan groups --categories a,b --epsilon 1 --participants 9",

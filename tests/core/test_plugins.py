@@ -67,6 +67,7 @@ number = their_package:not_a_function
 other-name = their_package:other_name
 raises = their_package:raises
 grr = their_package:build
+g-rr = their_package:build
 Their_RR = their_package:build
 """
 
@@ -119,6 +120,7 @@ def test_theirs_is_built_audited_and_estimated_like_ours(theirs: Path) -> None:
     assert certificate.ok and certificate.waste is None and certificate.name == "their-rr"
     estimate = m.estimate(m.tally(m.privatize(["a"] * 3000 + ["b"] * 1000, seed=1)))
     assert abs(estimate.values[0] - 0.75) < 8 * estimate.std_errors[0]
+    assert sv.mechanism("THEIR_RR", sv.Integers(0, 3), epsilon=1).name == "their-rr"
     with pytest.raises(sv.ParameterError, match=r"no such parameter\. Known: epsilon, factor"):
         sv.mechanism("their-rr", sv.Integers(0, 3), epsilon=1, w=3)
 
@@ -156,10 +158,11 @@ def test_broken_ones_are_left_out_with_one_sentence_each(tmp_path: Path, monkeyp
     expected = {
         "no-module": "cannot be loaded (ModuleNotFoundError)",
         "no-function": "cannot be loaded (AttributeError)",
-        "number": "is not a function",
+        "number": "cannot be loaded (TypeError)",
         "other-name": "builds no mechanism of that name for any of the domains that were tried",
         "raises": "builds no mechanism of that name for any of the domains that were tried (KeyError)",
         "grr": "has a name that is already taken",
+        "g-rr": "has a name that is already taken",
         "Their_RR": "has a name that is not made of lower-case letters, digits and hyphens",
     }
     assert said == {f"{start.format(name)}{problem}, so it is left out." for name, problem in expected.items()}

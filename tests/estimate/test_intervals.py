@@ -157,7 +157,6 @@ def test_simplex_projection_is_the_nearest_point(values: list[float]) -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 @pytest.mark.parametrize("target", ["sample", "population"])
 def test_covariance_is_that_of_repeated_tallies(name: str, epsilon: float, target: str, seed: int) -> None:
-    from sottovoce.estimate.shares.evidence import estimate as estimate_from
     from sottovoce.tally.counts import simulate_cells
 
     m = sv.mechanism(name, sv.Integers(0, 5), epsilon=epsilon)
@@ -169,7 +168,7 @@ def test_covariance_is_that_of_repeated_tallies(name: str, epsilon: float, targe
     else:
         crowds = rng.multinomial(n, shares, runs)
         cells = np.concatenate([simulate_cells(m, c, runs=1, seed=seed + i) for i, c in enumerate(crowds)])
-    estimates = [estimate_from(m, sv.Tally(m, n, row)) for row in cells]
+    estimates = [m.estimate(sv.Tally(m, n, row)) for row in cells]
     measured = np.cov(np.array([e.values for e in estimates]).T)
     claimed = np.mean([e.covariance(target=target) for e in estimates[:200]], axis=0)
     scale = np.sqrt(np.outer(np.diag(claimed), np.diag(claimed)))

@@ -15,6 +15,7 @@ import sottovoce as sv
 from sottovoce.estimate import tables
 from sottovoce.estimate.estimate import EstimateSource
 from sottovoce.estimate.group.contrasts import Difference, Pairs
+from sottovoce.privacy.blackbox import BlackBoxCertificate
 from tests.protocols.test_checkpoints import EVERY
 
 HOSTILE = (
@@ -201,6 +202,8 @@ def test_plans_and_certificates_show_themselves() -> None:
     assert "holds" in texts_of(certificate._repr_html_()) and repr(certificate).endswith("holds)")
     broken = sv.Certificate("<b>", "f" * 64, certificate.claimed, None, "enumerated", ("It <leaks>.", "Always."))
     assert "It <leaks>." in texts_of(broken._repr_html_()) and repr(broken).endswith("FAILS with 2 problems)")
+    seen = BlackBoxCertificate(certificate.claimed, 3.5, 0.99, "byte 1 is <3>", HOSTILE[:2], (90, 2), 100, 400, 3)
+    assert "REFUTED" in texts_of(seen._repr_html_()) and "at least 3.5" in texts_of(seen._repr_html_())
 
 
 def test_a_name_of_a_specification_is_escaped() -> None:
@@ -282,4 +285,4 @@ def test_each_method_of_the_registry_is_cited() -> None:
     for name in sv.names():
         (cited,) = tables.references_of([name])
         assert cited.startswith(f"{name}: ") and len(cited) > 20
-    assert tables.references_of(["no such mechanism"]) == []
+    assert tables.references_of(["no such mechanism", "G-R-R"]) == []

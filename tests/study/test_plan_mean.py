@@ -88,7 +88,8 @@ def test_bad_questions_get_one_sentence() -> None:
     with pytest.raises(sv.ParameterError, match="positive"):
         sv.plan(QUESTION, epsilon=1, std_error=0)
     with pytest.raises(
-        sv.ParameterError, match=r"no epsilon up to 20 gives a standard error of 0\.01: more participants"
+        sv.ParameterError,
+        match=r"No epsilon up to 20 .* more participants .* 10 participants and a standard error of 0\.01\.",
     ):
         sv.plan(QUESTION, participants=10, std_error=0.01, methods=["bernoulli"])
     with pytest.raises(sv.ParameterError, match="more participants"):

@@ -68,8 +68,8 @@ def test_the_first_hour_is_what_the_page_says(tmp_path: Path, environment: dict[
         else:
             printed = run(["bash", "-c", text], tmp_path, environment)
         assert shown is None or agrees(shown, printed), (text, printed)
-    assert {"people.csv", "reports.parquet", "smokes.tally", "smokes.svg"} <= {path.name for path in tmp_path.iterdir()}
-    assert "<svg" in (tmp_path / "smokes.svg").read_text(encoding="utf-8")
+    assert {"people.csv", "reports.parquet", "smokes.tally"} <= {path.name for path in tmp_path.iterdir()}
+    assert all("<svg" in (tmp_path / name).read_text(encoding="utf-8") for name in ("plan.svg", "smokes.svg"))
 
 
 def test_the_page_goes_through_the_whole_hour() -> None:

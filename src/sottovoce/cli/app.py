@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sottovoce import __version__
-from sottovoce.cli import BARE
+from sottovoce.cli import BARE, options
 from sottovoce.cli.parsing import CommandError, Verbs, complaint, plugins_in_one_sentence
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
@@ -50,7 +50,6 @@ Invalid = Annotated[
         "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
     ),
 ]
-Panel = "The mechanism"
 
 
 def run(arguments: list[str]) -> int:
@@ -109,30 +108,22 @@ def methods(json_: Json = False) -> None:
 
 @app.command()
 def plan(
-    question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="mean, shares, variance, groups (means by group) or vectors.")
-    ],
-    categories: Annotated[str | None, typer.Option(metavar="A,B,C", help="The possible answers, or groups.")] = None,
-    categories_file: Annotated[str | None, typer.Option(metavar="FILE", help="The same, one per line.")] = None,
-    low: Annotated[str | None, typer.Option(help="The least possible number.")] = None,
-    high: Annotated[str | None, typer.Option(help="The largest possible number.")] = None,
-    real: Annotated[bool, typer.Option("--real", help="Answers are real numbers, not whole ones.")] = False,
-    dimensions: Annotated[int | None, typer.Option(min=1, help="How many numbers a vector has.")] = None,
-    radius: Annotated[str | None, typer.Option(help="The largest length of a vector, instead of a range.")] = None,
-    most: Annotated[
-        int | None, typer.Option(min=1, help="How many numbers of a vector may differ from zero, at most.")
-    ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="The privacy budget of each answer.")] = None,
-    participants: Annotated[int | None, typer.Option(min=1, help="How many people answer.")] = None,
-    half_width: Annotated[str | None, typer.Option(help="The error: half the width of an interval.")] = None,
-    std_error: Annotated[str | None, typer.Option(help="The error: a standard error.")] = None,
-    level: Annotated[float, typer.Option(help="The confidence level of the interval.")] = 0.95,
-    target: Annotated[
-        str, typer.Option(help="population: those who might have answered; sample: those who did.")
-    ] = "population",
-    picture: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw error against participants: .svg or .png.")
-    ] = None,
+    question: options.PlannedQuestion,
+    categories: options.Categories = None,
+    categories_file: options.CategoriesFile = None,
+    low: options.Low = None,
+    high: options.High = None,
+    real: options.Real = False,
+    dimensions: options.Dimensions = None,
+    radius: options.Radius = None,
+    most: options.Most = None,
+    epsilon: options.Epsilon = None,
+    participants: options.Participants = None,
+    half_width: options.HalfWidth = None,
+    std_error: options.StdError = None,
+    level: options.Level = 0.95,
+    target: options.Target = "population",
+    picture: options.Picture = None,
     json_: Json = False,
     force: Force = False,
 ) -> None:
@@ -149,57 +140,26 @@ def plan(
 
 @app.command()
 def privatize(
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="A file of answers, CSV or Parquet; - is a pipe.")],
-    column: Annotated[
-        str, typer.Option(help="The column that holds the answers; several make a pair, record or vector: sex,bmi.")
-    ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Where the reports go: .parquet, .csv, .arrow, or - for a pipe.")
-    ],
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            "--mechanism",
-            help="A name from `methods`; the plan's choice if left out.",
-            rich_help_panel=Panel,
-        ),
-    ] = None,
-    question: Annotated[
-        str | None,
-        typer.Option(help="What the plan chooses for: shares, or the mean of numbers.", rich_help_panel=Panel),
-    ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="The privacy budget.", rich_help_panel=Panel)] = None,
-    categories: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help="The possible answers.", rich_help_panel=Panel)
-    ] = None,
-    categories_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The possible answers, one per line.", rich_help_panel=Panel)
-    ] = None,
-    low: Annotated[str | None, typer.Option(help="The least possible number.", rich_help_panel=Panel)] = None,
-    high: Annotated[str | None, typer.Option(help="The largest possible number.", rich_help_panel=Panel)] = None,
-    real: Annotated[
-        bool, typer.Option("--real", help="Answers are real numbers, not whole ones.", rich_help_panel=Panel)
-    ] = False,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A parameter of the method, e.g. g=4.", rich_help_panel=Panel),
-    ] = None,
-    spec: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A specification (JSON) instead of all of these.", rich_help_panel=Panel),
-    ] = None,
-    write_spec: Annotated[str | None, typer.Option(metavar="FILE", help="Write the specification too.")] = None,
-    format_: Annotated[str | None, typer.Option("--format", help="csv, parquet or arrow, of the input.")] = None,
-    output_format: Annotated[str | None, typer.Option(help="csv, parquet or arrow, of the reports.")] = None,
-    missing: Annotated[
-        str, typer.Option(metavar="WAY", help="Empty cells: refuse, skip, or category (one of their own).")
-    ] = "refuse",
-    delimiter: Annotated[str, typer.Option(help="The delimiter of a CSV input; \\t is a tab.")] = ",",
-    public_header: Annotated[
-        bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")] = None,
+    source: options.Answers,
+    column: options.Columns,
+    output: options.ReportsFile,
+    method: options.Method = None,
+    question: options.ChosenFor = None,
+    epsilon: options.Epsilon = None,
+    categories: options.Categories = None,
+    categories_file: options.CategoriesFile = None,
+    low: options.Low = None,
+    high: options.High = None,
+    real: options.Real = False,
+    option: options.MethodOptions = None,
+    spec: options.WholeSpec = None,
+    write_spec: options.WriteSpec = None,
+    format_: options.AnswersFormat = None,
+    output_format: options.ReportsFormat = None,
+    missing: options.Missing = "refuse",
+    delimiter: options.Delimiter = ",",
+    public_header: options.PublicHeader = False,
+    seed: options.Seed = None,
     force: Force = False,
 ) -> None:
     """Randomize the answers of a file: one column, or several that make up an answer."""

@@ -6,6 +6,7 @@ that reads a specification loads none. One that fails is left out with one sente
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, S
 from sottovoce.core.errors import ParameterError, PluginWarning, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
+from sottovoce.core.spelling import letters
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -68,7 +70,7 @@ def found(taken: frozenset[str]) -> dict[str, Plugin]:
     for entry, distribution in _entries():
         if not NAME.fullmatch(entry.name):
             problem = "has a name that is not made of lower-case letters, digits and hyphens"
-        elif entry.name in taken or entry.name in result:
+        elif letters(entry.name) in {letters(name) for name in (*taken, *result)}:
             problem = "has a name that is already taken"
         else:
             plugin = _loaded(entry, distribution)
@@ -92,10 +94,9 @@ def _loaded(entry: EntryPoint, distribution: str) -> Plugin | str:
     """The plugin of an entry point, or what is wrong with it."""
     try:
         function = entry.load()
+        inspect.signature(function)  # from which the options of a builder are read
     except Exception as problem:  # code of others may raise anything
         return f"cannot be loaded ({type(problem).__name__})"
-    if not callable(function):
-        return "is not a function"
     plugin = Plugin(entry.name, distribution, function, frozenset())
     questions: set[type[Question]] = set()
     failure = ""

@@ -108,10 +108,15 @@ def registered_name(name: str) -> str:
         raise reject("name", "mechanism", "a text", name)
     if name in BUILDERS:
         return name
-    known = sorted({*BUILDERS, *ALIASES, *_plugins()})
-    for one in known:
-        if letters(one) == letters(name):
+    plain, ours = letters(name), [*BUILDERS, *ALIASES]
+    for one in ours:
+        if letters(one) == plain:
             return ALIASES.get(one, one)
+    theirs = list(_plugins())
+    for one in theirs:
+        if letters(one) == plain:
+            return one
+    known = sorted([*ours, *theirs])
     raise ParameterError(f"There is no mechanism of this name{suggestion(name, known)} Known: {', '.join(known)}.")
 
 

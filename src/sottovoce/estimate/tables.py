@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
 from sottovoce.core.display import printable
-from sottovoce.core.errors import ParameterError
-from sottovoce.core.registry import builder
+from sottovoce.core.registry import BUILDERS, builder
+from sottovoce.core.registry import names as registered
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.ratio import NOT_ESTIMABLE
 
@@ -77,10 +77,9 @@ def references_of(names: Iterable[str]) -> list[str]:
     """The publications of the mechanisms among these that are registered."""
     found = []
     for name in dict.fromkeys(names):
-        try:
-            text = inspect.getdoc(builder(name)) or ""
-        except ParameterError:  # a mechanism of a protocol, or of a specification
+        if name not in BUILDERS and name not in registered():  # of a protocol, or of a specification
             continue
+        text = inspect.getdoc(builder(name)) or ""
         slot = re.search(r"^Reference:(.*?)(?=^\w+:|\Z)", text, flags=re.MULTILINE | re.DOTALL)
         if slot:
             found.append(f"{name}: {' '.join(slot[1].split()).rstrip('.')}")

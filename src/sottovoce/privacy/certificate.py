@@ -63,17 +63,21 @@ class Certificate:
 
     def __str__(self) -> str:
         verdict = "holds" if self.ok else "FAILS: " + " ".join([*self.problems, *self._worst_case()])
+        return f"{self.name}: {self._found()}, {self.how}; {verdict}"
+
+    def _found(self) -> str:
+        """The loss beside what is claimed."""
         found = f"epsilon {self.epsilon:.9g} of {self.claimed} claimed"
         if self.delta is not None:
             found = f"epsilon {self.claimed} with delta {float(self.delta):.9g}"
         if self.claimed_forever is not None:
             found += f", for ever {self.epsilon_forever:.9g} of {self.claimed_forever} claimed"
-        return f"{self.name}: {found}, {self.how}; {verdict}"
+        return found
 
     def explain(self) -> str:
         """The verdict, each problem with what repairs it, the worst message, and unused budget; one line each."""
         verdict = "holds" if self.ok else "FAILS"
-        lines = [f"{self.name}: epsilon {self.epsilon:.9g} of {self.claimed} claimed, {self.how}; {verdict}."]
+        lines = [f"{self.name}: {self._found()}, {self.how}; {verdict}."]
         lines += [" ".join(filter(None, (problem, remedy(problem)))) for problem in self.problems]
         lines += [str(self.worst)] if self.worst is not None else []
         return "\n".join([*lines, *([self.waste] if self.waste else [])])
@@ -103,4 +107,4 @@ class Certificate:
             facts.insert(2, ("for ever", f"{self.epsilon_forever:.9g} of {self.claimed_forever} claimed"))
         if self.delta is not None:
             facts.insert(2, ("delta", f"{float(self.delta):.9g}"))
-        return card(f"Certificate of {self.name}", facts, notes=self.problems)
+        return card(f"Certificate of {self.name}", facts, notes=self.explain().split("\n")[1:])

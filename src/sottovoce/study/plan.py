@@ -217,7 +217,8 @@ def _least_participants(ways: Ways, fewest: int, budget: Decimal, goal: Goal) ->
     found = _least(ways.least, lambda n: ways.options(n)[0].std_error, goal, search.participants(fewest))
     if found is None:
         raise ParameterError(
-            f"At epsilon {budget}, no number of participants up to 2**40 gives {goal}: a larger epsilon is needed."
+            "No number of participants up to 2**40 gives this error at this epsilon: a larger epsilon is needed.",
+            f"epsilon {budget} and {goal}",
         )
     return found
 
@@ -237,7 +238,8 @@ def _least_epsilon(planner: Planner, n: int, goal: Goal) -> tuple[Decimal, Ways]
     if found is None:
         planner.ways(Decimal(MAX_EPSILON)).options(n)  # raises if there is no method at all
         raise ParameterError(
-            f"With {n:,} participants, no epsilon up to {MAX_EPSILON} gives {goal}: more participants are needed."
+            f"No epsilon up to {MAX_EPSILON} gives this error: more participants are needed.",
+            f"{n:,} participants and {goal}",
         )
     return search.epsilon_at(found), tried[found]
 

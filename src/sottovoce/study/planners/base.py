@@ -162,7 +162,9 @@ class Planner(ABC):
 def no_method(epsilon: Decimal, tried: Iterable[str]) -> ParameterError:
     """The error if no method fits; callers raise it."""
     listed = ", ".join(tried) or "none"
-    return ParameterError(f"No method can answer this question with epsilon {epsilon}. Tried: {listed}.")
+    return ParameterError(
+        f"No method can answer this question with this epsilon. Tried: {listed}.", f"epsilon {epsilon}"
+    )
 
 
 def normal_quantile(level: float) -> float:

@@ -14,7 +14,7 @@ from sottovoce.core import codec
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
-from sottovoce.core.params import reject
+from sottovoce.core.params import count_text, reject
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.supports import CountSupports
@@ -70,7 +70,9 @@ def planner(request: Request) -> SharesPlanner:
     if domain.size is None:
         raise reject("question", OWNER, "about a domain with finitely many codes", domain)
     if domain.size > MAX_CELLS:
-        raise ParameterError(f"A tally has at most 2**24 cells; there is no method for {domain.size} categories.")
+        raise ParameterError(
+            "A tally has at most 2**24 cells; there is no method for so many categories.", count_text(domain.size)
+        )
     truth = np.full(domain.size, 1 / domain.size) if request.prior is None else _shares(request.prior, domain.size)
     return SharesPlanner(domain, truth, tuple(request.registered(Frequency)), request.target)
 

@@ -1,0 +1,74 @@
+"""Arguments and options of `plan` and `privatize`, with their help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Panel = "The mechanism"
+
+# --- the possible answers -----------------------------------------------------------------------------------
+Categories = Annotated[
+    str | None, typer.Option(metavar="A,B,C", help="The possible answers, or groups.", rich_help_panel=Panel)
+]
+CategoriesFile = Annotated[
+    str | None, typer.Option(metavar="FILE", help="The possible answers, one per line.", rich_help_panel=Panel)
+]
+Low = Annotated[str | None, typer.Option(help="The least possible number.", rich_help_panel=Panel)]
+High = Annotated[str | None, typer.Option(help="The largest possible number.", rich_help_panel=Panel)]
+Real = Annotated[bool, typer.Option("--real", help="Answers are real numbers, not whole ones.", rich_help_panel=Panel)]
+Epsilon = Annotated[str | None, typer.Option(help="The privacy budget of each answer.", rich_help_panel=Panel)]
+
+# --- plan ---------------------------------------------------------------------------------------------------
+PlannedQuestion = Annotated[
+    str, typer.Argument(metavar="QUESTION", help="mean, shares, variance, groups (means by group) or vectors.")
+]
+Dimensions = Annotated[int | None, typer.Option(min=1, help="How many numbers a vector has.", rich_help_panel=Panel)]
+Radius = Annotated[
+    str | None, typer.Option(help="The largest length of a vector, instead of a range.", rich_help_panel=Panel)
+]
+Most = Annotated[
+    int | None,
+    typer.Option(min=1, help="How many numbers of a vector may differ from zero, at most.", rich_help_panel=Panel),
+]
+Participants = Annotated[int | None, typer.Option(min=1, help="How many people answer.")]
+HalfWidth = Annotated[str | None, typer.Option(help="The error: half the width of an interval.")]
+StdError = Annotated[str | None, typer.Option(help="The error: a standard error.")]
+Level = Annotated[float, typer.Option(help="The confidence level of the interval.")]
+Target = Annotated[str, typer.Option(help="population: those who might have answered; sample: those who did.")]
+Picture = Annotated[str | None, typer.Option(metavar="FILE", help="Draw error against participants: .svg or .png.")]
+
+# --- privatize ----------------------------------------------------------------------------------------------
+Answers = Annotated[str, typer.Argument(metavar="INPUT", help="A file of answers, CSV or Parquet; - is a pipe.")]
+Columns = Annotated[
+    str,
+    typer.Option(help="The column that holds the answers; several make a pair, record or vector: sex,bmi."),
+]
+ReportsFile = Annotated[
+    str, typer.Option("--output", "-o", help="Where the reports go: .parquet, .csv, .arrow, or - for a pipe.")
+]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method", "--mechanism", help="A name from `methods`; the plan's choice if left out.", rich_help_panel=Panel
+    ),
+]
+ChosenFor = Annotated[
+    str | None, typer.Option(help="What the plan chooses for: shares, or the mean of numbers.", rich_help_panel=Panel)
+]
+MethodOptions = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="A parameter of the method, e.g. g=4.", rich_help_panel=Panel),
+]
+WholeSpec = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="A specification (JSON) instead of all of these.", rich_help_panel=Panel),
+]
+WriteSpec = Annotated[str | None, typer.Option(metavar="FILE", help="Write the specification too.")]
+AnswersFormat = Annotated[str | None, typer.Option("--format", help="csv, parquet or arrow, of the input.")]
+ReportsFormat = Annotated[str | None, typer.Option(help="csv, parquet or arrow, of the reports.")]
+Missing = Annotated[str, typer.Option(metavar="WAY", help="Empty cells: refuse, skip, or category (one of their own).")]
+Delimiter = Annotated[str, typer.Option(help="The delimiter of a CSV input; \\t is a tab.")]
+PublicHeader = Annotated[bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")]
+Seed = Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")]
