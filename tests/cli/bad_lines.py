@@ -19,6 +19,7 @@ BAD = {
     "answer: no file": ("answer nowhere.json --value 1", "The specification cannot be read: No such file"),
     "no verb": ("whisper", "The first argument is not one of the commands"),
     "reproduce: unknown": ("reproduce group-table-33", "Unknown experiment. Known: group-"),
+    "audit-program: nothing": ("audit-program", "PROGRAM is missing"),
     "audit: nothing": ("audit", "The audit needs --all"),
     "audit: no file": ("audit nowhere.json", "The input cannot be read: No such file"),
     "audit: no specification": ("audit good.csv", "The input: A specification must be JSON"),
