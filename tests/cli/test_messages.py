@@ -67,7 +67,7 @@ def test_the_kind_follows_from_the_name_or_the_content(name: str, file: str, tmp
     assert tallied(tmp_path) == m.tally(messages)
 
 
-@pytest.mark.parametrize("first", [b"s", b"P", b"\xff", b"re", b"\n", b"a0"])
+@pytest.mark.parametrize("first", [b"s", b"P", b"\xff", b"re", b"\n", b"a0", b"a\n", b"report\r\n"])
 def test_an_id_that_begins_like_another_kind_is_still_an_id(first: bytes, tmp_path: Path) -> None:
     messages = [first + bytes([128 + place]) * (16 - len(first)) + b"\x01" for place in range(4)]
     assert count(GRR, tmp_path, "-", stdin=b"".join(messages)).code == 0

@@ -6,6 +6,7 @@ misplaced argument, a missing header or a broken row may be somebody's answer.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
@@ -36,7 +37,6 @@ _FIRST_BYTES = {0xFF: "arrow", ord("P"): "parquet", ord("s"): "tally"}
 # Messages begin with a random id, so more than one byte is compared.
 _HEADS = {b"\xff\xff\xff\xff": "arrow", b"PAR1": "parquet", b"sottovoce tally ": "tally"}
 _HEAD = 64
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class FileProblem(SottovoceError):
@@ -100,14 +100,11 @@ def _looks_like(head: bytes) -> str:
     for start, kind in _HEADS.items():
         if head.startswith(start):
             return kind
-    line = head.removeprefix(_BYTE_ORDER_MARK).splitlines()[0].strip()
-    if is_hexadecimal(line):
-        return "hex"
-    try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        text = "" if problem.start < len(line) - 3 else line[: problem.start].decode("utf-8")  # a letter may be cut
-    return "csv" if text.isprintable() and text else "messages"
+    # All of it must be text: a random id may well begin with a letter and the end of a line.
+    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)  # the last letter may be cut
+    if "\ufffd" in text or not "".join(text.split()).isprintable() or not text.split():
+        return "messages"
+    return "hex" if is_hexadecimal(text.split()[0].encode()) else "csv"
 
 
 def is_hexadecimal(line: bytes) -> bool:
