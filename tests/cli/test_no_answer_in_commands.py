@@ -48,7 +48,6 @@ ROLES = [
     f"privatize FILE --column v,text {GRR.replace('grr', 'duchi-linf')} --format csv -o out.parquet --force",
     f"privatize FILE --column v {GRR} --missing skip -o out.parquet --force",
     "plan shares --categories-file FILE --epsilon 1 --participants 1000",
-    "plan groups --categories-file FILE --low 0 --high 9 --epsilon 1 --participants 1000",
     "tally FILE -o out.tally --force",
     "tally FILE --format csv --spec spec.json -o out.tally --force",
     "tally FILE --format arrow --spec spec.json -o out.tally --force",
