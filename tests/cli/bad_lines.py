@@ -25,7 +25,6 @@ BAD = {
     "audit: no specification": ("audit good.csv", "The input: A specification must be JSON"),
     "audit: false claim": ("audit liar.json", "The input: This grr channel has epsilon 1"),
     "audit: unknown name": ("audit --name grrr", "There is no mechanism of this name; did you mean grr"),
-    "audit-program: nothing": ("audit-program", "PROGRAM is missing"),
     "audit-program: one value": ("audit-program --claimed 1 --value a true", "at least two different values"),
     "privatize: no file": (f"privatize nowhere.csv {V} -o out.parquet", "The input cannot be read: No such file"),
     "privatize: folder": (
