@@ -154,7 +154,7 @@ def estimates(epsilon: float, n: int, shares: list[float], seeds: int, highest: 
 def test_p_values_are_below_alpha_just_where_intervals_leave_out_zero() -> None:
     checked = 0
     for estimate in estimates(2.0, 3_000, [0.6, 0.2, 0.14, 0.06], 3):
-        pairs = estimate.all_pairs()
+        pairs = estimate.all_pairs(0.95, "holm", "population")
         for level in (0.5, 0.95, 1 - 1e-5):
             low, high = pairs.tests.intervals(pairs.values, level)
             assert ((pairs.p_values < 1 - level) == ((low > 0) | (high < 0))).all()
