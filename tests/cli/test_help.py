@@ -83,7 +83,7 @@ def test_a_shell_completes(line: str, word: int, found: str, tmp_path: Path) -> 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no bash")
 def test_the_script_for_a_shell_is_printed(tmp_path: Path) -> None:
-    done = shell("sottovoce --show-completion bash", tmp_path)
+    done = shell("sottovoce --show-completion; exit $?", tmp_path)  # two commands, so that bash is the parent
     assert done.returncode == 0 and "complete -o default -F _sottovoce_completion sottovoce" in done.stdout
 
 

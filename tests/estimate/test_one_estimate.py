@@ -206,7 +206,7 @@ def test_sources_are_all_mechanisms_with_their_reports() -> None:
     found = sv.simulate(sv.VarianceRounds(NUMBERS, 2, method="split-n"), [0, 1, 2] * 600, seed=2)["variance"]
     assert len(found.sources) == 2 and sum(source.n for source in found.sources) == 1800
     assert found.epsilon == max(source.mechanism.epsilon for source in found.sources)
-    with pytest.raises(sv.ParameterError, match="2 mechanisms: ask for `sources`"):
+    with pytest.raises(sv.ParameterError, match="2 mechanisms: use `sources`"):
         _ = found.mechanism
 
 

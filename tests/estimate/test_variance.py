@@ -350,7 +350,7 @@ def test_reports_that_are_read_twice_need_a_grid_of_every_whole_number() -> None
     asked = VarianceRounds(sv.Integers(0, 9), 1, method="same-reports", mechanism="bernoulli")
     with pytest.raises(sv.ParameterError, match="every one of the 10 whole numbers"):
         sv.simulate(asked, [1, 2, 3], seed=1)
-    with pytest.raises(sv.ParameterError, match="for whole numbers"):
+    with pytest.raises(sv.ParameterError, match="needs whole numbers"):
         readings(sv.mechanism("nprr", UNIT_RANGE, epsilon=1))
     plain = Table([[UNIT // 2, UNIT // 2], [UNIT // 4, UNIT // 4 * 3]])
     channel = Then(Rounding(0, 1, 1), plain)

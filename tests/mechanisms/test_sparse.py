@@ -95,7 +95,7 @@ def test_an_answer_is_a_mapping_or_pairs_and_zeros_may_be_written() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        {10: 1}, {-1: 1}, {0: 1.6}, {0: float("nan")}, {0: True}, {"0": 1}, {0.0: 1}, {0: 1, 1: 1, 2: 1}, {0: "1"},
+        {10: 1}, {-1: 1}, {0: 1.6}, {0: float("nan")}, {0: True}, {"0": 1}, {0.5: 1}, {0: 1, 1: 1, 2: 1}, {0: "1"},
         [(0, 1), (0, 1)], [(0, 1), (0, 0)], [(0,)], [0, 1], 0, None, "ab", [(0, 1, 2)], {0: None}, np.zeros(10), {1, 2},
     ],
 )  # fmt: skip

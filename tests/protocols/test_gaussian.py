@@ -78,7 +78,7 @@ def test_a_digit_is_the_cell_of_a_number_counted_round_and_round() -> None:
         (LINE, 1, 1),
         (LINE, 1, True),
         (LINE, "x", 4),
-        (sv.Categories("ab"), 1, 4),
+        (sv.Categories(["a", "b"]), 1, 4),
     ):
         with pytest.raises(sv.ParameterError):
             sv.Digit(*wrong)  # type: ignore[arg-type]

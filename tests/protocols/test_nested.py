@@ -141,7 +141,7 @@ def test_the_second_protocol_follows_the_first(seed: int) -> None:
 
 
 def test_no_part_spends_more_than_the_whole_promises(seed: int) -> None:
-    with pytest.raises(sv.PrivacyError, match="promises epsilon 1, and AskEveryone inside it spends 2"):
+    with pytest.raises(sv.PrivacyError, match="promises epsilon 1, but AskEveryone inside it spends 2"):
         sv.simulate(AskAgain(1), ANSWERS, seed=seed)
     with pytest.raises(sv.PrivacyError, match="spends 3"):
         AskAgain(2, (3, 1)).start()

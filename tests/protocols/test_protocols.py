@@ -309,7 +309,7 @@ def test_a_protocol_is_written_down_and_read_back() -> None:
         for wrong in ({**spec, "protocol": "Tell"}, {**spec, "more": 1}, {**spec, "parameters": {}}, []):
             with pytest.raises(sv.SpecError):
                 protocol_from_spec(wrong)
-    with pytest.raises(sv.SpecError, match="written down"):
+    with pytest.raises(sv.SpecError, match="stored as plain data"):
         protocol_spec(Listen(()))
     data = checkpoint(State.first(personal))
     assert resume(data).protocol == personal and resume(data).history == ()

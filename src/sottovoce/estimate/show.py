@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sottovoce.core import late
 from sottovoce.core.display import card, printable
 from sottovoce.core.errors import NoIntervalError
+from sottovoce.core.question import Mean
 from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
@@ -113,5 +114,6 @@ def subject(found: Estimate) -> str:
     """What was estimated, such as "share of each value"."""
     noun = found.evidence.noun
     if len(found.values) == 1:
-        return printable(found.labels[0]) if noun == "mean" and found.evidence.column == "value" else noun
+        labelled = isinstance(found.question, Mean) and found.evidence.column == "value"
+        return printable(found.labels[0]) if labelled else noun
     return SUBJECTS.get(noun, f"{noun} of each {found.evidence.column}")
