@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sottovoce.core import late
 from sottovoce.core.display import card, printable
 from sottovoce.core.errors import NoIntervalError
-from sottovoce.core.question import Mean
+from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
@@ -114,6 +114,6 @@ def subject(found: Estimate) -> str:
     """What was estimated, such as "share of each value"."""
     noun = found.evidence.noun
     if len(found.values) == 1:
-        labelled = isinstance(found.question, Mean) and found.evidence.column == "value"
+        labelled = isinstance(found.question, (Mean, Variance)) and found.evidence.column == "value"
         return printable(found.labels[0]) if labelled else noun
     return SUBJECTS.get(noun, f"{noun} of each {found.evidence.column}")
