@@ -16,6 +16,8 @@ from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import canonical
 from sottovoce.core.statistic.outputs import CountOutputs
 
+pytestmark = pytest.mark.slow
+
 Capture = pytest.CaptureFixture[str]
 PROGRAM = """
 import sys

@@ -14,6 +14,8 @@ from sottovoce.cli.plan_picture import errors_by_method
 from sottovoce.core.specs import canonical
 from tests.cli.test_files import call, tallied
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = ("lark", "owl", "neither")
 SHARES = sv.Frequency(sv.Categories(ANSWERS))
 CASES = {

@@ -18,6 +18,8 @@ from sottovoce.estimate.group.contrasts import Difference, Pairs
 from sottovoce.privacy.blackbox import BlackBoxCertificate
 from tests.protocols.test_checkpoints import EVERY
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',

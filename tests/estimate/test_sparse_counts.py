@@ -21,6 +21,8 @@ from sottovoce.estimate.shares.score_sums import _ZEROS, _largest_tail, upper_ta
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.testing.coverage import coverage, support_law
 
+pytestmark = pytest.mark.slow
+
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 K, N = 13_929, 5_000
 

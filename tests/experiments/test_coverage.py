@@ -23,6 +23,8 @@ from sottovoce.experiments.page import PageColumn, Section, rewritten, sections
 from sottovoce.experiments.runner import Job, compute
 from sottovoce.testing.coverage import contrast_law, coverage, support_law
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 STUDIES = matching("coverage-*")
 PROMISES = {

@@ -14,6 +14,8 @@ from sottovoce.protocols.simulate import rounds
 from sottovoce.testing import check_mechanism
 from tests.protocols.test_checkpoints import EVERY
 
+pytestmark = pytest.mark.slow
+
 SLOW = {
     "AdaptiveMean",
     "Variance, split-eps",

@@ -15,6 +15,8 @@ from sottovoce.core.question import QUESTIONS
 from sottovoce.study import search
 from sottovoce.study.plan import Goal
 
+pytestmark = pytest.mark.slow
+
 GROUPS = sv.Categories(["a", "b", "c"])
 
 
