@@ -17,6 +17,8 @@ from sottovoce.cli.rows import layout, read_rows
 from sottovoce.core.specs import canonical
 from tests.cli.test_files import Done, call, tallied
 
+pytestmark = pytest.mark.slow
+
 N = 200
 FRAME = pd.DataFrame(
     {

@@ -20,6 +20,8 @@ from sottovoce.core.specs import canonical
 from tests.cli.test_cli import BARE, process
 from tests.cli.test_files import call, tallied
 
+pytestmark = pytest.mark.slow
+
 N = 1_500
 HOURS = np.round(np.random.default_rng(8).uniform(0, 14, N), 3)
 HOURS[:2] = 0, 14

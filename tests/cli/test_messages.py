@@ -16,6 +16,8 @@ from sottovoce.client.tick import NoTick
 from sottovoce.core.specs import canonical
 from tests.cli.test_files import Done, call, tallied
 
+pytestmark = pytest.mark.slow
+
 GRR = sv.mechanism("grr", sv.Categories(["lark", "owl", "neither"]), epsilon=1)
 ANSWERS: dict[str, Any] = {"grr": "owl", "olh": 7, "flh": 7, "oue": 7}
 MECHANISMS = pytest.mark.parametrize("name", ANSWERS)

@@ -135,6 +135,7 @@ def test_no_pipe_is_shown(line: str, folder: Path) -> None:
         nothing_shown(shlex.split(line), path.read_bytes())
 
 
+@pytest.mark.slow
 def test_the_bad_lines_of_the_suite_show_no_answer(folder: Path) -> None:
     for line, _ in BAD.values():
         if "--public-header" not in line:

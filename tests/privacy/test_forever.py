@@ -55,6 +55,7 @@ every_honest = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 # --- honest devices ------------------------------------------------------------------------------------------------
 @every_honest
 def test_both_budgets_are_certified(name: str) -> None:
@@ -123,6 +124,7 @@ def formula(mechanism: Mechanism, code: int, reports: Sequence[int], cohort: int
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["unary, k = 2", "short words"])
 def test_two_reports_of_a_value_lose_less_than_the_memo(name: str) -> None:
     mechanism = HONEST[name]
