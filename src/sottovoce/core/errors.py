@@ -62,7 +62,7 @@ class ReportError(SottovoceError, ValueError):
 
 
 class ProgramError(ReportError):
-    """A program that is asked for reports fails. `said` is what it printed; the command line leaves it out."""
+    """A program that is asked for reports fails. `said` ends its error output; the command line leaves it out."""
 
     def __init__(self, sentence: str, said: str | None = None) -> None:
         super().__init__(*([sentence] if said is None else [sentence, said]))

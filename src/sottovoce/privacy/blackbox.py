@@ -159,7 +159,8 @@ class CommandSource:
         try:
             return bytes.fromhex(line.decode("ascii")) if self.lines == "hex" else line
         except ValueError:
-            raise ProgramError("A line that the program printed is not hexadecimal.", f"{line!r:.60}") from None
+            # The line is not shown: a program that reports in clear prints the answer itself.
+            raise ProgramError("A line that the program printed is not hexadecimal.") from None
 
 
 def command_source(command: Sequence[str], *, lines: str = "hex", timeout: float = 60) -> CommandSource:
