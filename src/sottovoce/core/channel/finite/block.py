@@ -114,7 +114,12 @@ class HadamardSets:
         return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
 
 
-SETS = {"hadamard": "core.channel.finite.block:HadamardSets", "signed": "core.channel.vector.place:SignedSets"}
+SETS = {
+    "hadamard": "core.channel.finite.block:HadamardSets",
+    "nodes": "core.channel.finite.tree_sets:NodeSets",
+    "pool": "core.channel.finite.tree_sets:PoolSets",
+    "signed": "core.channel.vector.place:SignedSets",
+}
 
 
 @dataclass(frozen=True, slots=True)
