@@ -1,0 +1,199 @@
+"""Shares of the leaves of a hierarchy, each of whose levels a part of the participants answered about."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Channel
+from sottovoce.estimate.distribution.branches import Branch, branches_of
+from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.transition import Transition
+from sottovoce.estimate.distribution.tree import Tree
+from sottovoce.estimate.evidence import Offer
+
+Floats = NDArray[np.float64]
+
+
+class LevelsTransition(Transition):
+    """The law of a report given the leaf: that of its node, in the branch of each level."""
+
+    def __init__(self, branches: Sequence[Branch]) -> None:
+        self.branches = tuple(branches)
+        self.buckets = self.branches[0].sets.codes
+        self.outputs = self.branches[-1].cells.stop
+
+    def forward(self, shares: Floats) -> Floats:
+        return np.concatenate([one.share * one.law(_sums(shares, one.sets.width)) for one in self.branches])
+
+    def backward(self, ratios: Floats) -> Floats:
+        total = np.zeros(self.buckets)
+        for one in self.branches:
+            own, (low, high) = ratios[one.cells], one.levels
+            nodes = one.share * (low * own.sum() + (high - low) * one.gather(own))
+            total += _leaves(nodes, one.sets.width, self.buckets)
+        return total
+
+
+def _sums(values: Floats, width: int) -> Floats:
+    return np.add.reduceat(values, np.arange(0, len(values), width), axis=0)
+
+
+def _leaves(nodes: Floats, width: int, leaves: int) -> Floats:
+    return np.repeat(nodes, width, axis=0)[:leaves]
+
+
+class Readings(ABC):
+    """Unbiased linear readings: what one report adds to a functional of the leaf shares.
+
+    A reading is that of equal shares plus what a report says about the distance from them. So it depends little on
+    which level a participant answered about, and n times the variance at equal shares is that of each level's reports.
+    """
+
+    def __init__(self, branches: Sequence[Branch]) -> None:
+        self.branches = tuple(branches)
+        self.leaves = self.branches[0].sets.codes
+
+    @abstractmethod
+    def node_weights(self, rows: Floats) -> list[Floats]:
+        """For each branch and node what a report in the node's set adds to each functional; one column for each."""
+
+    @abstractmethod
+    def from_nodes(self, nodes: Sequence[Floats]) -> Floats:
+        """The transposed map: leaf values from a number for each branch and node."""
+
+    def expected(self, one: Branch) -> Floats:
+        """How often a report of a branch lies in the set of each node, where all leaves are equally common."""
+        held = _sums(np.full(self.leaves, 1 / self.leaves), one.sets.width)
+        if one.differences:
+            pairs = np.pad(held, (0, len(held) % 2)).reshape(-1, 2)
+            sibling = pairs[:, ::-1].ravel()[: len(held)]
+            return np.asarray(one.other + one.slope * (held - sibling))
+        return np.asarray(one.other + one.slope * held)
+
+    def scores(self, weights: Floats) -> Floats:
+        """The reading of each output, one row for each functional."""
+        rows = np.atleast_2d(weights)
+        start = rows.mean(axis=1)
+        found = np.empty((len(rows), self.branches[-1].cells.stop))
+        for one, each in zip(self.branches, self.node_weights(rows), strict=True):
+            centre = start - self.expected(one) @ each
+            for row in range(len(rows)):
+                found[row, one.cells] = centre[row] + one.spread(np.ascontiguousarray(each[:, row]))
+        return found
+
+    def shares(self, rates: Floats) -> Floats:
+        """The mean reading of each leaf, from the share of each output among the reports."""
+        nodes = [one.gather(rates[one.cells]) - rates[one.cells].sum() * self.expected(one) for one in self.branches]
+        return np.asarray(rates.sum() / self.leaves + self.from_nodes(nodes))
+
+
+class LeastSquares(Readings):
+    """Consistent shares of least variance: least squares over all levels, weighted by their information."""
+
+    def __init__(self, branches: Sequence[Branch]) -> None:
+        super().__init__(branches)
+        each = [(one.sets.width, one.share * one.information) for one in self.branches]
+        self.tree = Tree(self.leaves, *zip(*each, strict=True))
+        self.gains = [one.information / one.slope for one in self.branches]
+
+    def node_weights(self, rows: Floats) -> list[Floats]:
+        solved = self.tree.solve(np.ascontiguousarray(rows.T))
+        return [gain * sums for gain, sums in zip(self.gains, self.tree.sums(solved), strict=True)]
+
+    def from_nodes(self, nodes: Sequence[Floats]) -> Floats:
+        right = sum(
+            gain * _leaves(values, one.sets.width, self.leaves)
+            for gain, values, one in zip(self.gains, nodes, self.branches, strict=True)
+        )
+        return self.tree.solve(np.asarray(right))
+
+
+class HaarTransform(Readings):
+    """Haar coefficients, the share of one half of a node minus that of the other, each level from its own reports.
+
+    Where the number of leaves is no power of two, the last leaf stands for those that nobody holds as well.
+    """
+
+    def __init__(self, branches: Sequence[Branch]) -> None:
+        super().__init__(branches)
+        self.size = 1 << (self.leaves - 1).bit_length()
+        totals = dict.fromkeys((one.sets.width for one in self.branches), 0.0)
+        for one in self.branches:
+            totals[one.sets.width] += one.share * one.information
+        # A report lies in the set of the left half or in that of the right one, so the left one is all that is read: as
+        # the difference by (set - expected) / slope. It spreads evenly over the leaves of both halves.
+        self.gains = [
+            one.information / totals[one.sets.width] / one.slope / (2 * one.sets.width) for one in self.branches
+        ]
+
+    def node_weights(self, rows: Floats) -> list[Floats]:
+        whole = np.pad(rows, ((0, 0), (0, self.size - self.leaves)), mode="edge").T
+        found = []
+        for gain, one in zip(self.gains, self.branches, strict=True):
+            halves = whole.reshape(-1, 2, one.sets.width, len(rows)).sum(axis=2)
+            nodes = np.zeros((one.sets.nodes, len(rows)))
+            nodes[::2] = gain * (halves[:, 0] - halves[:, 1])[: -(-one.sets.nodes // 2)]
+            found.append(nodes)
+        return found
+
+    def from_nodes(self, nodes: Sequence[Floats]) -> Floats:
+        whole = np.zeros(self.size)
+        for gain, one, values in zip(self.gains, self.branches, nodes, strict=True):
+            left = np.zeros(self.size // (2 * one.sets.width))
+            left[: -(-one.sets.nodes // 2)] = gain * values[::2]
+            whole += np.repeat(np.stack([left, -left], axis=1).ravel(), one.sets.width)
+        found = whole[: self.leaves].copy()
+        found[-1] += whole[self.leaves :].sum()
+        return found
+
+
+def readings_of(channel: Channel) -> Readings | None:
+    """The readings of a channel over a hierarchy; None for all others."""
+    branches = branches_of(channel)
+    if not branches or branches[-1].sets.width != 1:
+        return None
+    return _readings(channel)
+
+
+@lru_cache(maxsize=16)
+def _readings(channel: Channel) -> Readings:
+    branches = branches_of(channel)
+    return (HaarTransform if branches[0].differences else LeastSquares)(branches)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HierarchyEvidence(OutputsEvidence):
+    """Counts of the outputs of all levels."""
+
+    @property
+    def readings(self) -> Readings:
+        """The unbiased linear readings of a report."""
+        return _readings(self._mechanism.channel)
+
+    def scores(self, weights: Floats) -> Floats:
+        return self.readings.scores(weights)
+
+    def values(self) -> Floats:
+        return self.readings.shares(self.cells / self.n)
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        own: frozenset[Offer] = OutputsEvidence.offers.fget(self)  # type: ignore[attr-defined]
+        return own | ({Offer.LEVELS} if isinstance(self.readings, LeastSquares) else set())
+
+    def levels(self) -> list[Floats]:
+        """The unbiased shares of the nodes of each level, from those who answered about it."""
+        return [(one.gather(own) / max(own.sum(), 1) - one.other) / one.slope for one, own in self._by_branch()]
+
+    def level_weights(self) -> list[float]:
+        """The information of the reports about each level, per participant."""
+        return [float(own.sum()) / self.n * one.information for one, own in self._by_branch()]
+
+    def _by_branch(self) -> list[tuple[Branch, Floats]]:
+        return [(one, self.cells[one.cells].astype(np.float64)) for one in self.readings.branches]
