@@ -1,1 +1,1 @@
-"""How answers are distributed over an ordered domain."""
+"""Mechanisms for distributions."""
