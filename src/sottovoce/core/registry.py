@@ -66,6 +66,9 @@ VECTORS = {
 DISTRIBUTIONS = {
     "square-wave": "mechanisms.distribution.square_wave:build",
     "square-wave-discrete": "mechanisms.distribution.square_wave:discrete",
+    "hierarchy": "mechanisms.distribution.hierarchy:build",
+    "haar": "mechanisms.distribution.haar:build",
+    "binned": "mechanisms.distribution.binned:build",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,

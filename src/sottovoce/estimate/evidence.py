@@ -55,6 +55,7 @@ class Offer(Enum):
     RANGE = "a range for each value by itself"
     BALL = "a ball that holds the answers"
     ORDER = "an order of its values"
+    LEVELS = "estimates of several levels of a hierarchy"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -59,7 +59,9 @@ def test_two_nodes_share_one_output_in_g_and_siblings_of_differences_none() -> N
         sets = SETS[name]
         assert isinstance(sets, PoolSets)
         for one, other in combinations(range(sets.nodes), 2):
-            both = sum(sets.member(one * sets.width, y) and sets.member(other * sets.width, y) for y in range(sets.outputs))
+            both = sum(
+                sets.member(one * sets.width, y) and sets.member(other * sets.width, y) for y in range(sets.outputs)
+            )
             assert both * sets.g == sets.size
     sets = SETS["differences"]
     for one, other in combinations(range(8), 2):

@@ -13,31 +13,10 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel
 from sottovoce.estimate.distribution.branches import Branch, branches_of
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.distribution.transition import Transition
 from sottovoce.estimate.distribution.tree import Tree
 from sottovoce.estimate.evidence import Offer
 
 Floats = NDArray[np.float64]
-
-
-class LevelsTransition(Transition):
-    """The law of a report given the leaf: that of its node, in the branch of each level."""
-
-    def __init__(self, branches: Sequence[Branch]) -> None:
-        self.branches = tuple(branches)
-        self.buckets = self.branches[0].sets.codes
-        self.outputs = self.branches[-1].cells.stop
-
-    def forward(self, shares: Floats) -> Floats:
-        return np.concatenate([one.share * one.law(_sums(shares, one.sets.width)) for one in self.branches])
-
-    def backward(self, ratios: Floats) -> Floats:
-        total = np.zeros(self.buckets)
-        for one in self.branches:
-            own, (low, high) = ratios[one.cells], one.levels
-            nodes = one.share * (low * own.sum() + (high - low) * one.gather(own))
-            total += _leaves(nodes, one.sets.width, self.buckets)
-        return total
 
 
 def _sums(values: Floats, width: int) -> Floats:

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Leaves 0, ..., leaves - 1; a level has nodes of `widths[level]` neighbouring leaves each, the last one maybe fewer.
+    """Leaves 0, ..., leaves - 1; a level has nodes of `widths[level]` neighbouring leaves, the last may have fewer.
 
     Widths fall from level to level down to 1, and each is a multiple of the next. `weights` are those of squared
     errors of the nodes of a level.

@@ -12,14 +12,22 @@ from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.nodes import leaves, node_block, share_variance
+from sottovoce.mechanisms.distribution.common import coded
+from sottovoce.mechanisms.distribution.nodes import node_block, share_variance
 
 PARTICIPANTS = 100_000
 MOST = 1 << 10  # bins that are tried
 _POINTS = 1 << 12  # at which the reference is compared with its bins
 
 
-def build(domain: Domain, *, epsilon: Any, buckets: int | None = None, participants: int = PARTICIPANTS) -> Mechanism:
+def build(
+    domain: Domain,
+    *,
+    epsilon: Any,
+    buckets: int | None = None,
+    participants: int = PARTICIPANTS,
+    workload: str = "cdf",
+) -> Mechanism:
     """Binning: the bin of the answer through a frequency oracle; answers are taken to be spread evenly inside a bin.
 
     Law: k-ary randomized response on the bins, or a pool of public maps of them to g values, as in local hashing,
@@ -34,10 +42,11 @@ def build(domain: Domain, *, epsilon: Any, buckets: int | None = None, participa
     budget = check_epsilon("binned", epsilon)
     crowd = check_integer("participants", "binned", participants, 1, 1 << 53)
     e = odds(budget)
+    question = Distribution(domain, workload, buckets)
     if buckets is None and not isinstance(domain, Categories):
         buckets = best_bins(e, crowd, min(MOST, domain.size or MOST))
-    view = leaves("binned", domain, buckets, 2)
-    return Mechanism("binned", Distribution(domain), node_block(e, view.size or 0, 1), budget, CountOutputs(), view)
+    view = coded("binned", domain, buckets)
+    return Mechanism("binned", question, node_block(e, view.size or 0, 1), budget, CountOutputs(), view)
 
 
 def best_bins(e: Fraction, participants: int, most: int) -> int:

@@ -11,12 +11,11 @@ from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Distribution
 from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.nodes import block, leaves, one_of
+from sottovoce.mechanisms.distribution.common import coded
+from sottovoce.mechanisms.distribution.nodes import block, one_of
 
-BUCKETS = 256
 
-
-def build(domain: Domain, *, epsilon: Any, buckets: int | None = None) -> Mechanism:
+def build(domain: Domain, *, epsilon: Any, buckets: int | None = None, workload: str = "cdf") -> Mechanism:
     """HaarHRR: in which half of a node of one level the answer falls, through Hadamard randomized response.
 
     Law: a coin chooses one of the h levels of a binary tree, and another a row of the Hadamard matrix for the level's
@@ -24,13 +23,14 @@ def build(domain: Domain, *, epsilon: Any, buckets: int | None = None) -> Mechan
         p = e**epsilon / (e**epsilon + 1).
     Privacy: that of the randomized response, e**epsilon; level and row are independent of the answer.
     Estimator: each Haar coefficient from the reports of its level, then the inverse transform; unbiased.
-    Cost: as many bits as write the number of buckets, and one; the rows of all levels are all rows but the constant one.
+    Cost: as many bits as write the number of buckets, and one; each row but the constant one belongs to one level.
     Reference: Kulkarni, Cormode, Srivastava, "Answering range queries under local differential privacy", VLDB 2019.
     """
     budget = check_epsilon("haar", epsilon)
-    view = leaves("haar", domain, buckets, BUCKETS)
+    view = coded("haar", domain, buckets)
     codes, e = view.size or 0, odds(budget)
     depth = (codes - 1).bit_length()
     levels = range(1, depth + 1)
     channel = one_of([block(e, PoolSets(codes, 1 << depth - level, 2, level, 1)) for level in levels])
-    return Mechanism("haar", Distribution(domain), channel, budget, CountOutputs(), view)
+    question = Distribution(domain, workload, buckets)
+    return Mechanism("haar", question, channel, budget, CountOutputs(), view)

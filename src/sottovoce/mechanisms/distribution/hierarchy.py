@@ -10,12 +10,13 @@ from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.nodes import MAX_LEAVES, leaves, node_block, one_of
+from sottovoce.mechanisms.distribution.common import MOST_CODES, coded
+from sottovoce.mechanisms.distribution.nodes import node_block, one_of
 
-BUCKETS = 256
 
-
-def build(domain: Domain, *, epsilon: Any, buckets: int | None = None, branching: int = 4) -> Mechanism:
+def build(
+    domain: Domain, *, epsilon: Any, buckets: int | None = None, branching: int = 4, workload: str = "cdf"
+) -> Mechanism:
     """Hierarchical histogram: the node of one level under which the answer falls, by the best frequency oracle for it.
 
     Law: a coin chooses one of the h levels below the root of a tree with `branching` children for each node; the node
@@ -28,11 +29,12 @@ def build(domain: Domain, *, epsilon: Any, buckets: int | None = None, branching
         Hay, Rastogi, Miklau, Suciu, VLDB 2010.
     """
     budget = check_epsilon("hierarchy", epsilon)
-    view = leaves("hierarchy", domain, buckets, BUCKETS)
-    children = check_integer("branching", "hierarchy", branching, 2, MAX_LEAVES)
+    view = coded("hierarchy", domain, buckets)
+    children = check_integer("branching", "hierarchy", branching, 2, MOST_CODES)
     codes, e = view.size or 0, odds(budget)
     widths = [1]
     while widths[-1] * children < codes:
         widths.append(widths[-1] * children)
     channel = one_of([node_block(e, codes, width) for width in reversed(widths)])
-    return Mechanism("hierarchy", Distribution(domain), channel, budget, CountOutputs(), view)
+    question = Distribution(domain, workload, buckets)
+    return Mechanism("hierarchy", question, channel, budget, CountOutputs(), view)

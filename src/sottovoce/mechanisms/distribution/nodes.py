@@ -1,4 +1,4 @@
-"""What methods over bins and hierarchies share: the leaves, and the best channel for the nodes of one level."""
+"""What methods over bins and hierarchies share: the best channel for the nodes of one level."""
 
 from __future__ import annotations
 
@@ -8,37 +8,18 @@ from functools import lru_cache
 from typing import Any
 
 from sottovoce.core.channel import Block, Channel, Mix, NodeSets, PoolSets
-from sottovoce.core.domain import Bins, Domain
-from sottovoce.core.errors import ParameterError
 from sottovoce.core.field import MAX_ORDER, is_order
-from sottovoce.core.params import check_integer, count_text
 from sottovoce.core.rational import UNIT, floor_unit
 
-MAX_LEAVES = 1 << 16
 MAX_OUTPUTS = 1 << 15  # of a pool of more than two values: cells of a tally
-
-
-def leaves(owner: str, domain: Domain, buckets: Any, default: int) -> Domain:
-    """The domain whose codes are the leaves: equal bins of a range of numbers, or the values themselves."""
-    if not isinstance(domain, Domain):
-        raise ParameterError(f"The 'domain' parameter of {owner} must be a domain, such as Interval(0, 10).")
-    if buckets is None and domain.size is not None:
-        if not 2 <= domain.size <= MAX_LEAVES:
-            raise ParameterError(
-                f"The 'domain' parameter of {owner} must have from 2 to {MAX_LEAVES} values; for more of them give"
-                f" 'buckets'. Got {count_text(domain.size)}."
-            )
-        return domain
-    most = min(MAX_LEAVES, domain.size or MAX_LEAVES)
-    wanted = default if buckets is None else check_integer("buckets", owner, buckets, 2, most)
-    return domain if wanted == domain.size else Bins.even(domain, wanted)  # type: ignore[arg-type]
 
 
 def node_block(e: Fraction, codes: int, width: int) -> Block:
     """Randomized response on the nodes of a level, or a pool of public maps of them: whichever has less variance."""
     direct = NodeSets(codes, width)
     pools = (_pool(codes, width, g) for g in _orders() if _fits(direct.nodes, g))
-    return min((block(e, sets) for sets in (direct, *pools)), key=lambda one: (share_variance(one), one.outputs))
+    options: list[NodeSets | PoolSets] = [direct, *pools]
+    return min((block(e, sets) for sets in options), key=lambda one: (share_variance(one), one.outputs))
 
 
 def block(e: Fraction, sets: NodeSets | PoolSets) -> Block:
@@ -56,7 +37,7 @@ def share_variance(channel: Block) -> float:
     own = channel.inside / UNIT
     other = 1 / sets.g if isinstance(sets, PoolSets) else (1 - own) / (sets.outputs - 1)
     rate = other + (own - other) / sets.nodes
-    return rate * (1 - rate) / (own - other) ** 2
+    return float(rate * (1 - rate) / (own - other) ** 2)
 
 
 @lru_cache(maxsize=1)

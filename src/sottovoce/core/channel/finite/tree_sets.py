@@ -60,7 +60,7 @@ class NodeSets:
         return Rates(inside, (1 - inside) / (self.outputs - 1)) if self.width == 1 else None
 
     def miniatures(self) -> tuple[NodeSets, ...]:
-        return (type(self)(_SMALL, min(self.width, 2)),)
+        return (type(self)(min(self.codes, _SMALL), min(self.width, 2)),)
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "codes": self.codes, "width": self.width}
@@ -79,9 +79,9 @@ class PoolSets:
     the map's value of the node through randomized response on g values: local hashing with a balanced pool, and for
     g = 2 Hadamard randomized response.
 
-    `odd` (for g = 2) keeps the maps that tell a node from its sibling, the other node under the same parent: those whose
-    lowest digit is 1. Then reports say nothing about sums over siblings, only about their difference: these are the Haar
-    coefficients of one level.
+    `odd` (for g = 2) keeps the maps that tell a node from its sibling, the other node under the same parent: those
+    whose lowest digit is 1. Then reports say nothing about sums over siblings, only about their difference: these are
+    the Haar coefficients of one level.
     """
 
     kind: ClassVar[str] = "pool"
@@ -144,9 +144,9 @@ class PoolSets:
         return Rates(inside, Fraction(1, self.g)) if self.width == 1 and not self.odd else None
 
     def miniatures(self) -> tuple[PoolSets, ...]:
-        width, g = min(self.width, 2), min(self.g, 3)
-        digits = 1 if g >= _SMALL // width else 2
-        return (type(self)(_SMALL, width, g, digits, self.odd),)
+        codes, width, g = min(self.codes, _SMALL), min(self.width, 2), min(self.g, 3)
+        digits = 1 if g >= -(-codes // width) else 2
+        return (type(self)(codes, width, g, digits, self.odd),)
 
     def spec(self) -> Spec:
         plain = {"codes": self.codes, "width": self.width, "g": self.g, "digits": self.digits, "odd": self.odd}
