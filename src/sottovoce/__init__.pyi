@@ -64,6 +64,9 @@ from sottovoce.estimate.group.power import power_of_difference as power_of_diffe
 from sottovoce.estimate.group.within import group_frequencies as group_frequencies
 from sottovoce.estimate.prior import Prior as Prior
 from sottovoce.fast.batch import Reports as Reports
+from sottovoce.privacy.accounting.account import Account as Account
+from sottovoce.privacy.accounting.account import Entry as Entry
+from sottovoce.privacy.accounting.shuffling import shuffled as shuffled
 from sottovoce.privacy.audit import audit as audit
 from sottovoce.privacy.blackbox import BlackBoxCertificate as BlackBoxCertificate
 from sottovoce.privacy.blackbox import audit_black_box as audit_black_box
@@ -98,6 +101,7 @@ from sottovoce.tally.tally import Tally as Tally
 __version__: str
 __all__ = [
     "Above",
+    "Account",
     "AdaptiveMeanRounds",
     "Arm",
     "AskEveryone",
@@ -121,6 +125,7 @@ __all__ = [
     "Distribution",
     "Domain",
     "DomainError",
+    "Entry",
     "Estimate",
     "Evidence",
     "Frequency",
@@ -190,6 +195,7 @@ __all__ = [
     "plan",
     "power_of_difference",
     "samples_needed",
+    "shuffled",
     "simulate",
     "simulate_counts",
 ]
