@@ -66,6 +66,7 @@ VECTORS = {
 DISTRIBUTIONS = {
     "square-wave": "mechanisms.distribution.square_wave:build",
     "square-wave-discrete": "mechanisms.distribution.square_wave:discrete",
+    "general-wave": "mechanisms.distribution.general_wave:build",
     "hierarchy": "mechanisms.distribution.hierarchy:build",
     "haar": "mechanisms.distribution.haar:build",
     "binned": "mechanisms.distribution.binned:build",

@@ -30,7 +30,7 @@ class AdmmDecoder(Decoder):
     def decode(self, evidence: Evidence) -> Decoded:
         if not isinstance(evidence, HierarchyEvidence):
             raise TypeError("Levels are those of evidence about a hierarchy.")
-        branches = evidence.readings.branches
+        branches = evidence.branches
         # A level that nobody answered about says nothing; least squares needs some weight for the leaves.
         weights = [max(weight, 1e-9) if self.weighted else 1.0 for weight in evidence.level_weights()]
         tree = Tree(branches[0].sets.codes, tuple(one.sets.width for one in branches), tuple(weights))

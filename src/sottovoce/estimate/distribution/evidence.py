@@ -17,10 +17,11 @@ from sottovoce.core.question import Distribution, Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets, even_buckets
-from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence, readings_of
+from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
+from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.of_shares import of_shares
-from sottovoce.estimate.distribution.outputs import OutputsEvidence, linear_decoder
-from sottovoce.estimate.distribution.transition import transition_of
+from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.transition import LevelsTransition, transition_of
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.shares.base import SharesEvidence
@@ -41,7 +42,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> OutputsEvidence:
     """The evidence of cells that count outputs."""
     buckets = buckets_of(mechanism, n)
     transition = transition_of(mechanism.channel, len(buckets))
-    shape = OutputsEvidence if readings_of(mechanism.channel) is None else HierarchyEvidence
+    shape = HierarchyEvidence if isinstance(transition, LevelsTransition) else OutputsEvidence
     return shape(buckets, n, cells, transition, Counted(mechanism, n, cells))
 
 
@@ -86,7 +87,5 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
     transition = transition_of(mechanism.channel, len(truth))
     if not (truth.ndim == 1 and truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError("The 'shares' parameter of variance must be shares that sum to 1, one for each bucket.")
-    levels = readings_of(mechanism.channel)
-    scores = linear_decoder(mechanism, len(truth)) if levels is None else levels.scores(np.eye(len(truth)))
-    second = scores**2 @ transition.forward(truth)
+    second = linear_decode(mechanism.channel, len(truth)).squares(transition.forward(truth))
     return np.asarray((second - (truth**2 if target == "population" else truth)) / n)

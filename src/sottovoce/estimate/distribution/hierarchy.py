@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel
 from sottovoce.estimate.distribution.branches import Branch, branches_of
+from sottovoce.estimate.distribution.linear import LinearDecode
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.tree import Tree
 from sottovoce.estimate.evidence import Offer
 
 Floats = NDArray[np.float64]
+SMALL = 1 << 22  # entries of a matrix of scores that is kept
+STRETCH = 64  # leaves whose scores are computed together where it is not
 
 
 def _sums(values: Floats, width: int) -> Floats:
@@ -27,16 +29,16 @@ def _leaves(nodes: Floats, width: int, leaves: int) -> Floats:
     return np.repeat(nodes, width, axis=0)[:leaves]
 
 
-class Readings(ABC):
-    """Unbiased linear readings: what one report adds to a functional of the leaf shares.
+class LevelsDecode(LinearDecode):
+    """Scores of the reports of all levels.
 
-    A reading is that of equal shares plus what a report says about the distance from them. So it depends little on
-    which level a participant answered about, and n times the variance at equal shares is that of each level's reports.
+    A score is that of equal shares plus what a report says about the distance from them. So it depends little on which
+    level a participant answered about, and n times the variance at equal shares is that of each level's reports.
     """
 
     def __init__(self, branches: Sequence[Branch]) -> None:
         self.branches = tuple(branches)
-        self.leaves = self.branches[0].sets.codes
+        self.leaves, self.outputs = self.branches[0].sets.codes, self.branches[-1].cells.stop
 
     @abstractmethod
     def node_weights(self, rows: Floats) -> list[Floats]:
@@ -56,23 +58,33 @@ class Readings(ABC):
         return np.asarray(one.other + one.slope * held)
 
     def scores(self, weights: Floats) -> Floats:
-        """The reading of each output, one row for each functional."""
         rows = np.atleast_2d(weights)
+        return rows @ self._matrix if self.leaves * self.outputs <= SMALL else self._scores(rows)
+
+    @cached_property
+    def _matrix(self) -> Floats:
+        """The scores of all leaves, one row each."""
+        return self._scores(np.eye(self.leaves))
+
+    def _scores(self, rows: Floats) -> Floats:
         start = rows.mean(axis=1)
-        found = np.empty((len(rows), self.branches[-1].cells.stop))
+        found = np.empty((len(rows), self.outputs))
         for one, each in zip(self.branches, self.node_weights(rows), strict=True):
             centre = start - self.expected(one) @ each
             for row in range(len(rows)):
                 found[row, one.cells] = centre[row] + one.spread(np.ascontiguousarray(each[:, row]))
         return found
 
-    def shares(self, rates: Floats) -> Floats:
-        """The mean reading of each leaf, from the share of each output among the reports."""
+    def values(self, rates: Floats) -> Floats:
         nodes = [one.gather(rates[one.cells]) - rates[one.cells].sum() * self.expected(one) for one in self.branches]
         return np.asarray(rates.sum() / self.leaves + self.from_nodes(nodes))
 
+    def squares(self, rates: Floats) -> Floats:
+        parts = (np.arange(start, min(start + STRETCH, self.leaves)) for start in range(0, self.leaves, STRETCH))
+        return np.concatenate([self.scores(np.eye(self.leaves)[part]) ** 2 @ rates for part in parts])
 
-class LeastSquares(Readings):
+
+class LeastSquares(LevelsDecode):
     """Consistent shares of least variance: least squares over all levels, weighted by their information."""
 
     def __init__(self, branches: Sequence[Branch]) -> None:
@@ -93,7 +105,7 @@ class LeastSquares(Readings):
         return self.tree.solve(np.asarray(right))
 
 
-class HaarTransform(Readings):
+class HaarTransform(LevelsDecode):
     """Haar coefficients, the share of one half of a node minus that of the other, each level from its own reports.
 
     Where the number of leaves is no power of two, the last leaf stands for those that nobody holds as well.
@@ -132,17 +144,8 @@ class HaarTransform(Readings):
         return found
 
 
-def readings_of(channel: Channel) -> Readings | None:
-    """The readings of a channel over a hierarchy; None for all others."""
-    branches = branches_of(channel)
-    if not branches or branches[-1].sets.width != 1:
-        return None
-    return _readings(channel)
-
-
-@lru_cache(maxsize=16)
-def _readings(channel: Channel) -> Readings:
-    branches = branches_of(channel)
+def levels_decode(branches: Sequence[Branch]) -> LevelsDecode:
+    """The decoder of reports about the nodes of all levels, or about differences of their halves."""
     return (HaarTransform if branches[0].differences else LeastSquares)(branches)
 
 
@@ -151,20 +154,14 @@ class HierarchyEvidence(OutputsEvidence):
     """Counts of the outputs of all levels."""
 
     @property
-    def readings(self) -> Readings:
-        """The unbiased linear readings of a report."""
-        return _readings(self._mechanism.channel)
-
-    def scores(self, weights: Floats) -> Floats:
-        return self.readings.scores(weights)
-
-    def values(self) -> Floats:
-        return self.readings.shares(self.cells / self.n)
+    def branches(self) -> tuple[Branch, ...]:
+        """Those who answered about each level."""
+        return branches_of(self.counted.mechanism.channel)
 
     @property
     def offers(self) -> frozenset[Offer]:
         own: frozenset[Offer] = OutputsEvidence.offers.fget(self)  # type: ignore[attr-defined]
-        return own | ({Offer.LEVELS} if isinstance(self.readings, LeastSquares) else set())
+        return own if self.branches[0].differences else own | {Offer.LEVELS}
 
     def levels(self) -> list[Floats]:
         """The unbiased shares of the nodes of each level, from those who answered about it."""
@@ -175,4 +172,4 @@ class HierarchyEvidence(OutputsEvidence):
         return [float(own.sum()) / self.n * one.information for one, own in self._by_branch()]
 
     def _by_branch(self) -> list[tuple[Branch, Floats]]:
-        return [(one, self.cells[one.cells].astype(np.float64)) for one in self.readings.branches]
+        return [(one, self.cells[one.cells].astype(np.float64)) for one in self.branches]

@@ -80,6 +80,11 @@ class WaveTransition(Transition):
         inside = float(units(window.inside))
         self.high, self.low = inside / self.width, (1 - inside) / (self.outputs - self.width)
 
+    @property
+    def moves_by_one(self) -> bool:
+        """Whether each bucket is one code, whose window lies one output after that of the code before."""
+        return self.stride == self.per_bucket == 1 and not self.rounded and not self.circular
+
     def forward(self, shares: Floats) -> Floats:
         """The probability of each output."""
         out = np.zeros(self.outputs)
@@ -206,7 +211,7 @@ def transition_of(channel: Channel, buckets: int) -> Transition:
     if cells % buckets:
         raise ParameterError(f"A grid of {cells} parts cannot be cut into {buckets} equal buckets.")
     levels = branches_of(channel)
-    if levels and buckets == channel.inputs:
+    if levels and buckets == channel.inputs and levels[-1].sets.width == 1:
         return LevelsTransition(levels)
     inner = channel.second if isinstance(channel, Then) and isinstance(channel.first, Rounding) else channel
     if isinstance(inner, Window) or (isinstance(inner, Block) and isinstance(inner.sets, ArcSets)):
