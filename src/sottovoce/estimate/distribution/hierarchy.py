@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.distribution.branches import Branch, branches_of
-from sottovoce.estimate.distribution.linear import LinearDecode
+from sottovoce.estimate.distribution.linear import MOST_DENSE, DenseDecode, LinearDecode
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.transition import LevelsTransition
 from sottovoce.estimate.distribution.tree import Tree
 from sottovoce.estimate.evidence import Offer
 
@@ -144,9 +145,16 @@ class HaarTransform(LevelsDecode):
         return found
 
 
-def levels_decode(branches: Sequence[Branch]) -> LevelsDecode:
-    """The decoder of reports about the nodes of all levels, or about differences of their halves."""
-    return (HaarTransform if branches[0].differences else LeastSquares)(branches)
+def levels_decode(transition: LevelsTransition) -> LinearDecode:
+    """The decoder of reports about the nodes of all levels, or about differences of their halves.
+
+    Differences of halves that nobody can hold tell more about the others than the transform uses (12 percent of the
+    variance for 11 leaves), so where the leaves are no power of two it is for too many of them only.
+    """
+    branches, leaves = transition.branches, transition.buckets
+    if not branches[0].differences:
+        return LeastSquares(branches)
+    return HaarTransform(branches) if leaves & (leaves - 1) == 0 or leaves > MOST_DENSE else DenseDecode(transition)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -144,7 +144,7 @@ def linear_decode(channel: Channel, buckets: int) -> LinearDecode:
     """The decoder of a channel for so many buckets."""
     found = transition_of(channel, buckets)
     if isinstance(found, LevelsTransition):
-        levels: LinearDecode = load("estimate.distribution.hierarchy:levels_decode")(found.branches)
+        levels: LinearDecode = load("estimate.distribution.hierarchy:levels_decode")(found)
         return levels
     if isinstance(found, WaveTransition) and found.moves_by_one:
         return ChainDecode(found)

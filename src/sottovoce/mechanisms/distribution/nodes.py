@@ -17,7 +17,8 @@ MAX_OUTPUTS = 1 << 15  # of a pool of more than two values: cells of a tally
 def node_block(e: Fraction, codes: int, width: int) -> Block:
     """Randomized response on the nodes of a level, or a pool of public maps of them: whichever has less variance."""
     direct = NodeSets(codes, width)
-    pools = (_pool(codes, width, g) for g in _orders() if _fits(direct.nodes, g))
+    # The best order is about e + 1, where it fits; the next one that does may be larger.
+    pools = (_pool(codes, width, g) for g in _orders() if g <= 4 * e + 4 and _fits(direct.nodes, g))
     options: list[NodeSets | PoolSets] = [direct, *pools]
     return min((block(e, sets) for sets in options), key=lambda one: (share_variance(one), one.outputs))
 
