@@ -27,3 +27,28 @@ def distances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("Wasserstein distance")
     axes.legend()
     return figure
+
+
+def errors_by_method(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """A small picture for each metric: the error by epsilon, a line for each method that has it."""
+    names = [name for name in experiment.columns if name not in (*experiment.axes, "error")]
+    figure = Figure(figsize=(12, 6), layout="constrained")
+    grid = figure.subplots(2, 4, squeeze=False)
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    for axes, name in zip(grid.flat, names, strict=False):
+        for place, method in enumerate(methods):
+            chosen = [row for row in rows if row["method"] == method and row[name] is not None]
+            style = "o-" if place < len(_COLOURS) else "s--"
+            colour = _COLOURS[place % len(_COLOURS)]
+            axes.plot(
+                [row["epsilon"] for row in chosen], [row[name] for row in chosen], style, color=colour, label=method
+            )
+        axes.set_yscale("log")
+        axes.set_title(name, fontsize="medium")
+    handles, labels = grid.flat[len(names) - 1].get_legend_handles_labels()  # every method has a mean and a variance
+    for axes in grid.flat[len(names) :]:
+        axes.set_axis_off()
+        axes.legend(handles, labels, loc="center", fontsize="small")
+    figure.suptitle(experiment.title)
+    figure.supxlabel("epsilon")
+    return figure
