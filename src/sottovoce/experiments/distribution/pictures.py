@@ -38,11 +38,8 @@ def errors_by_method(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     for axes, name in zip(grid.flat, names, strict=False):
         for place, method in enumerate(methods):
             chosen = [row for row in rows if row["method"] == method and row[name] is not None]
-            style = "o-" if place < len(_COLOURS) else "s--"
-            colour = _COLOURS[place % len(_COLOURS)]
-            axes.plot(
-                [row["epsilon"] for row in chosen], [row[name] for row in chosen], style, color=colour, label=method
-            )
+            points = [row["epsilon"] for row in chosen], [row[name] for row in chosen]
+            axes.plot(*points, "o-" if place < 10 else "s--", color=f"C{place % 10}", label=method)
         axes.set_yscale("log")
         axes.set_title(name, fontsize="medium")
     handles, labels = grid.flat[len(names) - 1].get_legend_handles_labels()  # every method has a mean and a variance
