@@ -20,7 +20,7 @@ from sottovoce.estimate.distribution.hierarchy import HaarTransform, LeastSquare
 from sottovoce.estimate.distribution.linear import DenseDecode, linear_decode
 from sottovoce.estimate.distribution.transition import DenseTransition, transition_of
 from sottovoce.mechanisms.distribution.binned import best_bins, bias_of_curve, noise_of_curve
-from sottovoce.mechanisms.distribution.nodes import block, node_block, share_variance
+from sottovoce.mechanisms.distribution.tree_common import block, node_block, share_variance
 from sottovoce.tally.counts import simulate_cells, simulate_counts
 from sottovoce.testing.statistics import ALPHA
 

@@ -13,7 +13,7 @@ from sottovoce.core.question import Distribution
 from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import coded
-from sottovoce.mechanisms.distribution.nodes import node_block, share_variance
+from sottovoce.mechanisms.distribution.tree_common import node_block, share_variance
 
 PARTICIPANTS = 100_000
 MOST = 1 << 10  # bins that are tried

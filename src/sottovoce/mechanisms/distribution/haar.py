@@ -12,7 +12,7 @@ from sottovoce.core.question import Distribution
 from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import coded
-from sottovoce.mechanisms.distribution.nodes import block, one_of
+from sottovoce.mechanisms.distribution.tree_common import block, one_of
 
 
 def build(domain: Domain, *, epsilon: Any, buckets: int | None = None, workload: str = "cdf") -> Mechanism:

@@ -11,7 +11,7 @@ from sottovoce.core.question import Distribution
 from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import MOST_CODES, coded
-from sottovoce.mechanisms.distribution.nodes import node_block, one_of
+from sottovoce.mechanisms.distribution.tree_common import node_block, one_of
 
 
 def build(
