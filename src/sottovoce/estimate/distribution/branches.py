@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, Channel, Mix, NodeSets, PoolMap, PoolSets
+from sottovoce.core.field import polynomial
 from sottovoce.core.rational import UNIT
 from sottovoce.estimate.shares.mixture import Pool
+from sottovoce.fast.kernels.compose.public import product_table
 
 Floats = NDArray[np.float64]
 
@@ -84,10 +87,53 @@ class Branch:
         found = _pool(sets.nodes, sets.g, sets.digits).apply(values)
         return found.reshape(-1, 2)[1::2].ravel() if sets.odd else found
 
+    def joint(self, rows: Floats) -> Floats:
+        """For each pair of nodes the sum over the reports that lie in the sets of both."""
+        sets = self.sets
+        if isinstance(sets, NodeSets):
+            return np.diag(rows)
+        found, places = np.zeros((sets.nodes, sets.nodes)), np.empty((sets.maps, sets.nodes), np.int64)
+        _values(places, sets.g, sets.digits, sets.odd, product_table(sets.g), polynomial(sets.g) > 0)
+        _add_pairs(places, rows.reshape(sets.maps, sets.g), found)
+        return found + np.tril(found, -1).T
+
     def law(self, shares: Floats) -> Floats:
         """The probability of each report of a participant of this branch, given the shares of the nodes."""
         low, high = self.levels
         return np.asarray(low * shares.sum() + (high - low) * self.spread(shares))
+
+
+@njit(nogil=True, cache=True)
+def _values(places, g, digits, odd, products, binary):
+    """The value of each node under each map (`core.field.dot`)."""
+    for number in range(places.shape[0]):
+        for node in range(places.shape[1]):
+            a, b, value = (number << odd) | odd, node, np.int64(0)
+            for _ in range(digits):
+                if binary:
+                    value ^= np.int64(products[a % g, b % g])
+                else:
+                    value = (value + (a % g) * (b % g)) % g
+                a //= g
+                b //= g
+            places[number, node] = value
+
+
+@njit(nogil=True, cache=True)
+def _add_pairs(places, rates, found):
+    """Nodes of equal value are in the same sets; only pairs whose first node is not before the second are filled."""
+    maps, nodes = places.shape
+    g = rates.shape[1]
+    alike = np.empty((g, nodes), np.int64)
+    for number in range(maps):
+        count = np.zeros(g, np.int64)
+        for node in range(nodes):
+            value = places[number, node]
+            alike[value, count[value]] = node
+            count[value] += 1
+            rate = rates[number, value]
+            for place in range(count[value]):
+                found[node, alike[value, place]] += rate
 
 
 @lru_cache(maxsize=64)

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.estimate.distribution.base import Functional
 from sottovoce.estimate.distribution.branches import Branch, branches_of
 from sottovoce.estimate.distribution.linear import MOST_DENSE, DenseDecode, LinearDecode
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
@@ -19,7 +20,7 @@ from sottovoce.estimate.evidence import Offer
 
 Floats = NDArray[np.float64]
 SMALL = 1 << 22  # entries of a matrix of scores that is kept
-STRETCH = 64  # leaves whose scores are computed together where it is not
+FEW = 64  # functionals whose scores are computed one by one where it is not
 
 
 def _sums(values: Floats, width: int) -> Floats:
@@ -81,8 +82,24 @@ class LevelsDecode(LinearDecode):
         return np.asarray(rates.sum() / self.leaves + self.from_nodes(nodes))
 
     def squares(self, rates: Floats) -> Floats:
-        parts = (np.arange(start, min(start + STRETCH, self.leaves)) for start in range(0, self.leaves, STRETCH))
-        return np.concatenate([self.scores(np.eye(self.leaves)[part]) ** 2 @ rates for part in parts])
+        if self.leaves * self.outputs <= SMALL:
+            return np.asarray(self._matrix**2 @ rates)
+        return np.diag(self.products(np.eye(self.leaves), rates)).copy()
+
+    def products(self, weights: Floats, rates: Floats) -> Floats:
+        """The mean product of the scores of each two functionals, without the scores themselves.
+
+        A score is a constant plus a sum over the nodes in whose sets the report lies, so its square needs to know how
+        often reports lie in the sets of two nodes at once.
+        """
+        rows = np.atleast_2d(weights)
+        found, start = np.zeros((len(rows), len(rows))), rows.mean(axis=1)
+        for one, each in zip(self.branches, self.node_weights(rows), strict=True):
+            own = rates[one.cells]
+            centre, single = start - self.expected(one) @ each, one.gather(own) @ each
+            found += each.T @ one.joint(own) @ each + np.outer(centre, single) + np.outer(single, centre)
+            found += own.sum() * np.outer(centre, centre)
+        return found
 
 
 class LeastSquares(LevelsDecode):
@@ -144,6 +161,21 @@ class HaarTransform(LevelsDecode):
         found[-1] += whole[self.leaves :].sum()
         return found
 
+    def squares(self, rates: Floats) -> Floats:
+        """In linear time: on each level the score of a leaf has two values, that of its half and that of the other."""
+        if self.size != self.leaves:
+            return LevelsDecode.squares(self, rates)
+        found, start = np.zeros(self.size), 1 / self.size
+        for gain, one in zip(self.gains, self.branches, strict=True):
+            own = rates[one.cells]
+            expected, inside = self.expected(one)[::2], one.gather(own)[::2]
+            sides = []
+            for signed in (gain, -gain):
+                base = start - signed * expected
+                sides.append(own.sum() * base**2 + inside * (2 * base * signed + signed**2))
+            found += np.repeat(np.stack(sides, axis=1).ravel(), one.sets.width)
+        return found
+
 
 def levels_decode(transition: LevelsTransition) -> LinearDecode:
     """The decoder of reports about the nodes of all levels, or about differences of their halves.
@@ -165,6 +197,15 @@ class HierarchyEvidence(OutputsEvidence):
     def branches(self) -> tuple[Branch, ...]:
         """Those who answered about each level."""
         return branches_of(self.counted.mechanism.channel)
+
+    def functional(self, weights: Floats, target: str = "population") -> Functional:
+        rows, decode = np.atleast_2d(weights), self.decode
+        if len(rows) <= FEW or not isinstance(decode, LevelsDecode) or decode.leaves * decode.outputs <= SMALL:
+            return OutputsEvidence.functional(self, weights, target)
+        shares = self.values()
+        values, second = rows @ shares, decode.products(rows, self.cells / self.n)
+        held = np.outer(values, values) if target == "population" else (rows * shares) @ rows.T
+        return Functional(values, (second - held) / self.n)
 
     @property
     def offers(self) -> frozenset[Offer]:

@@ -12,8 +12,7 @@ from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import coded
-from sottovoce.mechanisms.distribution.tree_common import node_block, share_variance
+from sottovoce.mechanisms.distribution.tree_common import leaves, node_block, share_variance
 
 PARTICIPANTS = 100_000
 MOST = 1 << 10  # bins that are tried
@@ -50,7 +49,7 @@ def build(
     question = Distribution(domain, workload, buckets)
     if buckets is None and not isinstance(domain, Categories):
         buckets = best_bins(e, crowd, min(MOST, domain.size or MOST))
-    view = coded("binned", domain, buckets)
+    view = leaves("binned", domain, buckets)
     return Mechanism("binned", question, node_block(e, view.size or 0, 1), budget, CountOutputs(), view)
 
 

@@ -10,8 +10,7 @@ from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import MOST_CODES, coded
-from sottovoce.mechanisms.distribution.tree_common import node_block, one_of
+from sottovoce.mechanisms.distribution.tree_common import MOST_LEAVES, leaves, node_block, one_of
 
 
 def build(
@@ -29,8 +28,8 @@ def build(
         Hay, Rastogi, Miklau, Suciu, VLDB 2010.
     """
     budget = check_epsilon("hierarchy", epsilon)
-    view = coded("hierarchy", domain, buckets)
-    children = check_integer("branching", "hierarchy", branching, 2, MOST_CODES)
+    view = leaves("hierarchy", domain, buckets)
+    children = check_integer("branching", "hierarchy", branching, 2, MOST_LEAVES)
     codes, e = view.size or 0, odds(budget)
     widths = [1]
     while widths[-1] * children < codes:

@@ -8,10 +8,22 @@ from functools import lru_cache
 from typing import Any
 
 from sottovoce.core.channel import Block, Channel, Mix, NodeSets, PoolSets
+from sottovoce.core.domain import Domain
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.field import MAX_ORDER, is_order
 from sottovoce.core.rational import UNIT, floor_unit
+from sottovoce.mechanisms.distribution.common import coded
 
+MOST_LEAVES = 1 << 11  # standard errors of all of them take the cube of their number
 MAX_OUTPUTS = 1 << 15  # of a pool of more than two values: cells of a tally
+
+
+def leaves(owner: str, domain: Domain, buckets: int | None) -> Domain:
+    """The domain whose codes are the leaves."""
+    view = coded(owner, domain, buckets)
+    if (view.size or 0) > MOST_LEAVES:
+        raise ParameterError(f"The 'buckets' parameter of {owner} must be an integer in [2, {MOST_LEAVES}].")
+    return view
 
 
 def node_block(e: Fraction, codes: int, width: int) -> Block:
