@@ -90,6 +90,8 @@ ALIASES = {
     "1bit-mean": "bernoulli",
     "pm": "piecewise",
     "three-outputs": "three-output",
+    "sw": "square-wave",
+    "gw": "general-wave",
 }
 
 
