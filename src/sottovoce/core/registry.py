@@ -93,6 +93,8 @@ ALIASES = {
     "1bit-mean": "bernoulli",
     "pm": "piecewise",
     "three-outputs": "three-output",
+    "sw": "square-wave",
+    "gw": "general-wave",
 }
 
 

@@ -1,4 +1,4 @@
-"""Many floats to digits, bins, or sides of a threshold, exactly as `Digit`, `Bins` and `Above` encode each of them.
+"""Many floats to digits, or to the sides of a threshold, exactly as `Digit` and `Above` encode each of them.
 
 A float stands for the shortest decimal that prints it, which lies within half a unit of its last place. So the cell is
 computed beside a bound of its error, and only where a border lies within the bound the decimal itself is read.
@@ -6,16 +6,16 @@ computed beside a bound of its error, and only where a border lies within the bo
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain.circle import Circle
 from sottovoce.core.domain.digit import Digit
 from sottovoce.core.domain.plain import Interval
-from sottovoce.core.domain.views import Above, Bins
+from sottovoce.core.domain.views import Above
 from sottovoce.core.errors import DomainError
 
 # Reading the decimal, the ends of the grid, one difference and one quotient: five errors of 2**-53 at most,
@@ -23,17 +23,26 @@ from sottovoce.core.errors import DomainError
 _ERROR = 2.0**-50
 
 
-def reads_digits(domain: Above | Bins | Digit, values: NDArray[Any]) -> bool:
+def first_float(low: Fraction) -> float:
+    """The least float whose shortest decimal is not below a number.
+
+    The decimal of a float before the nearest one lies on the float's side of `low`.
+    """
+    nearest = float(low)
+    return nearest if Fraction(repr(nearest)) >= low else nextafter(nearest, inf)
+
+
+def reads_digits(domain: Above | Digit, values: NDArray[Any]) -> bool:
     """Whether these are floats that the domain takes; longer floats are not Python floats."""
-    return isinstance(domain.of, (Circle, Interval)) and values.dtype.kind == "f" and values.dtype.itemsize <= 8
+    return isinstance(domain.of, Interval) and values.dtype.kind == "f" and values.dtype.itemsize <= 8
 
 
-def digits(domain: Above | Bins | Digit, values: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+def digits(domain: Above | Digit, values: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
     """The code of each float, and which of them lie outside the domain."""
     wide = values.astype(np.float64)
     low, high = float(domain.of.low), float(domain.of.high)
     with np.errstate(over="ignore", invalid="ignore"):
-        whole, certain = _places(domain, wide)
+        whole, certain = _sides(domain, wide) if isinstance(domain, Above) else _cells(domain, wide)
         certain &= (wide > nextafter(low, inf)) & (wide < nextafter(high, -inf))
     codes = np.zeros(len(wide), np.uint32)
     codes[certain] = np.mod(whole[certain], domain.size).astype(np.uint32)
@@ -42,21 +51,6 @@ def digits(domain: Above | Bins | Digit, values: NDArray[Any]) -> tuple[NDArray[
     found = np.array([_exactly(domain, value) for value in different.tolist()], np.int64)[places]
     codes[~certain], outside[~certain] = np.maximum(found, 0), found < 0
     return codes, outside
-
-
-def _places(domain: Above | Bins | Digit, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The place of each number, and whether no border is too near."""
-    if isinstance(domain, Bins):
-        return _bins(domain, wide)
-    return _sides(domain, wide) if isinstance(domain, Above) else _cells(domain, wide)
-
-
-def _bins(domain: Bins, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The bin of each number, and whether both of its ends are not too near."""
-    ends = np.array([-np.inf, *map(float, domain.edges), np.inf])
-    found = np.searchsorted(ends[1:-1], wide, side="right")
-    bound = (np.abs(wide) + max(abs(ends[1]), abs(ends[-2]))) * _ERROR
-    return found.astype(np.float64), np.asarray((wide - ends[found] > bound) & (ends[found + 1] - wide > bound))
 
 
 def _cells(domain: Digit, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -76,7 +70,7 @@ def _sides(domain: Above, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64
     return (above > 0).astype(np.float64), np.asarray(np.abs(above) > (np.abs(wide) + abs(threshold)) * _ERROR)
 
 
-def _exactly(domain: Above | Bins | Digit, value: float) -> int:
+def _exactly(domain: Above | Digit, value: float) -> int:
     """The code of one float; -1 where it lies outside."""
     try:
         return domain.encode(value)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from itertools import repeat
 from typing import Any
 
@@ -16,6 +14,7 @@ from sottovoce.client.typed import root
 from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Record
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
+from sottovoce.fast.bins import bins, reads_bins
 from sottovoce.fast.digits import digits, reads_digits
 from sottovoce.fast.threads import run
 
@@ -35,14 +34,14 @@ def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
             return _whole_floats(domain, array)
         if isinstance(domain, Categories) and array.dtype.kind in "fc":  # categories are not floats
             refuse(domain, array, np.ones(len(array), bool))
-    if isinstance(array, np.ndarray) and isinstance(domain, (Above, Bins, Digit)) and reads_digits(domain, array):
+    if isinstance(array, np.ndarray) and isinstance(domain, (Above, Digit)) and reads_digits(domain, array):
         codes, outside = digits(domain, array)
         refuse(domain, array, outside)
         return codes
-    if isinstance(array, np.ndarray) and isinstance(domain, Bins) and isinstance(domain.of, Integers):
-        starts = np.array([math.ceil(edge) - domain.of.low for edge in domain.edges], np.int64)
-        with suppress(DomainError):  # the loop over all answers says which of them the bins refuse
-            return np.searchsorted(starts, encode(domain.of, array, threads=threads), side="right").astype(np.uint32)
+    if isinstance(array, np.ndarray) and isinstance(domain, Bins) and reads_bins(domain, array):
+        codes, outside = bins(domain, array)
+        refuse(domain, array, outside)
+        return codes
     listed = in_python(array)
     if isinstance(domain, Categories) and all(type(value) is str for value in listed):
         return _texts(domain, listed)
