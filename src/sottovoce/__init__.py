@@ -12,8 +12,8 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Above", "Ball", "Bins", "Box", "Categories", "Clamp", "Digit", "Domain", "Integers", "Interval", "Level",
-            "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square",
+            "Above", "Ball", "Bins", "Box", "Categories", "Circle", "Clamp", "Digit", "Domain", "Integers", "Interval",
+            "Level", "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square",
         )
     },
     **{
@@ -26,7 +26,10 @@ _NAMES = {
     },
     **{
         name: f"core.question:{name}"
-        for name in ("Frequency", "GroupMean", "Mean", "Question", "Variance", "VectorMean")
+        for name in (
+            "Cdf", "CircularMean", "Density", "Distribution", "Frequency", "GroupMean", "Mean", "Quantile", "Question",
+            "Range", "Variance", "VectorMean",
+        )
     },
     "Mechanism": "core.mechanism:Mechanism",
     "mechanism": "core.registry:mechanism",

@@ -8,6 +8,7 @@ from sottovoce.core.domain import Ball as Ball
 from sottovoce.core.domain import Bins as Bins
 from sottovoce.core.domain import Box as Box
 from sottovoce.core.domain import Categories as Categories
+from sottovoce.core.domain import Circle as Circle
 from sottovoce.core.domain import Clamp as Clamp
 from sottovoce.core.domain import Digit as Digit
 from sottovoce.core.domain import Domain as Domain
@@ -36,10 +37,16 @@ from sottovoce.core.errors import SottovoceError as SottovoceError
 from sottovoce.core.errors import SpecError as SpecError
 from sottovoce.core.errors import TooLargeError as TooLargeError
 from sottovoce.core.mechanism import Mechanism as Mechanism
+from sottovoce.core.question import Cdf as Cdf
+from sottovoce.core.question import CircularMean as CircularMean
+from sottovoce.core.question import Density as Density
+from sottovoce.core.question import Distribution as Distribution
 from sottovoce.core.question import Frequency as Frequency
 from sottovoce.core.question import GroupMean as GroupMean
 from sottovoce.core.question import Mean as Mean
+from sottovoce.core.question import Quantile as Quantile
 from sottovoce.core.question import Question as Question
+from sottovoce.core.question import Range as Range
 from sottovoce.core.question import Variance as Variance
 from sottovoce.core.question import VectorMean as VectorMean
 from sottovoce.core.registry import mechanism as mechanism
@@ -105,12 +112,17 @@ __all__ = [
     "Box",
     "Branch",
     "Categories",
+    "Cdf",
     "Certificate",
+    "Circle",
+    "CircularMean",
     "Clamp",
     "ClampedMeanRound",
     "Client",
     "Decoder",
+    "Density",
     "Digit",
+    "Distribution",
     "Domain",
     "DomainError",
     "Entry",
@@ -150,7 +162,9 @@ __all__ = [
     "PrivacyError",
     "ProgramError",
     "Protocol",
+    "Quantile",
     "Question",
+    "Range",
     "RangeSearchMean",
     "RangeSearchRounds",
     "Record",
