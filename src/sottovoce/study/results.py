@@ -130,6 +130,6 @@ def _plain(estimate: Estimate, level: float, measure: str = "") -> list[Line]:
     labels = [""] if len(estimate.values) == 1 else [str(label) for label in estimate.labels]
     columns = (estimate.values, estimate.std_errors, low, high)
     return [
-        Line(noun, label, *map(float, numbers))
-        for label, numbers in zip(labels, zip(*columns, strict=True), strict=True)
+        Line(noun, label, float(value), float(error), float(least), float(most))
+        for label, value, error, least, most in zip(labels, *columns, strict=True)
     ]

@@ -18,6 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency, GroupMean, Mean, Variance
 from sottovoce.protocols.simulate import derived_seed, simulate
 from sottovoce.study.results import QuestionResult, StudyResults
+from sottovoce.study.study import Study
 from sottovoce.study.whole import PlannedQuestion, StudyPlan
 
 if TYPE_CHECKING:
@@ -61,7 +62,28 @@ def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) ->
             raise ParameterError(f"Nobody was asked {one.asked.name}: more participants are needed.")
         found.append(QuestionResult(one.asked, _ask(one, chosen, derived_seed(seed, f"question {place}"))))
     results = StudyResults(made.study, tuple(found), made.level)
-    return SimulatedStudy(results, {name: _truth(made.question(name).asked, column) for name, column in columns.items()})
+    return SimulatedStudy(
+        results, {name: _truth(made.question(name).asked, column) for name, column in columns.items()}
+    )
+
+
+def read_answers(study: Study, path: str) -> pd.DataFrame:
+    """The columns of a study's questions from a file of answers, CSV or Parquet."""
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(path) if path.lower().endswith(".csv") else pd.read_parquet(path)
+    except (OSError, ValueError):  # pandas repeats what it read
+        raise ParameterError("The file of answers cannot be read: it must be CSV or Parquet.") from None
+    needed = [name for asked in study.questions for name in _names(asked)]
+    absent = [name for name in needed if name not in frame.columns]
+    if absent:
+        raise ParameterError(f"The file of answers has no column {absent[0]}: one for each question is needed.")
+    return frame[needed]
+
+
+def _names(asked: Asked) -> list[str]:
+    return [asked.name, *([f"{asked.name}{SEPARATOR}by"] if isinstance(asked.question, GroupMean) else [])]
 
 
 def _assigned(made: StudyPlan, size: int, seed: int | None) -> np.ndarray:
