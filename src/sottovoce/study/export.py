@@ -125,8 +125,9 @@ def methods_paragraph(results: StudyResults, hidden: int) -> str:
     per_question = frame.groupby("question", sort=False)["n"].max()
     methods = ", ".join(dict.fromkeys(frame["method"]))
     said = (
-        f"Methods: {int(per_question.sum()):,} participants answered one question each on their own device, under"
-        f" local differential privacy with epsilon {decimal_text(study.epsilon)} per {study.unit} (mechanisms: {methods})."
+        f"Methods: {int(per_question.sum()):,} participants answered one question each on their own device under"
+        f" local differential privacy with epsilon {decimal_text(study.epsilon)} per {study.unit} (mechanisms:"
+        f" {methods})."
         " Estimates are unbiased; intervals include the noise of the mechanism and the sampling of participants."
     )
     if hidden:

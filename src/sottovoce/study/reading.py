@@ -12,11 +12,12 @@ from typing import Any
 
 from sottovoce.core.domain import Interval
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.manifest import UNITS
 from sottovoce.core.plural import plural
 from sottovoce.core.question import Mean
 from sottovoce.study.lines import key_lines, line_of
 from sottovoce.study.question_tables import KINDS, QuestionTable
-from sottovoce.study.study import UNITS, Stratum, Study
+from sottovoce.study.study import Stratum, Study
 
 TABLES = ("study", "questions", "strata")
 KEYS = (

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import MAX_TEXT, NAME, Asked
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.manifest import UNITS, Facts
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.question import Question
 
 if TYPE_CHECKING:
     from sottovoce.study.whole import StudyPlan
 
-UNITS = ("person", "device", "event")
 MAX_QUESTIONS = 200
 _CONTACT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+|https://\S+")
 
@@ -117,6 +117,23 @@ class Study:
             if asked.name == name:
                 return asked
         raise ParameterError(f"The study has no such question. Known: {', '.join(one.name for one in self.questions)}.")
+
+    @property
+    def facts(self) -> Facts:
+        """What its manifests say about it."""
+        return Facts(
+            self.name,
+            self.owner,
+            self.contact,
+            self.purpose,
+            self.unit,
+            self.epsilon,
+            self.epsilon if self.lifetime is None else self.lifetime,
+            self.analysts,
+            None if self.start is None else self.start.isoformat(),
+            None if self.end is None else self.end.isoformat(),
+            self.languages,
+        )
 
     def plan(self, participants: int, *, level: float = 0.95, priors: Mapping[str, Any] | None = None) -> StudyPlan:
         """The method, the share of the participants and the expected error of every question."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, decimal_text
 from sottovoce.core.question import Mean
@@ -95,6 +96,12 @@ class StudyPlan:
                 for one in self.questions
             )
         )
+
+    def manifest(self) -> Manifest:
+        """The manifest of the first round."""
+        if self.epsilon > self.study.epsilon:
+            raise ParameterError("This plan needs a larger epsilon than the study has: change the study first.")
+        return Manifest(self.study.facts, self.study.questions, self.protocol.start())
 
     def text(self) -> str:
         """The plan in words."""
