@@ -188,6 +188,16 @@ def simulate(
 
 
 @app.command()
+def dossier(
+    file: Annotated[str, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
+    participants: Annotated[int, typer.Option(min=1, help="How many people are expected.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder.")],
+) -> None:
+    """Write what an ethics board wants to see: certificates, plan, risks, consent text, registry entry, versions."""
+    load("cli.study:dossier")(file, participants, output)
+
+
+@app.command()
 def privatize(
     source: options.Answers,
     column: options.Columns,

@@ -108,6 +108,14 @@ def _plain(found: StudyPlan) -> dict[str, Any]:
     }
 
 
+def dossier(path: str, participants: int, output: str) -> None:
+    """Write the dossier of a study."""
+    from sottovoce.study.dossier.write import write_dossier
+
+    written = write_dossier(plan_study(load_study(path), participants), Path(output))
+    print(f"{len(written)} files are in {printable(output)}; begin with index.html.")
+
+
 def simulate(path: str, data: str, *, runs: int, seed: int | None, output: str | None, as_json: bool) -> None:
     """Print estimates beside the truth, and write the export of the first run if asked to."""
     from sottovoce.study.export import write_export
