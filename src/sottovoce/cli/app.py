@@ -230,7 +230,7 @@ def privatize(
             load("cli.columns:separator")(delimiter),
             public_header,
         ),
-        load("cli.privatize:Asked")(
+        load("cli.privatize:AskedFor")(
             spec,
             method,
             epsilon,

@@ -38,7 +38,7 @@ _STUDY_KEYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class StudyFacts:
     """What a study says about itself."""
 
     name: str
@@ -83,7 +83,7 @@ class Facts:
         }
 
     @classmethod
-    def from_spec(cls, spec: object) -> Facts:
+    def from_spec(cls, spec: object) -> StudyFacts:
         """From plain data."""
         values = dict(zip(_STUDY_KEYS, take(spec, "a study", _STUDY_KEYS), strict=True))
         for key in ("name", "owner", "contact", "purpose", "analysts", "unit", "epsilon", "lifetime"):
@@ -104,7 +104,7 @@ class Facts:
 class Manifest:
     """One round of a study."""
 
-    facts: Facts
+    facts: StudyFacts
     questions: tuple[Asked, ...]
     stage: Round
     number: int = 1
@@ -171,7 +171,7 @@ class Manifest:
         except ParameterError as problem:
             raise SpecError(str(problem)) from None
         found = cls(
-            Facts.from_spec(study),
+            StudyFacts.from_spec(study),
             asked,
             stage,
             integer(number, "a manifest", "round"),

@@ -77,7 +77,7 @@ def parse_study(content: bytes) -> tuple[Study | None, list[Mistake]]:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         return None, [_syntax(str(problem), text)]
-    reader = _Reader(tables, key_lines(text))
+    reader = _StudyReader(tables, key_lines(text))
     study = reader.study()
     found = sorted(set(reader.mistakes))
     return (None, found) if found else (study, [])
@@ -90,7 +90,7 @@ def _syntax(said: str, text: str) -> Mistake:
     return Mistake(line, f"This is not TOML: {said.partition(' (at')[0]}.", "Texts need quotes, lists need brackets.")
 
 
-class _Reader:
+class _StudyReader:
     """Reads the tables, and notes every mistake it finds."""
 
     def __init__(self, tables: Mapping[str, Any], lines: Mapping[tuple[str, ...], int]) -> None:

@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ResultLine:
     """One number of the results."""
 
     measure: str
@@ -48,7 +48,7 @@ class QuestionResult:
     asked: Asked
     estimates: Estimates
 
-    def lines(self, level: float) -> Iterator[Line]:
+    def lines(self, level: float) -> Iterator[ResultLine]:
         """Every number of the question; of a number with reasons the mean of those who answered, and the reasons."""
         for name, estimate in self.estimates.items():
             if not isinstance(estimate, Estimate):
@@ -60,17 +60,17 @@ class QuestionResult:
             else:
                 yield from _plain(estimate, level, "" if len(self.estimates) == 1 else name)
 
-    def _mean_of_answered(self, estimate: Estimate, level: float) -> Iterator[Line]:
+    def _mean_of_answered(self, estimate: Estimate, level: float) -> Iterator[ResultLine]:
         shares = estimate.shares
         answered = list(estimate.labels).index(ANSWERED)
         (mean,) = (line for place, line in enumerate(_plain(estimate, level)) if place == answered)
         silent = float(np.clip(1 - shares.values[answered], 0, 1))
         domain: Any = self.asked.question.domain
         ends = [(1 - silent) * mean.value + silent * float(end) for end in (domain.low, domain.high)]
-        yield Line("mean", "", mean.value, mean.std_error, mean.low, mean.high, (ends[0], ends[1]))
+        yield ResultLine("mean", "", mean.value, mean.std_error, mean.low, mean.high, (ends[0], ends[1]))
         yield from _plain(shares, level, "share")
 
-    def _shares_with_reasons(self, estimate: Estimate, level: float) -> Iterator[Line]:
+    def _shares_with_reasons(self, estimate: Estimate, level: float) -> Iterator[ResultLine]:
         """A share among all lies between the share that was given and that share plus all who gave none."""
         reasons = {*self.asked.missing}
         silent = sum(
@@ -80,7 +80,7 @@ class QuestionResult:
         )
         for line in _plain(estimate, level):
             spare = None if line.label in reasons else (max(0.0, line.value), min(1.0, line.value + silent))
-            yield Line(line.measure, line.label, line.value, line.std_error, line.low, line.high, spare)
+            yield ResultLine(line.measure, line.label, line.value, line.std_error, line.low, line.high, spare)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,12 @@ class StudyResults:
             }
 
 
-def _plain(estimate: Estimate, level: float, measure: str = "") -> list[Line]:
+def _plain(estimate: Estimate, level: float, measure: str = "") -> list[ResultLine]:
     low, high = estimate.ci(level)
     noun = measure or estimate.evidence.noun
     labels = [""] if len(estimate.values) == 1 else [str(label) for label in estimate.labels]
     columns = (estimate.values, estimate.std_errors, low, high)
     return [
-        Line(noun, label, float(value), float(error), float(least), float(most))
+        ResultLine(noun, label, float(value), float(error), float(least), float(most))
         for label, value, error, least, most in zip(labels, *columns, strict=True)
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import MAX_TEXT, NAME, Asked
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import UNITS, Facts
+from sottovoce.core.manifest import UNITS, StudyFacts
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.question import Question
 
@@ -119,9 +119,9 @@ class Study:
         raise ParameterError(f"The study has no such question. Known: {', '.join(one.name for one in self.questions)}.")
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> StudyFacts:
         """What its manifests say about it."""
-        return Facts(
+        return StudyFacts(
             self.name,
             self.owner,
             self.contact,
