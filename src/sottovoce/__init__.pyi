@@ -2,6 +2,7 @@
 from sottovoce.client import Client as Client
 from sottovoce.client import NoTick as NoTick
 from sottovoce.client import Tick as Tick
+from sottovoce.core.asked import Asked as Asked
 from sottovoce.core.coins import SeededCoins as SeededCoins
 from sottovoce.core.domain import Above as Above
 from sottovoce.core.domain import Ball as Ball
@@ -96,6 +97,11 @@ from sottovoce.protocols.variance.rounds import VarianceRounds as VarianceRounds
 from sottovoce.study.plan import Plan as Plan
 from sottovoce.study.plan import plan as plan
 from sottovoce.study.planners.base import Option as Option
+from sottovoce.study.reading import read_study as read_study
+from sottovoce.study.simulating import simulate_study as simulate_study
+from sottovoce.study.study import Study as Study
+from sottovoce.study.whole import StudyPlan as StudyPlan
+from sottovoce.study.whole import plan_study as plan_study
 from sottovoce.tally.counts import simulate_counts as simulate_counts
 from sottovoce.tally.tally import Tally as Tally
 
@@ -107,6 +113,7 @@ __all__ = [
     "Arm",
     "AskEveryone",
     "AskOneOfSeveral",
+    "Asked",
     "Ball",
     "Bins",
     "BlackBoxCertificate",
@@ -179,6 +186,8 @@ __all__ = [
     "Sparse",
     "SpecError",
     "Square",
+    "Study",
+    "StudyPlan",
     "Tally",
     "Tick",
     "TooLargeError",
@@ -195,9 +204,12 @@ __all__ = [
     "names",
     "participants_for",
     "plan",
+    "plan_study",
     "power_of_difference",
+    "read_study",
     "samples_needed",
     "shuffled",
     "simulate",
     "simulate_counts",
+    "simulate_study",
 ]
