@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.experiments.coverage import studies, studies_of_rounds
-from sottovoce.experiments.distribution import table_2, wave
+from sottovoce.experiments.distribution import table_2, wave, wave_figures
 from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.group_means import losses as group_losses
 from sottovoce.experiments.group_means import real as group_real
@@ -18,6 +18,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     group_losses.EXPERIMENT,
     wave.EXPERIMENT,
     table_2.EXPERIMENT,
+    *wave_figures.EXPERIMENTS,
     *studies.STUDIES,
     *studies_of_rounds.STUDIES,
 )
