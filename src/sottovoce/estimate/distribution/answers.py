@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,10 @@ from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+
 Floats = NDArray[np.float64]
-Read = Callable[[Floats], Floats]
 
 
 class AnswerEvidence(Evidence):
@@ -52,6 +54,14 @@ class AnswerEvidence(Evidence):
 
     def warning(self) -> str | None:
         return self.source.warning()
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        if len(self.labels) == 1:
+            return Evidence.sentence(self, found, level)
+        return (
+            f"The {len(self.labels)} estimates are {found.quality}; their standard errors are about"
+            f" {np.median(found.std_errors):.2g}."
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
