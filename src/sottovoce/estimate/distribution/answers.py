@@ -117,11 +117,7 @@ class QuantileAnswer(AnswerEvidence):
         return float(self.source.edges[0]), float(self.source.edges[-1])
 
     def values(self) -> Floats:
-        shares, buckets = self.source.values(), self.source.buckets
-        heights = np.concatenate([[0.0], np.cumsum(shares)])
-        # Halfway between the curve made rising from below and the one from above.
-        up, down = np.maximum.accumulate(heights), np.minimum.accumulate(heights[::-1])[::-1]
-        return np.array([buckets.at_level((up + down) / 2, float(part)) for part in self.question.shares])
+        return read(self, self.source, self.source.values())
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         values, errors = _heights(self.source, target)
