@@ -89,7 +89,7 @@ class LinearAnswer(AnswerEvidence):
         return self.source.functional(self.weights, target).covariance
 
     def variances(self, target: str) -> Floats:
-        return np.maximum(np.diag(self.covariance(target)), 0)
+        return self.source.spreads(self.weights, target)
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         return self.normal(level, target)
@@ -139,8 +139,8 @@ class QuantileAnswer(AnswerEvidence):
 def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:
     """The unbiased cumulative share at each edge, and its standard error."""
     d = len(source.buckets)
-    found = source.functional(np.tri(d - 1, d), target)
-    return np.concatenate([[0.0], found.values, [1.0]]), np.concatenate([[0.0], found.errors, [0.0]])
+    values, errors = np.cumsum(source.values())[:-1], np.sqrt(source.spreads(np.tri(d - 1, d), target))
+    return np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], errors, [0.0]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
