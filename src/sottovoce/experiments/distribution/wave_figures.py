@@ -59,7 +59,7 @@ def methods_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
             run(point["method"], answers, point["epsilon"], buckets_of(point["data"]), int(rng.integers(1 << 62)))
         )
     known = [name for name, value in found[0].items() if value is not None]
-    return [{name: float(np.mean([one[name] for one in found])) if name in known else None for name in found[0]}]  # type: ignore[arg-type]
+    return [{name: float(np.mean([one[name] for one in found])) if name in known else None for name in found[0]}]
 
 
 def wave_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
