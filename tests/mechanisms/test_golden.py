@@ -92,7 +92,7 @@ def compare(one: Mechanism, code: int, words: list[int], overflow: list[int]) ->
     assert sent == reference.message(one.channel.spec(), code, words, overflow)
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
+@pytest.mark.parametrize("epsilon", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("0.1", "4")), "1"])
 @pytest.mark.parametrize("name", reference.NAMES)
 def test_random_words_give_the_reference_message(name: str, epsilon: str) -> None:
     for k in SIZES:

@@ -236,7 +236,9 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("kind", "problems"), BROKEN, ids=[kind.__name__ for kind, _ in BROKEN])
-@pytest.mark.parametrize("size", [(4, 2, 2, 2), (10, 2, 4, 64)], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "size", [pytest.param((4, 2, 2, 2), id="small"), pytest.param((10, 2, 4, 64), id="large", marks=pytest.mark.slow)]
+)
 def test_broken_devices_are_caught(kind: type[Mechanism], problems: set[str], size: tuple[int, int, int, int]) -> None:
     assert audit(hashed(*size)).ok
     certificate = audit(hashed(*size, kind=kind))

@@ -200,14 +200,9 @@ def is_none_of(channel: Channel, code: int) -> bool:
 
 def supported(channel: Channel, enumerated: dict[Any, Fraction], *candidates: int) -> Fraction:
     """The probability that a report supports all candidates."""
-    return sum(
-        (
-            p
-            for (words, y), p in enumerated.items()
-            if all(need(channel, Supporting).supports(y, v, words) for v in candidates)
-        ),
-        Fraction(0),
-    )
+    supports = need(channel, Supporting).supports
+    found = (p for (words, y), p in enumerated.items() if all(supports(y, v, words) for v in candidates))
+    return sum(found, Fraction(0))
 
 
 def check_contrast(
