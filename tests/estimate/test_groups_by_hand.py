@@ -27,6 +27,7 @@ from sottovoce.estimate.group.law import key_law
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd, square_line
 from sottovoce.estimate.group.views import GroupSharesEvidence
+from sottovoce.estimate.group.within import group_frequencies
 from sottovoce.estimate.ratio import Ratios, Shown
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.mean import nprr
@@ -151,3 +152,21 @@ def test_the_score_of_a_ratio_without_any_error_is_zero_or_beyond_all_bounds(mar
         warnings.simplefilter("error")
         score = ratios(0.0, shown=True).scores(np.ones(2), np.full(2, margin))
     assert abs(score[0]) < 1e-9 and score[1] > 1e9
+
+
+@pytest.mark.parametrize(("ends", "most"), [((10, 60), (0, 60)), ((-60, -10), (-60, 0)), ((-3, 4), (-3, 4))])
+def test_sums_lie_between_those_of_nobody_and_everybody(ends: tuple[int, int], most: tuple[int, int]) -> None:
+    m = sv.mechanism("group-bernoulli", sv.Pair(sv.Categories(["f", "m"]), sv.Interval(*ends)), epsilon=2)
+    found = m.estimate(m.tally(m.privatize([("f", ends[0]), ("m", ends[1])] * 20, seed=1)))
+    assert found.sums.evidence.limits == pytest.approx(tuple(40 * end for end in most))
+
+
+def test_intervals_of_shares_within_groups_are_those_of_their_method() -> None:
+    record = sv.Record({"sex": sv.Categories(["f", "m"]), "type": sv.Categories(["lark", "owl"])})
+    m = sv.mechanism("grr", sv.Select(record, ["sex", "type"]), epsilon=3)
+    people = [{"sex": "fm"[i % 2], "type": ["lark", "owl"][i % 5 < 2]} for i in range(2000)]
+    found = group_frequencies(m.estimate(m.tally(m.privatize(people, seed=3))))
+    low, high = found.ci(0.95, method="delta")
+    assert np.allclose((high - low) / 2, 1.959964 * found.std_errors, rtol=1e-5)
+    assert np.allclose((high + low) / 2, found.values, rtol=1e-9)  # others lean to one side
+    assert (np.abs(np.mean(found.ci(0.95, method="fieller"), axis=0) - found.values) > 1e-7).all()

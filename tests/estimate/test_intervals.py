@@ -38,6 +38,7 @@ def test_tails_of_two_binomials(n: int, share: float, p: float, q: float) -> Non
     expected = np.cumsum(sum_of_binomials(n, held, p, q))
     found = [lower_tail(count, held, n, p, q) for count in range(n + 1)]
     np.testing.assert_allclose(found, expected, atol=1e-11)
+    assert found[n] == 1 and lower_tail(n + 1, held, n, p, q) == 1 and lower_tail(-1, held, n, p, q) == 0
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.27), (0.9, 0.1), (0.06, 0.004), (0.75, 0.5), (0.6, 0.0)])

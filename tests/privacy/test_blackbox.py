@@ -226,7 +226,7 @@ def test_bad_commands(program: list[str]) -> None:
         command_source([sys.executable, "-c", "print('xyz')"]).many(1, 1)
     with pytest.raises(ReportError, match="cannot be run"):
         command_source(["there-is-no-such-program"]).many(1, 1)
-    for command, lines in (("ls", "hex"), ([], "hex"), (["ls"], "base64")):
+    for command, lines in (("ls", "hex"), ([], "hex"), (["ls", 1], "hex"), (["ls"], "base64")):
         with pytest.raises(ParameterError):
             command_source(command, lines=lines)
 

@@ -25,7 +25,7 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.drawn import WRONG_ID
 from sottovoce.privacy.follow import SPAN, MessageCoins
-from sottovoce.privacy.forever import MORE_TOGETHER, WRONG_COHORT, WRONG_MEMO
+from sottovoce.privacy.forever import MORE_TOGETHER, WRONG_COHORT, WRONG_MEMO, _some
 from sottovoce.testing import check_mechanism
 from tests.client.toys import in_cohorts, unary
 
@@ -243,3 +243,9 @@ def test_broken_devices_are_caught(kind: type[Mechanism], problems: set[str], si
     assert audit(hashed(*size)).ok
     certificate = audit(hashed(*size, kind=kind))
     assert problems <= set(certificate.problems), certificate
+
+
+def test_of_many_cohorts_some_are_enumerated_with_both_ends() -> None:
+    assert _some(range(4), 5) == [0, 1, 2, 3] == _some(range(4), 4)
+    assert _some(range(101), 5) == [0, 25, 50, 75, 100]
+    assert _some(range(10, 17), 3) == [10, 13, 16]
