@@ -452,6 +452,7 @@ def test_runs_alternate_and_are_timed_without_a_collector() -> None:
     assert bound(runs)[0] > 3
 
 
+@pytest.mark.slow
 @built_once
 def test_the_page_shows_every_mechanism() -> None:
     page = (Path(__file__).parents[2] / "docs" / "duration.md").read_text("utf-8")

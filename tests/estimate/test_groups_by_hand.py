@@ -7,10 +7,11 @@ import warnings
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import sottovoce as sv
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
@@ -170,3 +171,42 @@ def test_intervals_of_shares_within_groups_are_those_of_their_method() -> None:
     assert np.allclose((high - low) / 2, 1.959964 * found.std_errors, rtol=1e-5)
     assert np.allclose((high + low) / 2, found.values, rtol=1e-9)  # others lean to one side
     assert (np.abs(np.mean(found.ci(0.95, method="fieller"), axis=0) - found.values) > 1e-7).all()
+
+
+@pytest.mark.parametrize("person", [(0, Fraction(10)), (0, Fraction(35)), (1, Fraction(60))])
+def test_sizes_sums_and_read_squares_of_one_report_are_unbiased(person: tuple[int, Fraction]) -> None:
+    m = sv.mechanism("group-nprr", PAIR, epsilon=2)
+    channel, found = m.channel, np.zeros((3, 2))
+    for key, within in product(range(2), range(channel.inner_outputs)):
+        cells = np.zeros((2, channel.inner_outputs), np.int64)
+        cells[key, within] = 1
+        totals = group.solve(m, 1, cells.ravel())
+        weight = float(channel.likelihood(channel.join(key, within), person))
+        found += weight * np.array([totals.sizes, totals.sums, totals.read_squares])
+    away, (mean, square) = person[1] - 35, channel.inner.moments(person[1])
+    own = [1, away, square - 70 * mean + 35**2]  # numbers are read from the middle on
+    assert np.allclose(found[:, person[0]], np.array(own, float), rtol=1e-9, atol=1e-9)
+    assert np.allclose(found[:, 1 - person[0]], 0, atol=1e-7)
+
+
+def test_a_mean_is_shown_from_the_fewest_supports_that_estimate_its_size_above_the_least() -> None:
+    m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1)), epsilon=4)
+    found = m.estimate(sv.Tally(m, 9000, np.array([2000, 1000, 1500, 1500, 900, 2100]))).evidence
+    key, needed = found.totals.law.key, found._shown.least
+    assert (key.sizes(found._least.astype(float), found.n) > needed).all()
+    assert (key.sizes(found._least - 1.0, found.n) <= needed).all()
+
+
+def test_the_lowest_number_of_holders_that_explains_a_shown_group() -> None:
+    """By the laws of all numbers of holders."""
+    n, own, other, count, least, alpha = 40, 0.75, 0.25, 22, 18, 0.1
+    supports = SupportsEvidence(np.array([count]), n, own, other, None)
+
+    def chance(held: int) -> float:
+        law = np.convolve(binom.pmf(range(held + 1), held, own), binom.pmf(range(n - held + 1), n - held, other))
+        return law[count:].sum() / law[least:].sum()
+
+    usual = supports.exact(1 - 2 * alpha, "sample").low
+    lowest = next(held for held in range(n) if chance(held) >= alpha)
+    assert 0 < lowest < round(n * usual[0])
+    assert lowest_share(supports, np.array([least]), alpha, "sample", usual) == pytest.approx([lowest / n])

@@ -31,7 +31,7 @@ def sum_of_binomials(n: int, held: int, p: float, q: float) -> np.ndarray:
     n=st.integers(1, 200),
     share=st.floats(0, 1),
     p=st.floats(0.05, 0.99),
-    q=st.floats(0.0, 0.9),
+    q=st.just(0.0) | st.floats(1e-9, 0.9),  # SciPy's own law overflows at the least floats
 )
 def test_tails_of_two_binomials(n: int, share: float, p: float, q: float) -> None:
     held = round(n * share)

@@ -260,3 +260,20 @@ def test_means_are_combined_with_a_positive_weight_for_each(weights: list[int]) 
     assert combine(means, [1, 3]).values == pytest.approx([(means[0].values[0] + 3 * means[1].values[0]) / 4])
     with pytest.raises(sv.ParameterError, match="a positive weight for each"):
         combine(means, weights)
+
+
+def test_estimates_outside_are_moved_to_the_nearest_count_inside() -> None:
+    m = sv.mechanism("hadamard", sv.Integers(0, 5), epsilon=4)
+    found = m.estimate(m.tally(m.privatize([0, 1, 2, 3, 4, 5] * 100, seed=1))).evidence
+    assert isinstance(found, ContrastsEvidence)
+    above, below = replace(found, plus=found.hits, n=300).moved()[1], replace(found, plus=0 * found.hits).moved()[0]
+    assert (above.values() <= 1).all() and (replace(above, plus=above.plus + 1).values() > 1).any()
+    assert (below.values() >= 0).all() and (replace(below, plus=below.plus - 1).values() < 0).all()
+
+
+def test_one_report_moves_a_sum_of_contrasts_by_two_scores_at_most() -> None:
+    m = sv.mechanism("hadamard", sv.Integers(0, 5), epsilon=4)
+    found = m.estimate(m.tally(m.privatize([0, 1, 2, 3, 4, 5] * 100, seed=1))).evidence
+    assert isinstance(found, ContrastsEvidence)
+    weights = np.array([1.0, -2.0, 0.0, 0.5, 0.0, 3.0])
+    assert found.reach_of(weights) == pytest.approx(2 * 6.5 / found.slope, rel=1e-12)

@@ -14,6 +14,7 @@ from sottovoce.core.rational import within
 from sottovoce.mechanisms.mean.hybrid import THRESHOLD
 from sottovoce.mechanisms.mean.staircase import centre
 from sottovoce.mechanisms.mean.three_output import _neutral, worst_case
+from tests.each import for_each
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
 NUMBERS = [Fraction(place, 7) for place in range(-7, 8)]
@@ -96,8 +97,8 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", PUBLISHED)
+@for_each("epsilon", EPSILONS)
+@for_each("name", PUBLISHED)
 def test_the_grid_costs_less_than_one_percent_of_the_variance(name: str, epsilon: str) -> None:
     channel = sv.mechanism(name, BOX, epsilon=epsilon).channel
     tables = name in ("bernoulli", "three-output")  # no grid beyond the published one

@@ -28,6 +28,7 @@ from sottovoce.privacy.blackbox import (
     samples_needed,
     serialised,
 )
+from sottovoce.privacy.events import _place
 
 ALPHA = 1e-6  # of each audit here: all of them together raise a false alarm less often than once in 5000
 
@@ -256,3 +257,12 @@ def test_samples_needed_refuses_what_is_no_contradiction() -> None:
         samples_needed(0.5, 0.4, claimed=1)
     with pytest.raises(ParameterError, match=r"\[0, 1\]"):
         samples_needed(1.5, 0.4, claimed=1)
+
+
+def test_bytes_are_counted_from_the_end_of_the_id() -> None:
+    assert [_place(place, 16) for place in (0, 15, 16, 17)] == [
+        "byte 0 of the id",
+        "byte 15 of the id",
+        "byte 0",
+        "byte 1",
+    ]

@@ -39,7 +39,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.batch import Reports, draw
-from sottovoce.fast.kernels.base import NoBatchError, counter
+from sottovoce.fast.kernels.base import NoBatchError, counter, sampler
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.brute import Bare, check_by_law, check_draws, check_kernels
 from sottovoce.testing.compositions import pair_of_channels
@@ -219,3 +219,7 @@ def test_the_proofs_of_a_window_have_its_width_in_proportion_to_its_way() -> Non
 def test_coordinates_are_roundings(grids: Any) -> None:
     with pytest.raises(ParameterError, match="roundings"):
         check_grids("signs", grids)
+
+
+def test_parts_of_as_many_codes_as_there_are_short_words_have_a_kernel() -> None:
+    assert callable(sampler(Each((Subset(1 << 32, 1, HALF), Subset(3, 1, HALF)))))
