@@ -210,3 +210,14 @@ def test_the_lowest_number_of_holders_that_explains_a_shown_group() -> None:
     lowest = next(held for held in range(n) if chance(held) >= alpha)
     assert 0 < lowest < round(n * usual[0])
     assert lowest_share(supports, np.array([least]), alpha, "sample", usual) == pytest.approx([lowest / n])
+
+
+def test_a_difference_is_held_by_the_interval_of_its_method() -> None:
+    m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1)), epsilon=4)
+    found = m.estimate(sv.Tally(m, 9000, np.array([2000, 1000, 1500, 1500, 900, 2100]))).difference(0, 2)
+    ends = {method: found.ci(0.9, method=method) for method in ("delta", "fieller")}
+    assert abs(ends["delta"][0] - ends["fieller"][0]) > 5e-6
+    for method, (low, high) in ends.items():
+        inside = (low + 1e-7, (low + high) / 2, high - 1e-7)
+        assert all(found.holds(value, 0.9, method=method) for value in inside)
+        assert not any(found.holds(value, 0.9, method=method) for value in (low - 1e-7, high + 1e-7))

@@ -94,6 +94,9 @@ def test_among_these_participants_a_coordinate_lacks_those_who_did_not_speak_of_
     )  # fmt: skip
     assert np.allclose(found.variances("population"), 13 / counts, **NEAR)
     assert np.allclose(found.variances("sample"), 9 / counts + 4 * (1 / counts - 1 / 20), **NEAR)
+    assert np.allclose(found.interval(0.9, "normal", "sample"), found.normal(0.9, "sample"), **NEAR)
+    high = 40 * np.sqrt(math.log(20) / (2 * counts))
+    assert np.allclose(found.interval(0.9, "hoeffding", "sample"), [-high, high], **NEAR)
 
 
 @pytest.mark.parametrize("count", [1, 2])
