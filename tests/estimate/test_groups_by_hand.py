@@ -221,3 +221,12 @@ def test_a_difference_is_held_by_the_interval_of_its_method() -> None:
         inside = (low + 1e-7, (low + high) / 2, high - 1e-7)
         assert all(found.holds(value, 0.9, method=method) for value in inside)
         assert not any(found.holds(value, 0.9, method=method) for value in (low - 1e-7, high + 1e-7))
+
+
+def test_a_sum_of_squares_is_at_least_that_of_equal_values() -> None:
+    m = sv.mechanism("group-bernoulli", PAIR, epsilon=4)
+    found = group.solve(m, 6000, np.array([100, 2900, 1500, 1500]))
+    bound = square_line(m.channel).bound(found.read_squares, found.sums, found.sizes)
+    equal = found.sums**2 / found.sizes
+    assert (found.squares >= equal * (1 - 1e-12)).all() and (equal > bound).any()
+    assert np.allclose(found.squares, np.maximum(bound, equal), rtol=1e-12)
