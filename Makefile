@@ -30,7 +30,7 @@ test: system-deps $(STAMP) ## Run everything: lint, types and all tests but the 
 		echo $$status > $(STATUS); exit $$status
 
 test-quick: $(STAMP) ## Run the tests that are not marked slow: minutes, good to begin with
-	@scripts/timed.sh test-quick "about 3 minutes" $(PYTEST) -m "not slow and not long"
+	@scripts/timed.sh test-quick "about 3 minutes" $(PYTEST) --dist worksteal -m "not slow and not long"
 
 test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and write build/test-long
 	@mkdir -p build/test-long

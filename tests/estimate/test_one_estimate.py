@@ -20,6 +20,7 @@ from sottovoce.estimate import decoder as decoders
 from sottovoce.estimate.estimate import EstimateSource, sources_of
 from sottovoce.estimate.evidence import Offer
 from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.tables import number
 from sottovoce.testing.brute import report_cells
 from sottovoce.testing.statistics import ALPHA
 
@@ -272,3 +273,7 @@ def test_only_groups_are_compared() -> None:
     assert np.array_equal(shares.values, means.shares.values) and shares.question == sv.Frequency(GROUPS.group)
     assert np.array_equal(shares.answer(means.question).values, means.values)
     assert shares.difference("f", "m").value == means.difference("f", "m").value
+
+
+def test_numbers_of_a_table_that_are_none() -> None:
+    assert [number(value, "{:.3f}") for value in (1.23456, math.nan, -math.inf)] == ["1.235", "not estimable", "-inf"]
