@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.experiments.distribution.methods import MEANS, METHODS, run
+from sottovoce.experiments.distribution.methods import MEANS, METHODS, built, run
 from sottovoce.experiments.distribution.wave import BUCKETS, PAPER, PARTICIPANTS
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.page import Page, PageColumn, Section
@@ -25,7 +25,8 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     means = {name: None if found[0][name] is None else _mean(found, name) for name in ERRORS}
     spread = "wasserstein" if point["method"] in METHODS else "mean"
     deviation = float(np.std([one[spread] for one in found]) / np.sqrt(runs))  # type: ignore[arg-type]
-    return [{**means, "error": deviation, "runs": runs}]
+    used = built(point["method"], point["epsilon"], BUCKETS)
+    return [{**means, "error": deviation, "runs": runs, "fingerprint": used.fingerprint}]
 
 
 def _mean(found: Sequence[Mapping[str, float | None]], name: str) -> float:
@@ -55,12 +56,12 @@ Measured by `sottovoce reproduce`; `sottovoce reproduce sw-table-2 --pages docs`
 )
 
 
-def _text(rows: Sequence[Row]) -> str:
+def _text(rows: Sequence[Mapping[str, Any]]) -> str:
     return (
-        f"Answers of Beta(5, 2), {PARTICIPANTS:,} participants, {BUCKETS} buckets of [0, 1], {rows[0]['runs']} runs of each"
-        " method; mean errors x 1000 against the histogram of the answers. HH, HaarHRR and HH-ADMM have four or two"
-        " children for each node; HH and HaarHRR are the unbiased shares, with negative ones among them. PM and SR are"
-        " asked for the mean, and in a second survey for the variance."
+        f"Answers of Beta(5, 2), {PARTICIPANTS:,} participants, {BUCKETS} buckets of [0, 1], {rows[0]['runs']} runs of"
+        " each method; mean errors x 1000 against the histogram of the answers. HH, HH-ADMM and HaarHRR have four, four"
+        " and two children for each node; HH and HaarHRR are the unbiased shares, with negative ones among them. PM and"
+        " SR are asked for the mean, and in a second survey for the variance."
     )
 
 
