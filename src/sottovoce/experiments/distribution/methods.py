@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 NUMBERS = Interval(0, 1)
 
 
-class Moments(NamedTuple):
+class MeanAndVariance(NamedTuple):
     """What a method for means estimates."""
 
     mean: float
@@ -68,7 +68,7 @@ METHODS = {
 MEANS = {"PM": "piecewise", "SR": "bernoulli"}
 
 
-def moments(name: str, answers: Floats, epsilon: float, seed: int) -> Moments:
+def moments(name: str, answers: Floats, epsilon: float, seed: int) -> MeanAndVariance:
     """The mean from everybody; and, in another survey, from one half a mean and from the other the variance about it.
 
     The mean of squares about an estimated mean is too high by the variance of that mean, which is taken off.
@@ -81,7 +81,7 @@ def moments(name: str, answers: Floats, epsilon: float, seed: int) -> Moments:
     square = mechanism(name, Interval(0, round(max(centre, 1 - centre) ** 2, 12)), epsilon=epsilon)
     squares = np.minimum((answers[half:] - centre) ** 2, float(square.domain.high))  # type: ignore[attr-defined]
     second = square.estimate(square.tally(square.privatize(squares, seed=seed + 2, threads=1)))
-    return Moments(mean, second.value - float(first.std_errors[0]) ** 2)
+    return MeanAndVariance(mean, second.value - float(first.std_errors[0]) ** 2)
 
 
 def errors(shares: Floats, truth: Floats) -> dict[str, float | None]:
@@ -97,10 +97,13 @@ def errors(shares: Floats, truth: Floats) -> dict[str, float | None]:
     }
 
 
-def errors_of_moments(found: Moments, answers: Floats) -> dict[str, float | None]:
+def errors_of_moments(found: MeanAndVariance, answers: Floats) -> dict[str, float | None]:
     """The two errors of a method for means."""
-    known = {"mean": abs(found.mean - answers.mean()), "variance": abs(found.variance - answers.var())}
-    return {**dict.fromkeys(("wasserstein", "ks", "range_0.1", "range_0.4", "quantile")), **known}
+    return {
+        **dict.fromkeys(("wasserstein", "ks", "range_0.1", "range_0.4", "quantile")),
+        "mean": abs(found.mean - float(answers.mean())),
+        "variance": abs(found.variance - float(answers.var())),
+    }
 
 
 def built(label: str, epsilon: float, buckets: int) -> Mechanism:
