@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class LevelReports:
     """A part of the participants, who answer about the nodes of one level.
 
     Attributes:
@@ -142,15 +142,15 @@ def _pool(nodes: int, g: int, digits: int) -> Pool:
     return Pool(np.ones(g ** (digits + 1)), PoolMap(nodes, g, digits), 0.0, 1.0)
 
 
-def branches_of(channel: Channel) -> tuple[Branch, ...]:
+def branches_of(channel: Channel) -> tuple[LevelReports, ...]:
     """The branches of a channel, one for each level; none where it is not of this shape."""
     parts = channel.channels if isinstance(channel, Mix) else (channel,)
     weights = channel.weights if isinstance(channel, Mix) else (UNIT,)
-    found: list[Branch] = []
+    found: list[LevelReports] = []
     start = 0
     for part, weight in zip(parts, weights, strict=True):
         if not isinstance(part, Block) or not isinstance(part.sets, (NodeSets, PoolSets)):
             return ()
-        found.append(Branch(part.sets, part.inside / UNIT, weight / UNIT, start))
+        found.append(LevelReports(part.sets, part.inside / UNIT, weight / UNIT, start))
         start += part.sets.outputs
     return tuple(found)

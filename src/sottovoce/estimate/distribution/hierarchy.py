@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.distribution.base import Functional
-from sottovoce.estimate.distribution.branches import Branch, branches_of
+from sottovoce.estimate.distribution.branches import LevelReports, branches_of
 from sottovoce.estimate.distribution.linear import MOST_DENSE, DenseDecode, LinearDecode
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.transition import LevelsTransition
@@ -38,7 +38,7 @@ class LevelsDecode(LinearDecode):
     level a participant answered about, and n times the variance at equal shares is that of each level's reports.
     """
 
-    def __init__(self, branches: Sequence[Branch]) -> None:
+    def __init__(self, branches: Sequence[LevelReports]) -> None:
         self.branches = tuple(branches)
         self.leaves, self.outputs = self.branches[0].sets.codes, self.branches[-1].cells.stop
 
@@ -50,7 +50,7 @@ class LevelsDecode(LinearDecode):
     def from_nodes(self, nodes: Sequence[Floats]) -> Floats:
         """The transposed map: leaf values from a number for each branch and node."""
 
-    def expected(self, one: Branch) -> Floats:
+    def expected(self, one: LevelReports) -> Floats:
         """How often a report of a branch lies in the set of each node, where all leaves are equally common."""
         held = _sums(np.full(self.leaves, 1 / self.leaves), one.sets.width)
         if one.differences:
@@ -105,7 +105,7 @@ class LevelsDecode(LinearDecode):
 class LeastSquares(LevelsDecode):
     """Consistent shares of least variance: least squares over all levels, weighted by their information."""
 
-    def __init__(self, branches: Sequence[Branch]) -> None:
+    def __init__(self, branches: Sequence[LevelReports]) -> None:
         super().__init__(branches)
         each = [(one.sets.width, one.share * one.information) for one in self.branches]
         self.tree = Tree(self.leaves, *zip(*each, strict=True))
@@ -129,7 +129,7 @@ class HaarTransform(LevelsDecode):
     Where the number of leaves is no power of two, the last leaf stands for those that nobody holds as well.
     """
 
-    def __init__(self, branches: Sequence[Branch]) -> None:
+    def __init__(self, branches: Sequence[LevelReports]) -> None:
         super().__init__(branches)
         self.size = 1 << (self.leaves - 1).bit_length()
         totals = dict.fromkeys((one.sets.width for one in self.branches), 0.0)
@@ -194,7 +194,7 @@ class HierarchyEvidence(OutputsEvidence):
     """Counts of the outputs of all levels."""
 
     @property
-    def branches(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[LevelReports, ...]:
         """Those who answered about each level."""
         return branches_of(self.counted.mechanism.channel)
 
@@ -220,5 +220,5 @@ class HierarchyEvidence(OutputsEvidence):
         """The information of the reports about each level, per participant."""
         return [float(own.sum()) / self.n * one.information for one, own in self._by_branch()]
 
-    def _by_branch(self) -> list[tuple[Branch, Floats]]:
+    def _by_branch(self) -> list[tuple[LevelReports, Floats]]:
         return [(one, self.cells[one.cells].astype(np.float64)) for one in self.branches]

@@ -18,7 +18,7 @@ from sottovoce.core.channel import ArcSets, Block, Channel, Rounding, Then, Wind
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.rational import units
-from sottovoce.estimate.distribution.branches import Branch, branches_of
+from sottovoce.estimate.distribution.branches import LevelReports, branches_of
 from sottovoce.estimate.shares.mixture import Mixture
 from sottovoce.tally.laws import law_row
 
@@ -168,7 +168,7 @@ def _backward(ratios, per_bucket, rounded, circular, stride, width, low, high, o
 class LevelsTransition(Transition):
     """The law of a report given the leaf: that of its node, in the branch of each level."""
 
-    def __init__(self, branches: Sequence[Branch]) -> None:
+    def __init__(self, branches: Sequence[LevelReports]) -> None:
         self.branches = tuple(branches)
         self.buckets = self.branches[0].sets.codes
         self.outputs = self.branches[-1].cells.stop

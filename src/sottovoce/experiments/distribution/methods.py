@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Interval
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate import metrics
 from sottovoce.estimate.decoder import decoder
 
 Floats = NDArray[np.float64]
+NUMBERS = Interval(0, 1)
 
 
-class Moments(NamedTuple):
+class MeanAndVariance(NamedTuple):
     """What a method for means estimates."""
 
     mean: float
@@ -25,18 +27,25 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A mechanism and what decodes its tally; `buckets` is left out where the estimate has as many as the truth."""
+    """A mechanism and what decodes its tally.
+
+    `buckets` is left out where the estimate has as many as the truth, and 0 where the mechanism chooses them.
+    """
 
     mechanism: str
     decoder: str
     buckets: int | None = None
     options: tuple[tuple[str, Any], ...] = ()
 
+    def build(self, epsilon: float, buckets: int) -> Mechanism:
+        """The mechanism."""
+        asked = self.buckets if self.buckets is not None else buckets
+        options = {"buckets": asked} if asked else {}  # 0: as many as the mechanism chooses
+        return mechanism(self.mechanism, NUMBERS, epsilon=epsilon, **options)
+
     def shares(self, answers: Floats, epsilon: float, buckets: int, seed: int) -> Floats:
         """Estimated shares of equal buckets; answers are taken to be spread evenly inside the method's own ones."""
-        asked = self.buckets if self.buckets is not None else buckets
-        own = {} if asked == 0 else {"buckets": asked}
-        method = mechanism(self.mechanism, Interval(0, 1), epsilon=epsilon, **own)
+        method = self.build(epsilon, buckets)
         tally = method.tally(method.privatize(answers, seed=seed, threads=1))
         found = method.estimate(tally, decoder=decoder(self.decoder, **dict(self.options)))
         edges: Floats = found.evidence.edges
@@ -59,13 +68,12 @@ METHODS = {
 MEANS = {"PM": "piecewise", "SR": "bernoulli"}
 
 
-def moments(name: str, answers: Floats, epsilon: float, seed: int) -> Moments:
+def moments(name: str, answers: Floats, epsilon: float, seed: int) -> MeanAndVariance:
     """The mean from everybody; and, in another survey, from one half a mean and from the other the variance about it.
 
     The mean of squares about an estimated mean is too high by the variance of that mean, which is taken off.
     """
-    numbers = Interval(0, 1)
-    everybody = mechanism(name, numbers, epsilon=epsilon)
+    everybody = mechanism(name, NUMBERS, epsilon=epsilon)
     mean = everybody.estimate(everybody.tally(everybody.privatize(answers, seed=seed, threads=1))).value
     half = len(answers) // 2
     first = everybody.estimate(everybody.tally(everybody.privatize(answers[:half], seed=seed + 1, threads=1)))
@@ -73,7 +81,7 @@ def moments(name: str, answers: Floats, epsilon: float, seed: int) -> Moments:
     square = mechanism(name, Interval(0, round(max(centre, 1 - centre) ** 2, 12)), epsilon=epsilon)
     squares = np.minimum((answers[half:] - centre) ** 2, float(square.domain.high))  # type: ignore[attr-defined]
     second = square.estimate(square.tally(square.privatize(squares, seed=seed + 2, threads=1)))
-    return Moments(mean, second.value - float(first.std_errors[0]) ** 2)
+    return MeanAndVariance(mean, second.value - float(first.std_errors[0]) ** 2)
 
 
 def errors(shares: Floats, truth: Floats) -> dict[str, float | None]:
@@ -89,10 +97,20 @@ def errors(shares: Floats, truth: Floats) -> dict[str, float | None]:
     }
 
 
-def errors_of_moments(found: Moments, answers: Floats) -> dict[str, float | None]:
+def errors_of_moments(found: MeanAndVariance, answers: Floats) -> dict[str, float | None]:
     """The two errors of a method for means."""
-    known = {"mean": abs(found.mean - answers.mean()), "variance": abs(found.variance - answers.var())}
-    return {**dict.fromkeys(("wasserstein", "ks", "range_0.1", "range_0.4", "quantile")), **known}
+    return {
+        **dict.fromkeys(("wasserstein", "ks", "range_0.1", "range_0.4", "quantile")),
+        "mean": abs(found.mean - float(answers.mean())),
+        "variance": abs(found.variance - float(answers.var())),
+    }
+
+
+def built(label: str, epsilon: float, buckets: int) -> Mechanism:
+    """The mechanism of a method."""
+    return (
+        mechanism(MEANS[label], NUMBERS, epsilon=epsilon) if label in MEANS else METHODS[label].build(epsilon, buckets)
+    )
 
 
 def run(label: str, answers: Floats, epsilon: float, buckets: int, seed: int) -> dict[str, float | None]:

@@ -12,6 +12,7 @@ from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.mechanisms.distribution.common import check_domain
 from sottovoce.mechanisms.distribution.tree_common import leaves, node_block, share_variance
 
 PARTICIPANTS = 100_000
@@ -46,7 +47,7 @@ def build(
     budget = check_epsilon("binned", epsilon)
     crowd = check_integer("participants", "binned", participants, 1, 1 << 53)
     e = odds(budget)
-    question = Distribution(domain, workload, buckets)
+    question = Distribution(check_domain("binned", domain), workload, buckets)
     if buckets is None and not isinstance(domain, Categories):
         buckets = best_bins(e, crowd, min(MOST, domain.size or MOST))
     view = leaves("binned", domain, buckets)
