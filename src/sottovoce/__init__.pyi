@@ -47,6 +47,7 @@ from sottovoce.core.registry import names as names
 from sottovoce.core.round import Arm as Arm
 from sottovoce.core.round import Protocol as Protocol
 from sottovoce.core.round import Round as Round
+from sottovoce.estimate.combine import combine as combine
 from sottovoce.estimate.decoder import Decoder as Decoder
 from sottovoce.estimate.decoder import decoder as decoder
 from sottovoce.estimate.estimate import Estimate as Estimate
@@ -80,6 +81,7 @@ from sottovoce.protocols.ranges.clamped import ClampedMeanRound as ClampedMeanRo
 from sottovoce.protocols.ranges.mean import RangeSearchMean as RangeSearchMean
 from sottovoce.protocols.ranges.search import RangeSearchRounds as RangeSearchRounds
 from sottovoce.protocols.ranges.stretch import FullestStretch as FullestStretch
+from sottovoce.protocols.shares.personal import PersonalBudgetShares as PersonalBudgetShares
 from sottovoce.protocols.simulate import simulate as simulate
 from sottovoce.protocols.variance.rounds import VarianceRounds as VarianceRounds
 from sottovoce.study.plan import Plan as Plan
@@ -136,6 +138,7 @@ __all__ = [
     "Pair",
     "ParameterError",
     "PersonalBudgetMean",
+    "PersonalBudgetShares",
     "Plan",
     "PluginWarning",
     "PoorIntervalWarning",
@@ -167,6 +170,7 @@ __all__ = [
     "VectorMean",
     "audit",
     "audit_black_box",
+    "combine",
     "command_source",
     "decoder",
     "group_frequencies",

@@ -32,6 +32,7 @@ PROTOCOLS = {
     "GaussianMeanUnknownSigmaDelta": "protocols.gaussian.delta:GaussianMeanUnknownSigmaDelta",
     "GaussianMeanUnknownSigmaOneRound": "protocols.gaussian.unknown:GaussianMeanUnknownSigmaOneRound",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
+    "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
     "RangeSearchRounds": "protocols.ranges.search:RangeSearchRounds",
     "SideBySide": "protocols.nested.side_by_side:SideBySide",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
+
+
+class Curve(NamedTuple):
+    """The variance of an estimated share as a parabola of the true one: free + linear f + square f**2."""
+
+    free: Any  # a float, or one for each value
+    linear: Any = 0.0
+    square: Any = 0.0
+
+    def at(self, shares: Floats) -> Floats:
+        """The variances at these shares."""
+        return np.asarray(self.free + shares * (self.linear + shares * self.square))
 
 
 class SharesEvidence(Evidence):
@@ -56,6 +68,10 @@ class SharesEvidence(Evidence):
     @abstractmethod
     def reach_of(self, weights: Floats) -> float:
         """A bound on the range of readings, for these weights of the scores of all codes."""
+
+    def curve(self, target: str) -> Curve:
+        """The variance of each estimate as a function of its true share; constant if nothing else is known."""
+        return Curve(self.variances(target))
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         if method == "bounded":
@@ -146,13 +162,17 @@ class SharesEvidence(Evidence):
             f" population).{'' if note is None else ' ' + note}"
         )
 
+    @property
+    def _better(self) -> str:
+        return " The exact interval holds." if "exact" in self.methods else ""
+
     def warning(self) -> str | None:
         poor = self.normal_is_poor()
         if not poor.any():
             return None
         return (
             f"The normal interval is poor for {int(poor.sum())} of {len(poor)} values: too few reports are expected"
-            " on one side. The exact interval holds."
+            f" on one side.{self._better}"
         )
 
     def doubt(self, method: str, level: float) -> str | None:
@@ -166,5 +186,5 @@ class SharesEvidence(Evidence):
         return (
             f"The {name} interval of level {level:.8g} is poor for {int(poor.sum())} of {len(poor)} values: too few"
             f" reports are expected on one side, and it may miss {excess.max():,.1f} times as often as promised."
-            " The exact interval holds."
+            f"{self._better}"
         )

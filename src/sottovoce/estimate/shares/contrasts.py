@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
-from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints
 from sottovoce.estimate.shares.misses import score_excess
 from sottovoce.estimate.shares.score_sums import drift_limits, held_limits
@@ -42,6 +42,11 @@ class ContrastsEvidence(SharesEvidence):
 
     def values(self) -> Floats:
         return np.asarray(self._totals() / (self.n * self.slope))
+
+    def curve(self, target: str) -> Curve:
+        """The hit rate is taken from the reports: it is a nuisance that the share hardly changes."""
+        free = np.clip(self.hits / self.n, self.hit_other, self.hit_own) / (self.n * self.slope**2)
+        return Curve(free, square=-1 / self.n) if target == "population" else Curve(free, linear=-1 / self.n)
 
     def variances(self, target: str) -> Floats:
         # The score is +1, 0 or -1, so its second moment is the hit rate; its mean given the code is `slope` for
