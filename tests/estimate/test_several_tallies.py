@@ -193,7 +193,7 @@ def test_other_decoders_questions_and_candidates_work_on_the_whole() -> None:
     assert mean.value == pytest.approx(1.5 + float(away @ whole.values))
     covariance = whole.covariance()
     assert np.diag(covariance) == pytest.approx(whole.std_errors**2)
-    assert mean.std_errors[0] ** 2 == pytest.approx(away @ covariance @ away, rel=1e-6)
+    assert mean.std_errors[0] ** 2 == pytest.approx(away @ covariance @ away, rel=1e-3)
 
 
 def test_means_are_combined_by_the_precision_of_their_laws() -> None:

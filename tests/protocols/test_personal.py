@@ -135,7 +135,7 @@ def test_shares_of_chosen_budgets_are_weighted_by_their_laws(method: str) -> Non
     assert found["shares"].epsilon == pytest.approx(4) and protocol.epsilon == 4
     assert (found["shares"].std_errors < 1.02 * found["epsilon 4"].std_errors).all()
     for name in ("shares", "everyone"):
-        low, high = found[name].ci(0.9999)  # false alarms of 1e-4 for a fixed seed
+        low, high = found[name].ci(0.999)
         assert ((low <= [0.4, 0.3, 0.2, 0.1]) & (high >= [0.4, 0.3, 0.2, 0.1])).all()
     assert found["shares"].evidence.heterogeneity > 1e-6
 
@@ -145,9 +145,9 @@ def test_where_the_budget_depends_on_the_answer_only_everyone_is_right() -> None
     answers, choices = shares_crowd(40_000, 3, dependent=True)
     found = sv.simulate(protocol, answers, seed=3, choices=choices)
     truth = np.bincount(answers, minlength=4) / len(answers)
-    low, high = found["everyone"].ci(0.9999, target="sample")
+    low, high = found["everyone"].ci(0.999, target="sample")
     assert ((low <= truth) & (truth <= high)).all()
-    low, high = found["shares"].ci(0.9999)
+    low, high = found["shares"].ci(0.999)
     assert not low[3] <= truth[3] <= high[3]
     assert found["shares"].evidence.heterogeneity < 1e-6
 
