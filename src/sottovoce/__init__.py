@@ -76,6 +76,7 @@ _NAMES = {
     "Option": "study.planners.base:Option",
     "Plan": "study.plan:Plan",
     "plan": "study.plan:plan",
+    "smallest_share": "study.detect:smallest_share",
     "group_frequencies": "estimate.group.within:group_frequencies",
     "power_of_difference": "estimate.group.power:power_of_difference",
     "participants_for": "estimate.group.power:participants_for",

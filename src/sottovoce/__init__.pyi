@@ -84,6 +84,7 @@ from sottovoce.protocols.ranges.stretch import FullestStretch as FullestStretch
 from sottovoce.protocols.shares.personal import PersonalBudgetShares as PersonalBudgetShares
 from sottovoce.protocols.simulate import simulate as simulate
 from sottovoce.protocols.variance.rounds import VarianceRounds as VarianceRounds
+from sottovoce.study.detect import smallest_share as smallest_share
 from sottovoce.study.plan import Plan as Plan
 from sottovoce.study.plan import plan as plan
 from sottovoce.study.planners.base import Option as Option
@@ -182,4 +183,5 @@ __all__ = [
     "samples_needed",
     "simulate",
     "simulate_counts",
+    "smallest_share",
 ]

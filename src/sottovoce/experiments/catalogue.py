@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.experiments import planned
 from sottovoce.experiments.coverage import studies, studies_of_rounds
 from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.group_means import losses as group_losses
@@ -15,6 +16,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *group_synthetic.EXPERIMENTS,
     *group_real.EXPERIMENTS,
     group_losses.EXPERIMENT,
+    planned.EXPERIMENT,
     *studies.STUDIES,
     *studies_of_rounds.STUDIES,
 )
