@@ -19,7 +19,7 @@ from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.by_group import ByGroup
 from sottovoce.estimate.decoder import Decoder, Fit, as_decoder, check_needs
 from sottovoce.estimate.decoders.linear import LinearDecoder
-from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
 from sottovoce.estimate.remarks import outside, reach, remark
 from sottovoce.estimate.show import ShownEstimate
 
@@ -176,7 +176,7 @@ class Estimate(ByGroup, ShownEstimate):
         if chosen not in self.evidence.methods:
             raise reject("method", "ci", f"one of {', '.join(self.evidence.methods)}", method)
         each = 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
-        doubt = self.evidence.doubt(chosen, each)
+        doubt = self.evidence.doubt(chosen, each, most_excess(level))
         if doubt is not None:
             warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
         return self.decoder.interval(self.evidence, self.values, each, chosen, target)

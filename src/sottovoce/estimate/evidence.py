@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
-MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor
+MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor ...
+MOST_MISSED = 0.01  # ... or one that may miss by more than this probability more often
 
 
 class Bounds(NamedTuple):
@@ -156,8 +157,8 @@ class Evidence(ABC):
     def warning(self) -> str | None:
         """The warning about the normal interval, if it is poor."""
 
-    def doubt(self, method: str, level: float) -> str | None:
-        """The warning about intervals of a method at a level, if they miss more often than they promise."""
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        """The warning about intervals of a method at a level that may miss `most` times as often as they promise."""
         return self.warning() if method == "normal" else None
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
@@ -212,6 +213,11 @@ class Evidence(ABC):
     def framed(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table of an estimate, with the columns that only this shape has."""
         return table
+
+
+def most_excess(level: float) -> float:
+    """How many times as often as promised intervals of a level may miss without a warning."""
+    return min(MOST_EXCESS, 1 + MOST_MISSED / (1 - level))
 
 
 def deviate(level: float) -> float:

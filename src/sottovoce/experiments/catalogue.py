@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.experiments import planned
-from sottovoce.experiments.coverage import studies, studies_of_rounds
+from sottovoce.experiments.coverage import studies, studies_of_rounds, studies_of_shares
 from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.group_means import losses as group_losses
 from sottovoce.experiments.group_means import real as group_real
@@ -18,6 +18,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     group_losses.EXPERIMENT,
     planned.EXPERIMENT,
     *studies.STUDIES,
+    *studies_of_shares.STUDIES,
     *studies_of_rounds.STUDIES,
 )
 

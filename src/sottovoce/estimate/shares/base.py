@@ -175,11 +175,11 @@ class SharesEvidence(Evidence):
             f" on one side.{self._better}"
         )
 
-    def doubt(self, method: str, level: float) -> str | None:
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         if method not in ("wilson", "normal"):
             return None
         excess = self.excess(method, level)
-        poor = excess > MOST_EXCESS
+        poor = excess > most
         if not poor.any():
             return self.warning() if method == "normal" else None
         name = "Wilson" if method == "wilson" else method

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints
-from sottovoce.estimate.shares.misses import score_excess
+from sottovoce.estimate.shares.misses import normal_score_excess, score_excess
 from sottovoce.estimate.shares.score_sums import drift_limits, held_limits
 
 Floats = NDArray[np.float64]
@@ -95,7 +95,8 @@ class ContrastsEvidence(SharesEvidence):
         kinds, places = np.unique(self.hits, return_inverse=True)
         rates = np.clip(kinds / self.n, self.hit_other, self.hit_own)
         hit_rates = (self.hit_own, self.hit_other)
-        return np.array([score_excess(self.n, rate, hit_rates, level) for rate in rates])[places.ravel()]
+        find = score_excess if method == "wilson" else normal_score_excess
+        return np.array([find(self.n, rate, hit_rates, level) for rate in rates])[places.ravel()]
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.asarray(self.hits < 2 * POOR_BELOW)
