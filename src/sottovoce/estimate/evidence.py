@@ -37,6 +37,13 @@ MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised
 MOST_MISSED = 0.01  # ... or one that may miss by more than this probability more often
 
 
+class OutputTally(NamedTuple):
+    """The law of numbered reports, one row for each code, and how often each was sent."""
+
+    law: Floats
+    cells: Ints
+
+
 class Bounds(NamedTuple):
     """Lower and upper ends, one pair per value."""
 
@@ -54,6 +61,7 @@ class Offer(Enum):
     CANDIDATES = "shares of single values, which can be read for any list of candidates"
     RANGE = "a range for each value by itself"
     BALL = "a ball that holds the answers"
+    OUTPUT_TALLIES = "a count of each report that can be sent"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +125,10 @@ class Evidence(ABC):
     def likelihood(self) -> Mixture:
         """The likelihood of shares as an operator, if there is one."""
         raise ParameterError(f"Reports about a {self.noun} have no likelihood of shares.")
+
+    def output_tallies(self) -> list[OutputTally]:
+        """The law and the count of each report that can be sent, by mechanism; for shares only."""
+        raise ParameterError(f"Reports about a {self.noun} are not counted one by one.")
 
     def null_errors(self) -> Floats:
         """The standard error of each value if the true one is zero; for shares only."""

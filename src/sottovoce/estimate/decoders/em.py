@@ -5,20 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from sottovoce.core.params import check_integer, reject
-from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.decoder import Decoded, Decoder, Own
 from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.shares.information import free_maximum
 from sottovoce.estimate.shares.maximise import MAX_ITERATIONS, TOLERANCE, maximise
 
 
 @dataclass(frozen=True, slots=True)
 class EmDecoder(Decoder):
     """Shares whose log-likelihood per report is within `tolerance` of the largest; `fit.gap` bounds the difference
-    (`estimate.shares.maximise`)."""
+    (`estimate.shares.maximise`). Its own intervals are those of the largest likelihood without the border of the
+    simplex (`estimate.shares.information`), moved into [0, 1]."""
 
     name: ClassVar[str] = "em"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD})
     projects: ClassVar[bool] = False
+    owns: ClassVar[bool] = True
     tolerance: float = TOLERANCE
     max_iterations: int = MAX_ITERATIONS
 
@@ -30,6 +35,15 @@ class EmDecoder(Decoder):
 
     def decode(self, evidence: Evidence) -> Decoded:
         return Decoded(*maximise(evidence.likelihood(), tolerance=self.tolerance, max_iterations=self.max_iterations))
+
+    def own(self, evidence: Evidence, target: str) -> Own:
+        mixture = evidence.likelihood()
+        start, _ = maximise(mixture, tolerance=self.tolerance, max_iterations=self.max_iterations)
+        shares, covariance = free_maximum(mixture, start)
+        if target == "population":
+            return Own(shares, covariance)
+        sampling = np.diag(shares) - np.outer(shares, shares)
+        return Own(shares, covariance - sampling / mixture.n)
 
     def quality(self, evidence: Evidence) -> str:
         return f"those of largest likelihood ({self.name})"

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from sottovoce.core import late
 from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.question import Question
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Evidence, Ints, Offer
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Evidence, Ints, Offer, OutputTally
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
+MAX_LAW = 1024  # codes whose law is written down as a table
 
 
 class Curve(NamedTuple):
@@ -117,7 +119,20 @@ class SharesEvidence(Evidence):
         if self.counted.codes is not None:
             return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
         found = {Offer.ALL_SHARES, Offer.NULL_ERRORS, Offer.COVARIANCE, Offer.LIKELIHOOD}
-        return frozenset({*found, Offer.CANDIDATES} if self.picks else found)
+        found |= {Offer.CANDIDATES} if self.picks else set()
+        return frozenset({*found, Offer.OUTPUT_TALLIES} if self._is_counted_by_output(self.counted) else found)
+
+    @staticmethod
+    def _is_counted_by_output(own: Counted) -> bool:
+        channel = own.mechanism.channel
+        plain = isinstance(own.mechanism.statistic, CountOutputs) and not channel.publics
+        return plain and channel.inputs <= MAX_LAW and channel.inputs * len(own.cells) <= MAX_LAW**2
+
+    def output_tallies(self) -> list[OutputTally]:
+        if self.counted is None:
+            return Evidence.output_tallies(self)
+        law: Floats = late.load("estimate.shares.matrix:output_law")(self.counted.mechanism.channel)
+        return [OutputTally(law, self.counted.cells)]
 
     def with_reports(self, reports: Any) -> Self:
         return replace(self, counted=replace(self.counted, reports=reports))  # type: ignore[type-var]

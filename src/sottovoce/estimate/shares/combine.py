@@ -13,7 +13,7 @@ from scipy.special import chdtrc
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Counted, Offer, deviate
+from sottovoce.estimate.evidence import Bounds, Counted, Offer, OutputTally, deviate
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.lattice import SumLaw, multiples
 from sottovoce.estimate.shares.misses import SHARES
@@ -94,6 +94,9 @@ class CombinedSharesEvidence(SharesEvidence):
     def null_errors(self) -> Floats:
         squares = [(w * part.null_errors()) ** 2 for w, part in zip(self.weights, self.parts, strict=True)]
         return np.asarray(np.sqrt(np.sum(squares, axis=0)))
+
+    def output_tallies(self) -> list[OutputTally]:
+        return [one for part in self.parts for one in part.output_tallies()]
 
     def likelihood(self) -> Mixture:
         """Reports of different mechanisms are independent: their likelihoods multiply."""
