@@ -17,7 +17,7 @@ from sottovoce.estimate.shares.mixture import Dense, Product
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-TOLERANCE = 1e-7
+TOLERANCE = 1e-6  # of the log-likelihood per report; statistical error is far larger
 RIDGE = 1e-6  # of the mean of the diagonal, so that a singular matrix has an inverse
 
 

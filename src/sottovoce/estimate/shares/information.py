@@ -2,8 +2,8 @@
 
 At the border of the simplex an estimate of positive shares has no normal law. Without that border, only with a sum of
 one, the likelihood still has a maximum, since noise gives every report a positive probability for shares a little below
-zero too. That maximum is found by Newton's method from the estimate of positive shares; its covariance is the inverse of
-the information, within shares that sum to one.
+zero too. That maximum is found by Newton's method from the estimate of positive shares; its covariance is the inverse
+of the information, within shares that sum to one.
 """
 
 from __future__ import annotations
