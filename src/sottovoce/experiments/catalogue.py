@@ -8,7 +8,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.experiments import planned
 from sottovoce.experiments.coverage import studies, studies_of_rounds, studies_of_shares
 from sottovoce.experiments.experiment import Experiment
-from sottovoce.experiments.frequencies import sok
+from sottovoce.experiments.frequencies import decoders, sok
 from sottovoce.experiments.group_means import losses as group_losses
 from sottovoce.experiments.group_means import real as group_real
 from sottovoce.experiments.group_means import synthetic as group_synthetic
@@ -19,6 +19,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     group_losses.EXPERIMENT,
     planned.EXPERIMENT,
     *sok.EXPERIMENTS,
+    decoders.EXPERIMENT,
     *studies.STUDIES,
     *studies_of_shares.STUDIES,
     *studies_of_rounds.STUDIES,

@@ -65,3 +65,21 @@ def _lines(axes: Axes, rows: Sequence[Row], what: str, *, shade: bool) -> None:
             axes.fill_between(budgets, low, high, color=f"C{place}", alpha=0.15, linewidth=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
+
+
+def decoders(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Errors of each decoder in those of the linear one; a dot for each cell."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    names = list(dict.fromkeys(row["decoder"] for row in rows))
+    unbiased = [row["error"] for row in rows if row["decoder"] == names[0]]
+    for place, name in enumerate(names):
+        errors = [row["error"] for row in rows if row["decoder"] == name]
+        ratios = [error / first for error, first in zip(errors, unbiased, strict=True) if error is not None]
+        axes.plot(ratios, [place] * len(ratios), "o", color=f"C{place}", alpha=0.4)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel("error, in those of the linear decoder")
+    return figure
