@@ -93,8 +93,8 @@ EXPERIMENT = Experiment(
         heading="## Errors of shares",
         text="Root mean squared error of a share in points (hundredths), over all values, 40 crowds a line; then that"
         " of the five most common values, and the mean error of these five. Crowds: *even* shares; *zipf*, falling like"
-        " 1, 1/2, 1/3, ...; *geometric*, falling by 1 - 5/k; *sparse*, ten values in use. Empty where counts of supports"
-        " do not determine a likelihood; with the reports themselves `em` works there too.",
+        " 1, 1/2, 1/3, ...; *geometric*, falling by 1 - 5/k; *sparse*, ten values in use. Empty where counts of"
+        " supports do not determine a likelihood; with the reports themselves `em` works there too.",
         by=(*CROWD, "mechanism", "n", "epsilon"),
         columns=(
             PageColumn("crowd", "crowd"),
