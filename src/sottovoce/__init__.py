@@ -12,8 +12,8 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Above", "Ball", "Bins", "Box", "Categories", "Clamp", "Digit", "Domain", "Integers", "Interval", "Level",
-            "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square",
+            "Above", "Ball", "Bins", "Box", "Categories", "Clamp", "Digit", "Domain", "Fields", "Integers", "Interval",
+            "Level", "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square",
         )
     },
     **{
@@ -26,7 +26,7 @@ _NAMES = {
     },
     **{
         name: f"core.question:{name}"
-        for name in ("Frequency", "GroupMean", "Mean", "Question", "Variance", "VectorMean")
+        for name in ("Attributes", "Frequency", "GroupMean", "Mean", "Question", "Variance", "VectorMean")
     },
     "Mechanism": "core.mechanism:Mechanism",
     "mechanism": "core.registry:mechanism",
@@ -55,6 +55,7 @@ _NAMES = {
     "AskOneOfSeveral": "protocols.ask:AskOneOfSeveral",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
     "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",
+    "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",

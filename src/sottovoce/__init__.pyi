@@ -11,6 +11,7 @@ from sottovoce.core.domain import Categories as Categories
 from sottovoce.core.domain import Clamp as Clamp
 from sottovoce.core.domain import Digit as Digit
 from sottovoce.core.domain import Domain as Domain
+from sottovoce.core.domain import Fields as Fields
 from sottovoce.core.domain import Integers as Integers
 from sottovoce.core.domain import Interval as Interval
 from sottovoce.core.domain import Level as Level
@@ -36,6 +37,7 @@ from sottovoce.core.errors import SottovoceError as SottovoceError
 from sottovoce.core.errors import SpecError as SpecError
 from sottovoce.core.errors import TooLargeError as TooLargeError
 from sottovoce.core.mechanism import Mechanism as Mechanism
+from sottovoce.core.question import Attributes as Attributes
 from sottovoce.core.question import Frequency as Frequency
 from sottovoce.core.question import GroupMean as GroupMean
 from sottovoce.core.question import Mean as Mean
@@ -81,6 +83,7 @@ from sottovoce.protocols.ranges.clamped import ClampedMeanRound as ClampedMeanRo
 from sottovoce.protocols.ranges.mean import RangeSearchMean as RangeSearchMean
 from sottovoce.protocols.ranges.search import RangeSearchRounds as RangeSearchRounds
 from sottovoce.protocols.ranges.stretch import FullestStretch as FullestStretch
+from sottovoce.protocols.shares.attributes import SampledAttributes as SampledAttributes
 from sottovoce.protocols.shares.personal import PersonalBudgetShares as PersonalBudgetShares
 from sottovoce.protocols.simulate import simulate as simulate
 from sottovoce.protocols.variance.rounds import VarianceRounds as VarianceRounds
@@ -98,6 +101,7 @@ __all__ = [
     "Arm",
     "AskEveryone",
     "AskOneOfSeveral",
+    "Attributes",
     "Ball",
     "Bins",
     "BlackBoxCertificate",
@@ -114,6 +118,7 @@ __all__ = [
     "DomainError",
     "Estimate",
     "Evidence",
+    "Fields",
     "Frequency",
     "FullestStretch",
     "GaussianMeanKnownSigma",
@@ -156,6 +161,7 @@ __all__ = [
     "ReportError",
     "Reports",
     "Round",
+    "SampledAttributes",
     "SeededCoins",
     "Select",
     "SideBySide",

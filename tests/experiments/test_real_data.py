@@ -61,7 +61,7 @@ def test_shares_of_adults_are_inside_as_often_as_stated(level: float, shared_dat
     for name in table.column_names:
         _, held = np.unique(table.column(name).to_numpy(), return_counts=True)
         domain, n = sv.Integers(0, len(held) - 1), int(held.sum())
-        m = sv.plan(sv.Frequency(domain), epsilon=1, participants=n).best.mechanism
+        m = sv.plan(sv.Frequency(domain), epsilon=1, participants=n, methods=["grr", "oue"]).best.mechanism
         for seed in range(40):
             tally = sv.simulate_counts(m, rng.multinomial(n, held / n), seed=seed)
             low, high = m.estimate(tally).ci(level)

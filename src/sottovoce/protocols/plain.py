@@ -35,6 +35,7 @@ PROTOCOLS = {
     "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
     "RangeSearchRounds": "protocols.ranges.search:RangeSearchRounds",
+    "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
     "SideBySide": "protocols.nested.side_by_side:SideBySide",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }

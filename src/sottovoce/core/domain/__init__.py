@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sottovoce.core.domain.box import Box
     from sottovoce.core.domain.clamp import Clamp
     from sottovoce.core.domain.digit import Digit
+    from sottovoce.core.domain.fields import Fields
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Categories, Integers, Interval, Record
     from sottovoce.core.domain.powers import Powers
@@ -22,6 +23,7 @@ _HOMES = {
     "Categories": "plain",
     "Clamp": "clamp",
     "Digit": "digit",
+    "Fields": "fields",
     "Integers": "plain",
     "Interval": "plain",
     "Pair": "pair",
@@ -45,6 +47,7 @@ __all__ = [
     "Clamp",
     "Digit",
     "Domain",
+    "Fields",
     "Integers",
     "Interval",
     "Level",

@@ -19,6 +19,7 @@ KINDS = {
     "categories": "core.domain.plain:Categories",
     "clamp": "core.domain.clamp:Clamp",
     "digit": "core.domain.digit:Digit",
+    "fields": "core.domain.fields:Fields",
     "integers": "core.domain.plain:Integers",
     "interval": "core.domain.plain:Interval",
     "pair": "core.domain.pair:Pair",
