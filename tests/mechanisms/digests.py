@@ -36,6 +36,10 @@ QUESTIONS: tuple[tuple[Any, Sequence[Any]], ...] = (
     (sv.Box(0, 10, 3), [(0, 3.3, 10), (10, 10, 10), (0.1, 5, 9.75)]),
     (sv.Sparse(5, 1), [{}, {0: 1}, {3: 0.25}, {4: -1}]),
     (sv.Ball(2, 3), [(0, 0, 0), (2, 0, 0), (0.5, -0.5, 1)]),
+    (
+        sv.Record({"group": sv.Integers(0, 2), "answer": sv.Integers(0, 1)}),
+        [{"group": group, "answer": answer} for group in range(3) for answer in range(2)],
+    ),
 )
 
 

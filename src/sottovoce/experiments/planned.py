@@ -62,7 +62,8 @@ def _zipf(size: int) -> Floats:
 
 def _rounded(shares: Floats, n: int) -> NDArray[np.int64]:
     """How many of n hold each value: whole numbers whose sums never lag behind by more than one half."""
-    return np.diff(np.round(n * np.cumsum(shares)).astype(np.int64), prepend=0)
+    ends = np.round(n * np.cumsum(shares)).astype(np.int64)
+    return np.asarray(ends - np.concatenate([[0], ends[:-1]]), np.int64)
 
 
 def _others(domain: Integers, epsilon: float, chosen: str) -> list[Mechanism]:
@@ -91,7 +92,8 @@ def _measured(mechanism: Mechanism, held: NDArray[np.int64], repeats: int, seed:
 
 def summary(rows: Sequence[Row]) -> list[str]:
     """The worst choice, by exact and by measured error."""
-    exact, measured = (max(rows, key=lambda row, name=name: row[name]) for name in ("exact_ratio", "measured_ratio"))
+    exact = max(rows, key=lambda row: float(row["exact_ratio"]))
+    measured = max(rows, key=lambda row: float(row["measured_ratio"]))
     within = sum(row["measured_ratio"] <= ALLOWED for row in rows)
     return [
         f"Largest mean squared error of a choice: {exact['exact_ratio']:.3f} times the lowest, exactly"

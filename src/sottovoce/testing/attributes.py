@@ -49,13 +49,13 @@ def _truth(mechanism: Mechanism, code: Any) -> dict[str, Any]:
 def check_small(mechanism: Mechanism) -> None:
     """Mean and variance of the shipped estimator of one report agree with the enumerated law, for every code."""
     for code in codes_of(mechanism.channel):
-        mean, square = 0.0, 0.0
-        for (words, report), probability in law(mechanism.channel, code).items():
-            values = from_cells(mechanism, 1, report_cells(mechanism, report, words)).values()
-            mean = mean + float(probability) * values
-            square = square + float(probability) * values**2
         truth = _truth(mechanism, code)
         expected = np.concatenate([np.atleast_1d(one) for one in truth.values()])
+        mean, square = np.zeros(len(expected)), np.zeros(len(expected))
+        for (words, report), probability in law(mechanism.channel, code).items():
+            values = from_cells(mechanism, 1, report_cells(mechanism, report, words)).values()
+            mean += float(probability) * values
+            square += float(probability) * values**2
         scale = float(np.sqrt(np.max(square)))
         require(float(np.abs(mean - expected).max()) < 1e-9 * scale, f"An attribute is biased for code {code}.")
         predicted = mechanism.variance(truth, 1, target="sample")

@@ -49,4 +49,4 @@ def _inverse(law: Floats, weights: Floats, shares: Floats) -> tuple[Floats, Floa
     information = (weights[:, None] * rows).T @ rows
     if np.linalg.cond(information) > 1e12:
         raise NoIntervalError("These reports do not determine all shares: the information has no inverse.")
-    return np.linalg.inv(information), weights @ rows
+    return np.asarray(np.linalg.inv(information), np.float64), weights @ rows

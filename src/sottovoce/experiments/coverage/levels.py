@@ -43,7 +43,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
         few, some = divmod(n - held, size - 1)  # the others hold a code as equally often as whole numbers can
         others = (size - 1 - some) * missed(few, method, target, each)
         others += some * missed(few + 1, method, target, each) if some else 0
-        return max(0.0, 1 - missed(held, method, target, each) - others)
+        return float(max(0.0, 1 - missed(held, method, target, each) - others))
 
     found = []
     for of in (ONE, ALL):
