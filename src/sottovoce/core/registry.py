@@ -14,7 +14,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import Attributes, Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, Question, VectorMean
 from sottovoce.core.spelling import letters, suggestion
 
 FREQUENCIES = {
@@ -67,12 +67,18 @@ ATTRIBUTES = {
     "split-attributes": "mechanisms.attributes.split:build",
     "fake-attributes": "mechanisms.attributes.fake:build",
 }
+DISTRIBUTIONS = {
+    "square-wave": "mechanisms.distribution.square_wave:build",
+    "square-wave-discrete": "mechanisms.distribution.square_wave:discrete",
+    "general-wave": "mechanisms.distribution.general_wave:build",
+}
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,
     Mean: MEANS,
     GroupMean: GROUPS,
     VectorMean: VECTORS,
     Attributes: ATTRIBUTES,
+    Distribution: DISTRIBUTIONS,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
 ALIASES = {
@@ -89,6 +95,8 @@ ALIASES = {
     "1bit-mean": "bernoulli",
     "pm": "piecewise",
     "three-outputs": "three-output",
+    "sw": "square-wave",
+    "gw": "general-wave",
 }
 
 

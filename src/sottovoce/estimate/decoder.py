@@ -81,7 +81,8 @@ class Decoder(ABC):
 
     def methods(self, evidence: Evidence) -> tuple[str, ...]:
         """The methods of intervals."""
-        return (*evidence.methods, OWN) if self.owns else evidence.methods
+        # A decoder that ends early, as for distributions, has no law that its maximum would have.
+        return (*evidence.methods, OWN) if self.owns and evidence.early_stop is None else evidence.methods
 
     def own(self, evidence: Evidence, target: str) -> Own:
         """The values of a decoder that `owns` a law, as they are before they are moved, and their covariance."""

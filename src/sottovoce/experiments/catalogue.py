@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from sottovoce.core.errors import ParameterError
 from sottovoce.experiments import planned
 from sottovoce.experiments.coverage import studies, studies_of_rounds, studies_of_shares
+from sottovoce.experiments.distribution import wave
 from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.frequencies import decoders, sok
 from sottovoce.experiments.group_means import losses as group_losses
@@ -20,6 +21,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     planned.EXPERIMENT,
     *sok.EXPERIMENTS,
     decoders.EXPERIMENT,
+    wave.EXPERIMENT,
     *studies.STUDIES,
     *studies_of_shares.STUDIES,
     *studies_of_rounds.STUDIES,

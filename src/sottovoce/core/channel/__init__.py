@@ -39,6 +39,7 @@ _OTHERS = (
     "core.channel.facets:Scale",
     "core.channel.compose.public:HashMap",
     "core.channel.compose.public:PoolMap",
+    "core.channel.finite.block:ArcSets",
     "core.channel.finite.block:HadamardSets",
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.facets import Rates as Rates
     from sottovoce.core.channel.facets import Scale as Scale
     from sottovoce.core.channel.finite.bits import Bits as Bits
+    from sottovoce.core.channel.finite.block import ArcSets as ArcSets
     from sottovoce.core.channel.finite.block import Block as Block
     from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
     from sottovoce.core.channel.finite.subset import Subset as Subset
