@@ -62,7 +62,7 @@ def registry_mechanisms(name: str) -> Iterator[tuple[str, Mechanism, Sequence[An
 def protocol_mechanisms(name: str) -> Iterator[tuple[str, Mechanism, Sequence[Any]]]:
     """Every arm of every round of a protocol that is played with seeded words."""
     protocol, answers = PROTOCOLS[name]
-    choices = [place % 2 for place in range(len(answers))] if name == "PersonalMean" else None
+    choices = [place % 2 for place in range(len(answers))] if name.startswith("Personal") else None
     for state in (State.first(protocol), *rounds(protocol, answers, seed=PROTOCOL_SEED, choices=choices)):
         for arm in () if state.is_over else state.round.arms:
             yield f"{name}, round {len(state.history) + 1}, {arm.name}", arm.mechanism, answers[:MESSAGES]
