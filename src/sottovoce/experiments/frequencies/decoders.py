@@ -16,7 +16,7 @@ from sottovoce.experiments.frequencies.draws import decoded
 from sottovoce.experiments.page import Page, PageColumn, Section
 
 DECODERS = ("linear", "normalise", "simplex", "norm-mul", "base-cut", "em", "small-sample")
-CROWDS = (("even", 16), ("zipf", 64), ("geometric", 64), ("sparse", 128))
+CROWDS = (("even", 16), ("zipf", 64), ("geometric", 64), ("sparse", 64))
 CROWD = ("crowd", "k")
 PAGE = Page(
     "decoding-errors.md",
@@ -82,7 +82,7 @@ EXPERIMENT = Experiment(
     metric="root mean squared error of a share, in points",
     grid=((CROWD, CROWDS), ("mechanism", ("grr", "oue", "hadamard")), ("n", (1_000, 100_000)), ("epsilon", (0.5, 2.0))),
     quick=((CROWD, (("zipf", 64),)), ("mechanism", ("grr",)), ("n", (1_000,)), ("epsilon", (2.0,))),
-    runs=40,
+    runs=16,
     quick_runs=4,
     cell=Late("experiments.frequencies.decoders:cell"),
     figure="experiments.frequencies.pictures:decoders",
@@ -91,7 +91,7 @@ EXPERIMENT = Experiment(
     section=Section(
         page=PAGE,
         heading="## Errors of shares",
-        text="Root mean squared error of a share in points (hundredths), over all values, 40 crowds a line; then that"
+        text="Root mean squared error of a share in points (hundredths), over all values, 16 crowds a line; then that"
         " of the five most common values, and the mean error of these five. Crowds: *even* shares; *zipf*, falling like"
         " 1, 1/2, 1/3, ...; *geometric*, falling by 1 - 5/k; *sparse*, ten values in use. Empty where counts of"
         " supports do not determine a likelihood; with the reports themselves `em` works there too.",
