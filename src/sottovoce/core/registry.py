@@ -71,6 +71,9 @@ DISTRIBUTIONS = {
     "square-wave": "mechanisms.distribution.square_wave:build",
     "square-wave-discrete": "mechanisms.distribution.square_wave:discrete",
     "general-wave": "mechanisms.distribution.general_wave:build",
+    "hierarchy": "mechanisms.distribution.hierarchy:build",
+    "haar": "mechanisms.distribution.haar:build",
+    "binned": "mechanisms.distribution.binned:build",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from sottovoce.core import late
 from sottovoce.core.errors import NoCovarianceError, ParameterError, SottovoceError
@@ -64,6 +64,7 @@ class Offer(Enum):
     BALL = "a ball that holds the answers"
     OUTPUT_TALLIES = "a count of each report that can be sent"
     ORDER = "an order of its values"
+    LEVELS = "estimates of several levels of a hierarchy"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +97,7 @@ class Evidence(ABC):
         labels: one for each value.
         question: the question of the values, if it is known.
         also: evidence about other questions that was read from the same reports.
+        slack: how far the values may be off on average, such as by where answers lie inside a bucket.
     """
 
     methods: ClassVar[tuple[str, ...]]
@@ -109,6 +111,7 @@ class Evidence(ABC):
     labels: Sequence[object]
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
+    slack: float = 0.0
 
     # --- readings ----------------------------------------------------------------------------------
     @abstractmethod
@@ -182,9 +185,9 @@ class Evidence(ABC):
         return Bounds(*(np.clip(end, *self.limits) for end in self.interval(level, method, target)))
 
     def normal(self, level: float, target: str) -> Bounds:
-        """The estimate plus and minus a normal quantile of its standard error."""
-        half = deviate(level) * np.sqrt(self.variances(target))
-        values = self.values()
+        """The estimate plus and minus a normal quantile of its standard error, which allows for `slack`."""
+        errors, values = np.sqrt(self.variances(target)), self.values()
+        half = deviate(level) * errors if not self.slack else slack_deviate(level, self.slack, errors)
         return Bounds(values - half, values + half)
 
     # --- questions ---------------------------------------------------------------------------------
@@ -249,3 +252,19 @@ def most_excess(level: float) -> float:
 def deviate(level: float) -> float:
     """The two-sided normal quantile of a level."""
     return float(-ndtri((1 - level) / 2))
+
+
+def slack_deviate(level: float, slack: float, errors: Floats) -> Floats:
+    """Half the width of the interval that covers for any mean error up to `slack`.
+
+    It is c with P(|Z + slack / error| <= c / error) = level, which lies between both of the simple sums.
+    """
+    away = np.divide(slack, errors, out=np.full_like(errors, np.inf), where=errors > 0)
+    known = np.isfinite(away)
+    at = np.where(known, away, 0.0)
+    low, high = at + float(ndtri(level)), at + deviate(level)
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = ndtr(middle - at) - ndtr(-middle - at) >= level
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(known, high * errors, slack)

@@ -25,9 +25,11 @@ from sottovoce.core.channel import (
     Hints,
     Keyed,
     Mix,
+    NodeSets,
     Noise,
     Place,
     PoolMap,
+    PoolSets,
     Public,
     Rounding,
     SampledCoordinates,
@@ -139,7 +141,16 @@ def bits(maker: Maker, depth: int) -> Channel:
 
 
 def block(maker: Maker, depth: int) -> Channel:
-    sets = HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
+    kind = maker.rng.choice(("rows", "rows", "nodes", "pool"))
+    sets: Any
+    if kind == "rows":
+        sets = HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
+    elif kind == "nodes":
+        sets = NodeSets(maker.inputs, maker.rng.randrange(1, maker.inputs))
+    else:
+        width, g = maker.rng.randrange(1, maker.inputs), maker.rng.choice((2, 2, 3, 4, 5))
+        odd = maker.rng.randrange(2) if g == 2 else 0
+        sets = PoolSets(maker.inputs, width, g, 3 if g == 2 else 2, odd)
     return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
 
 

@@ -41,6 +41,8 @@ _OTHERS = (
     "core.channel.compose.public:PoolMap",
     "core.channel.finite.block:ArcSets",
     "core.channel.finite.block:HadamardSets",
+    "core.channel.finite.tree_sets:NodeSets",
+    "core.channel.finite.tree_sets:PoolSets",
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
 )
@@ -68,6 +70,8 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
     from sottovoce.core.channel.finite.subset import Subset as Subset
     from sottovoce.core.channel.finite.table import Table as Table
+    from sottovoce.core.channel.finite.tree_sets import NodeSets as NodeSets
+    from sottovoce.core.channel.finite.tree_sets import PoolSets as PoolSets
     from sottovoce.core.channel.numeric.noise import Noise as Noise
     from sottovoce.core.channel.numeric.rounding import Rounding as Rounding
     from sottovoce.core.channel.numeric.window import Window as Window
