@@ -112,3 +112,11 @@ def test_where_an_interval_misses_by_a_point_it_warns() -> None:
     found = m.estimate(sv.simulate_counts(m, np.full(16, 62), seed=1))
     with pytest.warns(sv.PoorIntervalWarning, match="exact interval holds"):
         found.ci(0.9, method="normal", simultaneous=True)
+
+
+def test_the_variance_of_estimates_falls_with_their_error() -> None:
+    """Published is a variance that stays the same beyond epsilon 1."""
+    figure = find("sok-figure-15")
+    points = [{"n": 10_000, "method": "subset", "epsilon": epsilon} for epsilon in (1.0, 4.0)]
+    first, second = (compute(figure, point, 8, 0)[0] for point in points)
+    assert first["variance"] > 10 * second["variance"] and first["mse"] > 10 * second["mse"]
