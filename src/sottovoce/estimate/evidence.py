@@ -34,7 +34,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
-MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor
+MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor ...
+MOST_MISSED = 0.01  # ... or one that may miss by more than this probability more often
+
+
+class OutputTally(NamedTuple):
+    """The law of numbered reports, one row for each code, and how often each was sent."""
+
+    law: Floats
+    cells: Ints
 
 
 class Bounds(NamedTuple):
@@ -54,6 +62,7 @@ class Offer(Enum):
     CANDIDATES = "shares of single values, which can be read for any list of candidates"
     RANGE = "a range for each value by itself"
     BALL = "a ball that holds the answers"
+    OUTPUT_TALLIES = "a count of each report that can be sent"
     ORDER = "an order of its values"
     LEVELS = "estimates of several levels of a hierarchy"
 
@@ -124,6 +133,10 @@ class Evidence(ABC):
         """The likelihood of shares as an operator, if there is one."""
         raise ParameterError(f"Reports about a {self.noun} have no likelihood of shares.")
 
+    def output_tallies(self) -> list[OutputTally]:
+        """The law and the count of each report that can be sent, by mechanism; for shares only."""
+        raise ParameterError(f"Reports about a {self.noun} are not counted one by one.")
+
     def null_errors(self) -> Floats:
         """The standard error of each value if the true one is zero; for shares only."""
         raise ParameterError(f"A {self.noun} has no standard error at share zero.")
@@ -163,8 +176,8 @@ class Evidence(ABC):
     def warning(self) -> str | None:
         """The warning about the normal interval, if it is poor."""
 
-    def doubt(self, method: str, level: float) -> str | None:
-        """The warning about intervals of a method at a level, if they miss more often than they promise."""
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        """The warning about intervals of a method at a level that may miss `most` times as often as they promise."""
         return self.warning() if method == "normal" else None
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
@@ -229,6 +242,11 @@ class Evidence(ABC):
     def framed(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table of an estimate, with the columns that only this shape has."""
         return table
+
+
+def most_excess(level: float) -> float:
+    """How many times as often as promised intervals of a level may miss without a warning."""
+    return min(MOST_EXCESS, 1 + MOST_MISSED / (1 - level))
 
 
 def deviate(level: float) -> float:

@@ -18,6 +18,7 @@ from sottovoce.core.channel import (
     Channel,
     Cohorts,
     Each,
+    Fakes,
     HadamardSets,
     HalfSpace,
     HashMap,
@@ -248,6 +249,11 @@ def each(maker: Maker, depth: int) -> Channel:
     return Each(tuple(parts))
 
 
+def fakes(maker: Maker, depth: int) -> Channel:
+    sizes = [maker.rng.choice((2, 3)) for _ in range(maker.rng.choice((1, 2, 2, 3)))]
+    return Fakes(tuple(Subset(k, 1, maker.units(UNIT // k)) for k in sizes))
+
+
 def keyed(maker: Maker, depth: int) -> Channel:
     key: Any = subset(maker, 0)
     if maker.rng.random() < 0.4:
@@ -291,7 +297,7 @@ def sparse(maker: Maker, depth: int) -> Channel:
 
 
 INDEXED: list[Make] = [subset, subset, bits, block, table, window, noise]
-COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, keyed]
+COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, fakes, keyed]
 APART: list[Make] = [some, half_space, sparse, sparse, sparse]
 
 

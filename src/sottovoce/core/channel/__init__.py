@@ -13,6 +13,7 @@ NODES = {
     "chain": "core.channel.compose.stages:Chain",
     "cohorts": "core.channel.compose.cohorts:Cohorts",
     "each": "core.channel.compose.each:Each",
+    "fakes": "core.channel.compose.fakes:Fakes",
     "half-space": "core.channel.vector.half_space:HalfSpace",
     "hints": "core.channel.vector.hints:Hints",
     "keyed": "core.channel.compose.keyed:Keyed",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.base import channel_from_spec as channel_from_spec
     from sottovoce.core.channel.compose.cohorts import Cohorts as Cohorts
     from sottovoce.core.channel.compose.each import Each as Each
+    from sottovoce.core.channel.compose.fakes import Fakes as Fakes
     from sottovoce.core.channel.compose.keyed import Keyed as Keyed
     from sottovoce.core.channel.compose.mix import Mix as Mix
     from sottovoce.core.channel.compose.public import HashMap as HashMap
