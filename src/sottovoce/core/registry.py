@@ -30,6 +30,14 @@ FREQUENCIES = {
     "slh": "mechanisms.frequency.slh:build",
     "flh": "mechanisms.frequency.flh:build",
     "hrr": "mechanisms.frequency.hrr:build",
+    "she": "mechanisms.frequency.she:build",
+    "the": "mechanisms.frequency.the:build",
+    "d-bit-flip": "mechanisms.frequency.d_bit_flip:build",
+    "rue": "mechanisms.frequency.rue:build",
+    "rlh": "mechanisms.frequency.rlh:build",
+    "rws": "mechanisms.frequency.rws:build",
+    "projective": "mechanisms.frequency.projective:build",
+    "distortion": "mechanisms.frequency.distortion:build",
 }
 MEANS = {
     "bernoulli": "mechanisms.mean.bernoulli:build",
@@ -77,6 +85,8 @@ ALIASES = {
     "basic-rappor": "sue",
     "hadamard-response": "hadamard",
     "hadamard-mechanism": "hrr",
+    "orthogonal-matrix": "hrr",
+    "s2m": "subset",
     "binary-local-hashing": "blh",
     "fast-local-hashing": "flh",
     "duchi": "bernoulli",

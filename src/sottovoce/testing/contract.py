@@ -56,6 +56,7 @@ def small_channels(whole: Channel) -> list[Channel]:
     channels = list(whole.miniatures())
     channels = [one for one in channels if one.inputs << one.payload_bits <= MAX_LAW] or channels
     few = whole.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE)
+    few = few and (not channels or whole.inputs << min(whole.payload_bits, 64) <= MAX_LAW)
     return [*channels, whole] if few and not whole.publics and whole.exact else channels
 
 

@@ -114,7 +114,12 @@ class HadamardSets:
         return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
 
 
-SETS = {"hadamard": "core.channel.finite.block:HadamardSets", "signed": "core.channel.vector.place:SignedSets"}
+SETS = {
+    "hadamard": "core.channel.finite.block:HadamardSets",
+    "projective": "core.channel.finite.sets:ProjectiveSets",
+    "signed": "core.channel.vector.place:SignedSets",
+    "wheel": "core.channel.finite.sets:WheelSets",
+}
 
 
 @dataclass(frozen=True, slots=True)
