@@ -37,7 +37,10 @@ FREQUENCIES = {
     "rlh": "mechanisms.frequency.rlh:build",
     "rws": "mechanisms.frequency.rws:build",
     "projective": "mechanisms.frequency.projective:build",
+    "shist": "mechanisms.frequency.shist:build",
     "distortion": "mechanisms.frequency.distortion:build",
+    "urr": "mechanisms.frequency.urr:build",
+    "urap": "mechanisms.frequency.urap:build",
 }
 MEANS = {
     "bernoulli": "mechanisms.mean.bernoulli:build",

@@ -25,6 +25,7 @@ NODES = {
     "rounding": "core.channel.numeric.rounding:Rounding",
     "sampled-coordinates": "core.channel.vector.sampled:SampledCoordinates",
     "signs": "core.channel.vector.signs:Signs",
+    "sparing": "core.channel.finite.sparing:Sparing",
     "subset": "core.channel.finite.subset:Subset",
     "table": "core.channel.finite.table:Table",
     "then": "core.channel.compose.stages:Then",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
     from sottovoce.core.channel.finite.sets import ProjectiveSets as ProjectiveSets
     from sottovoce.core.channel.finite.sets import WheelSets as WheelSets
+    from sottovoce.core.channel.finite.sparing import Sparing as Sparing
     from sottovoce.core.channel.finite.subset import Subset as Subset
     from sottovoce.core.channel.finite.table import Table as Table
     from sottovoce.core.channel.numeric.noise import Noise as Noise

@@ -48,6 +48,7 @@ from sottovoce.tally.laws import law_row
 MAX_DENSE = 1 << 24  # entries of a law without structure
 MAX_SUPPORTS = 1 << 34  # packed supports: bits
 ROWS = 1 << 16
+SURE = 1e150  # of the only code that can send a report; in floats the others then weigh nothing
 
 
 class Levels(NamedTuple):
@@ -63,8 +64,8 @@ def mixture(counted: Counted) -> Mixture:
     if isinstance(mechanism.statistic, (CountSupports, Sums)):
         if counted.reports is None:
             raise ParameterError(
-                f"Counts of kind {mechanism.statistic.kind} do not determine the likelihood of {mechanism.name}: decode the reports themselves"
-                " instead of their tally."
+                f"Counts of kind {mechanism.statistic.kind} do not determine the likelihood of {mechanism.name}: decode"
+                " the reports themselves instead of their tally."
             )
         return _of_reports(mechanism.channel, counted.reports, None)
     if isinstance(mechanism.statistic, CountSeeds):
@@ -162,7 +163,8 @@ def _(channel: Bits | Chain) -> Levels:
 def _bit_levels(rates: Any) -> tuple[float, float]:
     if not isinstance(rates, Rates):
         return 1.0, 1.0
-    return float((1 - rates.own) / (1 - rates.other)), float(rates.own / rates.other)
+    low = float((1 - rates.own) / (1 - rates.other))
+    return low, float(rates.own / rates.other) if rates.other else SURE
 
 
 def _bin_odds(channel: Histogram, reports: Reports) -> Floats:

@@ -76,7 +76,9 @@ def _scores(channel: Channel, rates: Rates | Contrast | None) -> Floats:
     supports = need(channel, Supporting).supports
     support = np.array([[supports(y, code) for y in outputs] for code in channel.codes()], float)
     if isinstance(rates, Rates):
-        return np.asarray((support - float(rates.other)) / float(rates.own - rates.other))
+        each = (rates_of(channel, code) for code in channel.codes())
+        own, other = np.array([(float(one[0]), float(one[1])) for one in each if one is not None]).T[:, :, None]
+        return np.asarray((support - other) / (own - other))
     sets = channel.sets  # type: ignore[attr-defined]
     groups = np.arange(sets.codes)[:, None] % sets.groups == np.arange(sets.outputs)[None, :] // sets.order
     return np.asarray((2 * support - groups) / float(rates.slope))

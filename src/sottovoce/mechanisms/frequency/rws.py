@@ -19,8 +19,8 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """Subset selection whose sets are public, so that a report is a single place.
 
     Law: with K the least prime >= k, the report's id chooses a number a from 1 to K - 1; with
-        p = e**epsilon w / (e**epsilon w + K - w) the report is one of the w places a v, a v - 1, ..., a v - w + 1 modulo
-        K, else one of the others. w is the better of the two whole numbers next to K / (e**epsilon + 1).
+        p = e**epsilon w / (e**epsilon w + K - w) the report is one of the w places a v, a v - 1, ..., a v - w + 1
+        modulo K, else one of the others. w is the better of the two whole numbers next to K / (e**epsilon + 1).
     Privacy: p (K - w) / ((1 - p) w) = e**epsilon; the number is public.
     Estimator: (count / n - q) / (p - q), where count is the number of reports y with (a v - y) mod K < w, and
         q = (w - p) / (K - 1): the distance of two codes is any multiple of a but 0, so q is exact for all pairs.

@@ -44,9 +44,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
 def _rates(budget: Decimal) -> Rates:
     """How often a bin with a one and one without lie above the best threshold from 0 to 1."""
     noise = bin_noise("the", budget, FINE_STEPS)
-    zero = noise.limit + 1
-    tails = [
-        accumulate(noise.likelihood(y, code) for y in range(noise.outputs - 1, zero, -1)) for code in (noise.steps, 0)
-    ]
-    above = [Rates(on, off) for on, off in zip(*tails, strict=True)][-noise.steps :]
+    outputs = range(noise.outputs - 1, noise.limit + 1, -1)  # from the largest down to the first above 0
+    on, off = ([noise.likelihood(y, code) for y in outputs] for code in (noise.steps, 0))
+    above = [Rates(*pair) for pair in zip(accumulate(on), accumulate(off), strict=True)][-noise.steps :]
     return min(above, key=lambda rates: rates.other * (1 - rates.other) / (rates.own - rates.other) ** 2)

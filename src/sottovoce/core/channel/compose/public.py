@@ -299,9 +299,9 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         if isinstance(self.inner, Public):  # asking for its facet first would double the work for each nested map
             nested = self.inner.rates()
             return None if nested is None else self.map.rates(nested)
-        if isinstance(self.map, MultiplierMap) and isinstance(self.inner, Block):
-            if isinstance(self.inner.sets, WheelSets):
-                return self.inner.sets.average_rates(units(self.inner.inside))
+        sets = self.inner.sets if isinstance(self.inner, Block) else None
+        if isinstance(self.map, MultiplierMap) and isinstance(sets, WheelSets):
+            return sets.average_rates(units(self.inner.inside))
         inner = facet(self.inner, Supporting)
         if inner is None or inner.rates_vary:
             return None
