@@ -10,11 +10,13 @@ from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.group_means import losses as group_losses
 from sottovoce.experiments.group_means import real as group_real
 from sottovoce.experiments.group_means import synthetic as group_synthetic
+from sottovoce.experiments.survey import tables as survey
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *group_synthetic.EXPERIMENTS,
     *group_real.EXPERIMENTS,
     group_losses.EXPERIMENT,
+    *survey.EXPERIMENTS,
     *studies.STUDIES,
     *studies_of_rounds.STUDIES,
 )

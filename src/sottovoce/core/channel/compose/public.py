@@ -299,9 +299,9 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         if isinstance(self.inner, Public):  # asking for its facet first would double the work for each nested map
             nested = self.inner.rates()
             return None if nested is None else self.map.rates(nested)
-        sets = self.inner.sets if isinstance(self.inner, Block) else None
-        if isinstance(self.map, MultiplierMap) and isinstance(sets, WheelSets):
-            return sets.average_rates(units(self.inner.inside))
+        if isinstance(self.map, MultiplierMap) and isinstance(self.inner, Block):
+            sets = self.inner.sets
+            return sets.average_rates(units(self.inner.inside)) if isinstance(sets, WheelSets) else None
         inner = facet(self.inner, Supporting)
         if inner is None or inner.rates_vary:
             return None

@@ -72,12 +72,12 @@ class ProjectiveSets:
         """The number of the point on the line through a vector that is not zero."""
         value = self._value(coordinates)
         follow = sum(value >= self.order**m for m in range(1, self.digits))
-        scale = pow(value // self.order**follow, self.order - 2, self.order)  # the inverse, by Fermat
+        scale = pow(value // self.order**follow, max(self.order - 2, 0), self.order)  # the inverse, by Fermat
         value = self._value([scale * one % self.order for one in coordinates])
         return value - self.order**follow + spaces(self.order, self.digits)[follow]
 
     def _value(self, coordinates: list[int]) -> int:
-        value = 0
+        value: int = 0
         for one in coordinates:
             value = value * self.order + one
         return value

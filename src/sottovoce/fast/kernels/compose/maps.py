@@ -19,7 +19,7 @@ from sottovoce.fast.kernels.compose.public import Public64, chosen_numbers, map_
 def _(chosen: MultiplierMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
     def apply(public: Public64, codes: Codes) -> NDArray[np.uint32]:
         numbers, _ = chosen_numbers(chosen.choice, public)
-        return ((numbers + 1) * codes.astype(np.int64) % chosen.order).astype(np.uint32)
+        return np.asarray((numbers + 1) * codes.astype(np.int64) % chosen.order, np.uint32)
 
     return apply
 
@@ -28,7 +28,7 @@ def _(chosen: MultiplierMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
 def _(chosen: AskedMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
     def apply(public: Public64, codes: Codes) -> NDArray[np.uint32]:
         numbers, _ = chosen_numbers(chosen.choice, public)
-        return np.minimum((codes.astype(np.int64) - numbers) % chosen.k, chosen.asked).astype(np.uint32)
+        return np.asarray(np.minimum((codes.astype(np.int64) - numbers) % chosen.k, chosen.asked), np.uint32)
 
     return apply
 

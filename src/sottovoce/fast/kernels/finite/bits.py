@@ -170,4 +170,5 @@ def _(channel: Bits, masks: Reports) -> NDArray[np.bool_] | None:
     if not channel.shown:
         return None
     lanes = [channel.shown >> 64 * lane & (1 << 64) - 1 for lane in range(masks.shape[1])]
-    return np.asarray(popcounts(masks & np.array(lanes, np.uint64)) > 1)
+    shown: NDArray[np.uint64] = np.bitwise_and(masks, np.array(lanes, np.uint64))
+    return np.asarray(popcounts(shown) > 1)
