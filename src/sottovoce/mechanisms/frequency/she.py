@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from sottovoce.core.channel import Histogram, Noise
+from sottovoce.core.channel.compose.histogram import MAX_BINS
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
@@ -30,7 +31,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
         Security 2017. (The noise is Lap(2 / epsilon), not Lap(epsilon / 2).)
     """
     budget = check_epsilon("she", epsilon)
-    k = categories("she", domain, 1 << 12)
+    k = categories("she", domain, MAX_BINS)
     return Mechanism("she", Frequency(domain), Histogram(k, bin_noise("she", budget, 1)), budget, Sums())
 
 

@@ -16,7 +16,7 @@ from sottovoce.core.params import check_integer
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, steps, summed
 
-MAX_BINS = 1 << 12
+MAX_BINS = 1 << 14
 MAX_BIN_OUTPUTS = 1 << 20
 
 
