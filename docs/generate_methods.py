@@ -23,7 +23,12 @@ from sottovoce.study.planners.vector import mean_coordinate_variance
 PAGE = Path(__file__).with_name("methods.md")
 EPSILON, SIZE = 1, 128
 SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
-WORK = {CountOutputs: "one count", CountSupports: "one count per code", CountSeeds: "one count", Sums: "one sum per code"}
+WORK = {
+    CountOutputs: "one count",
+    CountSupports: "one count per code",
+    CountSeeds: "one count",
+    Sums: "one sum per code",
+}
 
 HEAD = """\
 # Methods

@@ -139,7 +139,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
 
 
 def rare_variance(mechanism: Mechanism) -> Fraction:
-    """n times the variance at share zero, exact but for sums of noise, all other values being equally common (sample target)."""
+    """n times the variance at share zero, all other values being equally common (sample target)."""
     channel, rates = mechanism.channel, rates_of(mechanism.channel)
     if isinstance(channel, Histogram):
         return Fraction(bins(channel).off / bins(channel).slope ** 2)

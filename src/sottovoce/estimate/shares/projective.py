@@ -8,27 +8,25 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import ProjectiveSets
 from sottovoce.core.channel.finite.sets import spaces
+from sottovoce.fast.kernels.finite.sets import output, tables
 
 Ints = NDArray[np.int64]
-MAX_TRANSFORM = 1 << 22  # numbers of a Fourier transform; the hyperplanes of larger fields have few points
+MAX_TRANSFORM = 1 << 24  # numbers of a Fourier transform; the hyperplanes of larger fields have few points
 
 
 def hyperplane_counts(sets: ProjectiveSets, cells: Ints) -> Ints:
     """For each code the reports that are orthogonal to it."""
-    values = _values(sets, sets.outputs)
     if sets.order**sets.digits <= MAX_TRANSFORM:
-        return _by_transform(sets, cells, values)
+        return _by_transform(sets, cells, _values(sets))
     counts = np.zeros(sets.codes, np.int64)
-    powers = sets.order ** np.arange(sets.digits, dtype=np.int64)
-    where = np.flatnonzero(cells)
-    _count(values[where], cells[where], _backwards(sets, values[: sets.codes]), powers, np.int64(sets.order), counts)
+    _count(cells, *tables(sets), counts)
     return counts
 
 
-def _values(sets: ProjectiveSets, points: int) -> Ints:
-    """The coordinates of points as numbers, the first one highest."""
+def _values(sets: ProjectiveSets) -> Ints:
+    """The coordinates of all points as numbers, the first one highest."""
     starts = np.array(spaces(sets.order, sets.digits)[: sets.digits], np.int64)
-    numbers = np.arange(points)
+    numbers = np.arange(sets.outputs)
     follow = np.searchsorted(starts[1:], numbers, side="right")
     return np.asarray(numbers - starts[follow] + (sets.order ** np.arange(sets.digits, dtype=np.int64))[follow])
 
@@ -59,11 +57,10 @@ def _by_transform(sets: ProjectiveSets, cells: Ints, values: Ints) -> Ints:
 
 
 @njit(nogil=True, cache=True)
-def _count(points, cells, codes, powers, order, counts):
-    for v in range(codes.shape[0]):
-        for i in range(points.shape[0]):
-            product = np.int64(0)
-            for place in range(powers.shape[0]):
-                product += (codes[v] // powers[place] % order) * (points[i] // powers[place] % order)
-            if product % order == 0:
-                counts[v] += cells[i]
+def _count(cells, powers, starts, inverse, counts):  # type: ignore[no-untyped-def]
+    """Point after point of each hyperplane."""
+    digits = powers.shape[0]
+    vector, free, whole = np.empty(digits, np.int64), np.empty(digits, np.int64), np.empty(digits, np.int64)
+    for code in range(counts.shape[0]):
+        for index in range(starts[digits - 1]):
+            counts[code] += cells[output(code, index, True, powers, starts, inverse, vector, free, whole)]

@@ -86,11 +86,12 @@ class SumsEvidence(SharesEvidence):
         off, on = self.bins.off / self.bins.slope**2, self.bins.on / self.bins.slope**2
         square = 1 + weight
         half = values + weight * (on - off + 1) / 2
-        root = np.sqrt(half**2 - square * (values**2 - weight * off))
+        # Beyond all shares by many standard errors no share has a score this small: the nearest one is left.
+        root = np.sqrt(np.maximum(half**2 - square * (values**2 - weight * off), 0))
         return Bounds((half - root) / square, (half + root) / square)
 
     def excess(self, method: str, level: float) -> Floats:
-        """None: noise of many bins is close to normal, and its variance is known."""
+        """Sums of noise with a known variance are close to normal from `POOR_BELOW` reports on."""
         return np.zeros(len(self.sums))
 
     def reach_of(self, weights: Floats) -> float:

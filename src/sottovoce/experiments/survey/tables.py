@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce.core import codec
 from sottovoce.core.domain import Domain, Integers, Interval
@@ -85,12 +86,12 @@ def registered(listed: Listed) -> Listed:
 
 
 @lru_cache(maxsize=4)
-def crowd(k: int, n: int) -> np.ndarray:
+def crowd(k: int, n: int) -> NDArray[np.int64]:
     """How many hold each value: proportional to 1 / rank."""
     weights = 1 / np.arange(1, k + 1)
     held = np.floor(n * weights / weights.sum()).astype(np.int64)
     held[0] += n - held.sum()
-    return held
+    return np.asarray(held)
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.frequency.common import average_variance, categories
 
 MAX_DIGITS = 22
+MAX_DECODED = 1 << 24  # numbers of a Fourier transform; with three digits sets are small enough to do without
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
@@ -44,11 +46,11 @@ def _spaces(k: int, e: Fraction) -> Iterator[tuple[int, int]]:
     """For each number of coordinates the smallest field with a point for each code, and those near e**epsilon + 1."""
     wanted = min(int(e) + 1, MAX_POINTS)
     for digits in range(2, MAX_DIGITS + 1):
-        least = _prime(2, 1)
-        while spaces(least, digits)[digits] < k:
-            least = _prime(least + 1, 1)
+        enough = bisect_left(range(MAX_POINTS), k, key=lambda order: sum(order**place for place in range(digits)))
+        least = _prime(enough, 1)
         for order in {least, max(least, _prime(wanted, -1)), max(least, _prime(wanted + 1, 1))}:
-            if spaces(order, digits)[digits] <= MAX_POINTS:
+            few = digits <= 3 or order**digits <= MAX_DECODED
+            if few and spaces(order, digits)[digits] <= MAX_POINTS:
                 yield order, digits
 
 

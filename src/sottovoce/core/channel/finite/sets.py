@@ -74,10 +74,10 @@ class ProjectiveSets:
         follow = sum(value >= self.order**m for m in range(1, self.digits))
         scale = pow(value // self.order**follow, max(self.order - 2, 0), self.order)  # the inverse, by Fermat
         value = self._value([scale * one % self.order for one in coordinates])
-        return value - self.order**follow + spaces(self.order, self.digits)[follow]
+        return int(value - self.order**follow + spaces(self.order, self.digits)[follow])
 
     def _value(self, coordinates: list[int]) -> int:
-        value: int = 0
+        value = 0
         for one in coordinates:
             value = value * self.order + one
         return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from sottovoce.core.channel import ProjectiveSets, WheelSets
 from sottovoce.core.channel.finite.sets import spaces
@@ -11,6 +12,8 @@ from sottovoce.core.field import inverses
 from sottovoce.fast.kernels.arithmetic import last_start
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample
 from sottovoce.fast.kernels.finite.block import sets_sampler
+
+Ints = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
@@ -47,36 +50,48 @@ def _point(number, order, powers, starts, digits, out):
 
 
 @njit(nogil=True, cache=True)
-def _draw_projective(codes, words, at, inside, sizes, tables, bits, out, redo):
-    powers, starts, inverse = tables
+def output(code, index, near, powers, starts, inverse, vector, free, whole):
+    """`ProjectiveSets.output`; the last three are room for coordinates."""
     order, digits = inverse.shape[0], powers.shape[0]
+    last = _point(code, order, powers, starts, digits, vector)  # the code is read backwards
+    if near:
+        _point(index, order, powers, starts, digits - 1, free)
+    else:
+        for place in range(digits - 1):
+            free[place] = index // powers[digits - 2 - place] % order
+    product, taken = np.int64(0), 0
+    for place in range(digits):
+        if place != last:
+            whole[place] = free[taken]
+            product += vector[digits - 1 - place] * free[taken]
+            taken += 1
+    whole[last] = ((0 if near else 1) - product) % order
+    scale, value, follow = np.int64(0), np.int64(0), 0
+    for place in range(digits):
+        if not scale and whole[place]:
+            scale, follow = inverse[whole[place]], digits - 1 - place
+        value = value * order + whole[place] * scale % order
+    return value - powers[follow] + starts[follow]
+
+
+@njit(nogil=True, cache=True)
+def _draw_projective(codes, words, at, inside, sizes, powers, starts, inverse, bits, out, redo):
+    digits = powers.shape[0]
     vector, free, whole = np.empty(digits, np.int64), np.empty(digits, np.int64), np.empty(digits, np.int64)
     for i in range(codes.shape[0]):
         near, index, again = _index(words[i], at, inside, sizes, bits)
         if again:
             redo[i] = 1
-        last = _point(np.int64(codes[i]), order, powers, starts, digits, vector)  # the code is read backwards
-        if near:
-            _point(index, order, powers, starts, digits - 1, free)
-        else:
-            for place in range(digits - 1):
-                free[place] = index // powers[digits - 2 - place] % order
-        product, taken = np.int64(0), 0
-        for place in range(digits):
-            if place != last:
-                whole[place] = free[taken]
-                product += vector[digits - 1 - place] * free[taken]
-                taken += 1
-        whole[last] = ((0 if near else 1) - product) % order
-        scale, value, follow = np.int64(0), np.int64(0), 0
-        for place in range(digits):
-            if not scale and whole[place]:
-                scale, follow = inverse[whole[place]], digits - 1 - place
-            value = value * order + whole[place] * scale % order
-        out[i] = value - powers[follow] + starts[follow]
+        out[i] = output(np.int64(codes[i]), index, near, powers, starts, inverse, vector, free, whole)
 
 
-def _sizes(size: int, outputs: int) -> np.ndarray:
+def tables(sets: ProjectiveSets) -> tuple[Ints, Ints, Ints]:
+    """Powers of the order, first numbers of points, and inverses."""
+    powers = np.array([sets.order**place for place in range(sets.digits)], np.int64)
+    return powers, np.array(spaces(sets.order, sets.digits), np.int64), np.array(inverses(sets.order), np.int64)
+
+
+def _sizes(size: int, outputs: int) -> NDArray[np.uint64]:
     return np.array([size, outputs - size], np.uint64)
 
 
@@ -94,11 +109,10 @@ def _(sets: WheelSets, inside: int) -> Sample:
 @sets_sampler.register
 def _(sets: ProjectiveSets, inside: int) -> Sample:
     sizes = _sizes(sets.size, sets.outputs)
-    powers = np.array([sets.order**place for place in range(sets.digits)], np.int64)
-    tables = (powers, np.array(spaces(sets.order, sets.digits), np.int64), np.array(inverses(sets.order), np.int64))
+    numbers = tables(sets)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         last_start(int(sizes.max()), draws.bits)  # refuses a draw from more outcomes than a coin has
-        _draw_projective(codes, draws.words, at, np.uint64(inside), sizes, tables, draws.bits, out, draws.redo)
+        _draw_projective(codes, draws.words, at, np.uint64(inside), sizes, *numbers, draws.bits, out, draws.redo)
 
     return draw
