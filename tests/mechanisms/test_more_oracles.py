@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.channel import Bits, Block, Histogram, ProjectiveSets, Public, Rates, WheelSets
+from sottovoce.core.channel import ArcSets, Bits, Block, Histogram, MultiplierMap, ProjectiveSets, Public, Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
@@ -118,7 +118,7 @@ def test_every_pair_on_a_wheel_is_supported_alike(k: int, epsilon: str) -> None:
     channel = m.channel
     assert isinstance(channel, Public) and isinstance(channel.inner, Block)
     order, inner = channel.map.outputs, channel.inner
-    assert isinstance(inner.sets, WheelSets) and order in (5, 7, 13)
+    assert isinstance(inner.sets, ArcSets) and order in (5, 7, 13)
     for first, second in combinations(range(k), 2):
         total = Fraction(0)
         for multiple in range(1, order):
@@ -126,10 +126,9 @@ def test_every_pair_on_a_wheel_is_supported_alike(k: int, epsilon: str) -> None:
             supported = (y for y in range(order) if inner.sets.member(there, y))
             total += sum(inner.likelihood(y, here) for y in supported)
         assert total / (order - 1) == rates(m).other
+    e, multiples = odds(m.claimed), MultiplierMap(k, order)
     errors = {
-        size: average_variance(
-            WheelSets(order, size).average_rates(odds(m.claimed) * size / (odds(m.claimed) * size + order - size)), k
-        )
+        size: average_variance(multiples.rates_of_sets(e * size / (e * size + order - size), size), k)
         for size in range(1, order)
     }
     assert inner.sets.size == min(errors, key=errors.__getitem__)

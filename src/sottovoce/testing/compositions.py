@@ -40,7 +40,6 @@ from sottovoce.core.channel import (
     Subset,
     Table,
     Then,
-    WheelSets,
     Window,
 )
 from sottovoce.core.channel.compose.keyed import neutral_law
@@ -148,12 +147,9 @@ def block(maker: Maker, depth: int) -> Channel:
     return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
 
 
-def far_block(maker: Maker, depth: int) -> Channel:
-    """Hyperplanes and stretches of a circle."""
+def hyperplanes(maker: Maker, depth: int) -> Channel:
     order = maker.rng.choice((2, 3))
-    sets: ProjectiveSets | WheelSets = ProjectiveSets(maker.inputs, order, 3 if maker.inputs > order + 1 else 2)
-    if maker.rng.random() < 0.5:
-        sets = WheelSets(maker.inputs, maker.rng.randrange(1, maker.inputs))
+    sets = ProjectiveSets(maker.inputs, order, 3 if maker.inputs > order + 1 else 2)
     return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
 
 
@@ -309,7 +305,7 @@ def sparse(maker: Maker, depth: int) -> Channel:
     return Hints(vectors, speak, tuple(maker.rng.choice((1, UNIT // 3, UNIT // 2 - 1)) for _ in range(vectors.most)))
 
 
-INDEXED: list[Make] = [subset, subset, bits, block, far_block, table, window, noise]
+INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]
 COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, keyed]
 APART: list[Make] = [some, half_space, sparse, sparse, sparse, histogram, sparing]
 

@@ -42,9 +42,9 @@ _OTHERS = (
     "core.channel.compose.public:PoolMap",
     "core.channel.compose.maps:AskedMap",
     "core.channel.compose.maps:MultiplierMap",
+    "core.channel.finite.block:ArcSets",
     "core.channel.finite.block:HadamardSets",
     "core.channel.finite.sets:ProjectiveSets",
-    "core.channel.finite.sets:WheelSets",
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
 )
@@ -69,10 +69,10 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.facets import Rates as Rates
     from sottovoce.core.channel.facets import Scale as Scale
     from sottovoce.core.channel.finite.bits import Bits as Bits
+    from sottovoce.core.channel.finite.block import ArcSets as ArcSets
     from sottovoce.core.channel.finite.block import Block as Block
     from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
     from sottovoce.core.channel.finite.sets import ProjectiveSets as ProjectiveSets
-    from sottovoce.core.channel.finite.sets import WheelSets as WheelSets
     from sottovoce.core.channel.finite.sparing import Sparing as Sparing
     from sottovoce.core.channel.finite.subset import Subset as Subset
     from sottovoce.core.channel.finite.table import Table as Table

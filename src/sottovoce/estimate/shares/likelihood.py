@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import (
+    ArcSets,
     AskedMap,
     Bits,
     Block,
@@ -25,7 +26,6 @@ from sottovoce.core.channel import (
     Public,
     Rates,
     Subset,
-    WheelSets,
 )
 from sottovoce.core.channel.facets import Numbered, need
 from sottovoce.core.errors import ParameterError, TooLargeError
@@ -223,8 +223,8 @@ def _hashed_supports(channel: Public, reports: Reports) -> Bytes:
         rows = np.arange(stop - start)
         for code in range(channel.inputs):
             places = _mapped(channel, words, code)
-            if isinstance(inner, Block) and isinstance(inner.sets, WheelSets):
-                bit = (places.astype(np.int64) - found) % inner.sets.codes < inner.sets.size
+            if isinstance(inner, Block) and isinstance(inner.sets, ArcSets):
+                bit = (found.astype(np.int64) - places) % inner.sets.outputs < inner.sets.size
             elif found.ndim == 1:
                 bit = found == places
             else:

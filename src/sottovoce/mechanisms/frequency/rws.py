@@ -1,10 +1,11 @@
-"""Random wheel spinner: a place on a wheel, mostly just before a public multiple of the code."""
+"""Random wheel spinner: a place on a wheel, mostly just after a public multiple of the code."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
-from sottovoce.core.channel import Block, MultiplierMap, Public, WheelSets
+from sottovoce.core.channel import ArcSets, Block, MultiplierMap, Public
 from sottovoce.core.domain import Domain
 from sottovoce.core.field import is_prime
 from sottovoce.core.mechanism import Mechanism
@@ -19,10 +20,10 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """Subset selection whose sets are public, so that a report is a single place.
 
     Law: with K the least prime >= k, the report's id chooses a number a from 1 to K - 1; with
-        p = e**epsilon w / (e**epsilon w + K - w) the report is one of the w places a v, a v - 1, ..., a v - w + 1
+        p = e**epsilon w / (e**epsilon w + K - w) the report is one of the w places a v, a v + 1, ..., a v + w - 1
         modulo K, else one of the others. w is the better of the two whole numbers next to K / (e**epsilon + 1).
     Privacy: p (K - w) / ((1 - p) w) = e**epsilon; the number is public.
-    Estimator: (count / n - q) / (p - q), where count is the number of reports y with (a v - y) mod K < w, and
+    Estimator: (count / n - q) / (p - q), where count is the number of reports y with (y - a v) mod K < w, and
         q = (w - p) / (K - 1): the distance of two codes is any multiple of a but 0, so q is exact for all pairs.
     Cost: one to three bytes; a tally visits the w codes that a report supports. The variance is that of subset
         selection for K categories.
@@ -33,11 +34,12 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     k, e = categories("rws", domain, 1 << 20), odds(budget)
     order = next(number for number in range(k, 2 * k) if is_prime(number))
 
-    def sets(size: int) -> tuple[WheelSets, Any]:
-        return WheelSets(order, size), e * size / (e * size + order - size)
+    multiples, whole = MultiplierMap(k, order), int(order / (e + 1))
 
-    ideal = int(order / (e + 1))
-    sizes = {min(max(1, size), order - 1) for size in (ideal, ideal + 1)}
-    chosen, inside = min(map(sets, sorted(sizes)), key=lambda one: average_variance(one[0].average_rates(one[1]), k))
-    channel = Public(MultiplierMap(k, order), Block(chosen, floor_unit(inside)))
+    def inside(size: int) -> Fraction:
+        return e * size / (e * size + order - size)
+
+    sizes = sorted({min(max(1, size), order - 1) for size in (whole, whole + 1)})
+    best = min(sizes, key=lambda size: average_variance(multiples.rates_of_sets(inside(size), size), k))
+    channel = Public(multiples, Block(ArcSets(order, order, best), floor_unit(inside(best))))
     return Mechanism("rws", Frequency(domain), channel, budget, CountSupports())

@@ -98,6 +98,10 @@ class MultiplierMap(_Chosen):
         """Different codes stay different."""
         return inner
 
+    def rates_of_sets(self, inside: Fraction, size: int) -> Rates:
+        """For arcs of a circle, of which others are then at any distance equally often."""
+        return Rates(inside, (size - inside) / (self.order - 1))
+
     def miniatures(self, outputs: int) -> tuple[MultiplierMap, ...]:
         return (type(self)(min(self.k, outputs), outputs, 4),) if is_prime(outputs) and outputs <= 16 else ()
 

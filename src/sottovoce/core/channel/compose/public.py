@@ -22,8 +22,7 @@ from sottovoce.core.channel.facets import (
     trusted,
 )
 from sottovoce.core.channel.finite.bits import Bits
-from sottovoce.core.channel.finite.block import Block
-from sottovoce.core.channel.finite.sets import WheelSets
+from sottovoce.core.channel.finite.block import ArcSets, Block
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.field import MAX_ORDER, dot, is_order, polynomial
@@ -300,8 +299,8 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
             nested = self.inner.rates()
             return None if nested is None else self.map.rates(nested)
         if isinstance(self.map, MultiplierMap) and isinstance(self.inner, Block):
-            sets = self.inner.sets
-            return sets.average_rates(units(self.inner.inside)) if isinstance(sets, WheelSets) else None
+            inside, sets = units(self.inner.inside), self.inner.sets
+            return self.map.rates_of_sets(inside, sets.size) if isinstance(sets, ArcSets) else None
         inner = facet(self.inner, Supporting)
         if inner is None or inner.rates_vary:
             return None

@@ -1,4 +1,4 @@
-"""Public sets of block channels: hyperplanes of a projective space, and stretches of a circle."""
+"""Public sets of block channels: the hyperplanes of a projective space."""
 
 from __future__ import annotations
 
@@ -129,53 +129,4 @@ class ProjectiveSets:
     @classmethod
     def from_spec(cls, spec: Spec) -> ProjectiveSets:
         names = ("codes", "order", "digits")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
-
-
-@dataclass(frozen=True, slots=True)
-class WheelSets:
-    """As many codes and outputs on a circle; the set of a code is the code itself and the outputs just before it.
-
-    Codes nearby have more outputs in common than others, so there are no support rates, unless a public map makes all
-    distances equally likely (`MultiplierMap`).
-    """
-
-    kind: ClassVar[str] = "wheel"
-    codes: int
-    size: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "codes", check_integer("codes", self.kind, self.codes, 2, 1 << 24))
-        object.__setattr__(self, "size", check_integer("size", self.kind, self.size, 1, self.codes - 1))
-
-    @property
-    def outputs(self) -> int:
-        return self.codes
-
-    def member(self, code: int, output: int) -> bool:
-        return (code - output) % self.codes < self.size
-
-    def inside(self, code: int, index: int) -> int:
-        return self.output(code, index, True)
-
-    def output(self, code: int, index: int, inside: bool) -> int:
-        """The index-th output of the code's set, or outside it."""
-        return (code - index - (self.size, 0)[inside]) % self.codes
-
-    def rates(self, inside: Fraction) -> None:
-        return None
-
-    def average_rates(self, inside: Fraction) -> Rates:
-        """The rates if another code is at any distance equally often."""
-        return Rates(inside, (self.size - inside) / (self.codes - 1))
-
-    def miniatures(self) -> tuple[WheelSets, ...]:
-        return (type(self)(3, 1), type(self)(5, 1)) if self.size == 1 else (type(self)(3, 2), type(self)(5, 2))
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "codes": self.codes, "size": self.size}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> WheelSets:
-        names = ("codes", "size")
         return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))

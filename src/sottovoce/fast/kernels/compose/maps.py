@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import AskedMap, Bits, Block, Channel, MultiplierMap, WheelSets
+from sottovoce.core.channel import ArcSets, AskedMap, Bits, Block, Channel, MultiplierMap
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.field import inverses
 from sottovoce.fast.kernels.base import Codes, Count, Reports
@@ -35,7 +35,7 @@ def _(chosen: AskedMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
 
 @njit(nogil=True, cache=True)
 def _count_wheel(reports, numbers, inverse, size, cells):
-    """The codes whose multiples lie at a report or up to `size` - 1 beyond it."""
+    """The codes whose multiples lie at a report or up to `size` - 1 before it."""
     order = np.int64(inverse.shape[0])
     for i in range(reports.shape[0]):
         step = inverse[numbers[i] + 1]
@@ -43,15 +43,15 @@ def _count_wheel(reports, numbers, inverse, size, cells):
         for _ in range(size):
             if code < cells.shape[0]:
                 cells[code] += 1
-            code += step
-            if code >= order:
-                code -= order
+            code -= step
+            if code < 0:
+                code += order
 
 
 @map_counter.register
 def _(chosen: MultiplierMap, inner: Channel) -> Count:
-    if not isinstance(inner, Block) or not isinstance(inner.sets, WheelSets):
-        raise NoBatchError("The tally kernel of multiples needs the sets of a wheel.")
+    if not isinstance(inner, Block) or not isinstance(inner.sets, ArcSets):
+        raise NoBatchError("The tally kernel of multiples needs arcs of a circle.")
     inverse, size = np.array(inverses(chosen.order), np.int64), inner.sets.size
 
     def count(reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:

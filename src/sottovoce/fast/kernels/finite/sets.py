@@ -1,4 +1,4 @@
-"""Kernels of blocks whose sets are hyperplanes, or stretches of a circle."""
+"""Kernels of blocks whose sets are hyperplanes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import ProjectiveSets, WheelSets
+from sottovoce.core.channel import ProjectiveSets
 from sottovoce.core.channel.finite.sets import spaces
 from sottovoce.core.field import inverses
 from sottovoce.fast.kernels.arithmetic import last_start
@@ -25,16 +25,6 @@ def _index(words, at, inside, sizes, bits):
     drawn = words[at + 1] >> shift
     index = drawn % outcomes
     return near, np.int64(index), drawn - index > (np.uint64(1) << np.uint64(bits)) - outcomes
-
-
-@njit(nogil=True, cache=True)
-def _draw_wheel(codes, words, at, inside, sizes, bits, out, redo):
-    size, order = np.int64(sizes[0]), np.int64(sizes[0] + sizes[1])
-    for i in range(codes.shape[0]):
-        near, index, again = _index(words[i], at, inside, sizes, bits)
-        if again:
-            redo[i] = 1
-        out[i] = (np.int64(codes[i]) - index - (0 if near else size) + order) % order
 
 
 @njit(nogil=True, cache=True)
@@ -91,24 +81,9 @@ def tables(sets: ProjectiveSets) -> tuple[Ints, Ints, Ints]:
     return powers, np.array(spaces(sets.order, sets.digits), np.int64), np.array(inverses(sets.order), np.int64)
 
 
-def _sizes(size: int, outputs: int) -> NDArray[np.uint64]:
-    return np.array([size, outputs - size], np.uint64)
-
-
-@sets_sampler.register
-def _(sets: WheelSets, inside: int) -> Sample:
-    sizes = _sizes(sets.size, sets.outputs)
-
-    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
-        last_start(int(sizes.max()), draws.bits)  # refuses a draw from more outcomes than a coin has
-        _draw_wheel(codes, draws.words, at, np.uint64(inside), sizes, draws.bits, out, draws.redo)
-
-    return draw
-
-
 @sets_sampler.register
 def _(sets: ProjectiveSets, inside: int) -> Sample:
-    sizes = _sizes(sets.size, sets.outputs)
+    sizes = np.array([sets.size, sets.outputs - sets.size], np.uint64)
     numbers = tables(sets)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
