@@ -115,7 +115,8 @@ class Bits(Channel, Supporting, Guarded, Costed):
             report = coins.flips(self.k, self.q)
         report &= ~mask  # positions that hold a 1 are drawn apart, each from its own word
         beyond = (self.k,) * self._own_words  # as many steps for every code
-        for place in (*_places(mask), *beyond)[: self._own_words]:
+        own = (*_places(mask), *beyond)[: self._own_words] if self.encoding == "mask" else (code,)
+        for place in own:
             num = self.p[place % self.k] if isinstance(self.p, tuple) else self.p
             report |= coins.flip((UNIT, num)[place < self.k]) << place
         coins.seek(end)
