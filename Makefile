@@ -52,7 +52,7 @@ bench: $(STAMP) ## Measure speed on this machine
 bench-peers: $(STAMP) ## Measure the same work in other libraries
 	@scripts/bench-peers.sh
 
-coverage: $(STAMP) ## Compute how often intervals cover, into two pages of docs (STUDY=means: one study)
+coverage: $(STAMP) ## Compute how often intervals cover, into three pages of docs (STUDY=means: one study)
 	@$(BIN)/sottovoce reproduce 'coverage-$(or $(STUDY),*)' --pages docs
 
 mutants: $(STAMP) ## Change the source in small wrong ways and see whether the tests notice (MUTANTS="--help")
