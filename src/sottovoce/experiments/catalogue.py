@@ -13,6 +13,7 @@ from sottovoce.experiments.frequencies import decoders, sok
 from sottovoce.experiments.group_means import losses as group_losses
 from sottovoce.experiments.group_means import real as group_real
 from sottovoce.experiments.group_means import synthetic as group_synthetic
+from sottovoce.experiments.survey import tables as survey
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *group_synthetic.EXPERIMENTS,
@@ -21,6 +22,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     planned.EXPERIMENT,
     *sok.EXPERIMENTS,
     decoders.EXPERIMENT,
+    *survey.EXPERIMENTS,
     wave.EXPERIMENT,
     table_2.EXPERIMENT,
     *wave_figures.EXPERIMENTS,
