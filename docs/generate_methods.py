@@ -14,6 +14,7 @@ from sottovoce.core import codec
 from sottovoce.core.registry import ALIASES, builder, fits
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.shares.evidence import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
@@ -23,7 +24,7 @@ from sottovoce.study.planners.vector import mean_coordinate_variance
 PAGE = Path(__file__).with_name("methods.md")
 EPSILON, SIZE, BUCKETS = 1, 128, 64
 SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
-WORK = {CountOutputs: "one count", CountSupports: "one count per code", CountSeeds: "one count"}
+WORK = {CountOutputs: "one count", CountSupports: "one count per code", CountSeeds: "one count", Sums: "one sum per code"}
 
 HEAD = """\
 # Methods

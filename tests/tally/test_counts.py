@@ -26,7 +26,7 @@ from sottovoce.tally.set_draws import REPORTS_PER_CELL, add_hadamard, add_pool
 from sottovoce.testing.statistics import ALPHA
 
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
-HASHED = ("olh", "blh", "slh")
+HASHED = ("olh", "blh", "slh", "rlh", "rws", "d-bit-flip")
 JOINT = [name for name in ORACLES if name not in HASHED]
 MEANS = sv.names(sv.Mean)
 

@@ -11,6 +11,7 @@ from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.group_means import losses as group_losses
 from sottovoce.experiments.group_means import real as group_real
 from sottovoce.experiments.group_means import synthetic as group_synthetic
+from sottovoce.experiments.survey import tables as survey
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *group_synthetic.EXPERIMENTS,
@@ -18,6 +19,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     group_losses.EXPERIMENT,
     wave.EXPERIMENT,
     table_2.EXPERIMENT,
+    *survey.EXPERIMENTS,
     *studies.STUDIES,
     *studies_of_rounds.STUDIES,
 )

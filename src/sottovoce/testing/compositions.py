@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from sottovoce.core.channel import (
+    AskedMap,
     Bits,
     Block,
     Chain,
@@ -22,21 +23,26 @@ from sottovoce.core.channel import (
     HalfSpace,
     HashMap,
     Hints,
+    Histogram,
     Keyed,
     Mix,
+    MultiplierMap,
     NodeSets,
     Noise,
     Place,
     PoolMap,
     PoolSets,
+    ProjectiveSets,
     Public,
     Rounding,
     SampledCoordinates,
     SignedSets,
     Signs,
+    Sparing,
     Subset,
     Table,
     Then,
+    WheelSets,
     Window,
 )
 from sottovoce.core.channel.compose.keyed import neutral_law
@@ -153,6 +159,21 @@ def block(maker: Maker, depth: int) -> Channel:
     return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
 
 
+def far_block(maker: Maker, depth: int) -> Channel:
+    """Hyperplanes and stretches of a circle."""
+    order = maker.rng.choice((2, 3))
+    sets: ProjectiveSets | WheelSets = ProjectiveSets(maker.inputs, order, 3 if maker.inputs > order + 1 else 2)
+    if maker.rng.random() < 0.5:
+        sets = WheelSets(maker.inputs, maker.rng.randrange(1, maker.inputs))
+    return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
+
+
+def sparing(maker: Maker, depth: int) -> Channel:
+    count = maker.rng.randrange(1, maker.inputs)
+    sensitive = sorted(maker.rng.sample(range(maker.inputs), count))
+    return Sparing(maker.inputs, tuple(sensitive), maker.rng.randrange(1, UNIT // (count + 1)))
+
+
 def table(maker: Maker, depth: int) -> Channel:
     width = maker.rng.choice((2, 3, 5, 8))
     if maker.rng.random() < 0.2:  # some code reports each output with probability 1
@@ -224,8 +245,13 @@ def public(maker: Maker, depth: int) -> Channel:
     channel = maker.indexed(depth - 1, maker.rng.choice((2, 3, 4)))
     for _ in range(maker.rng.choice((1, 1, 2))):
         k = maker.rng.choice((2, 3, 4))
-        if maker.rng.random() < 0.5:
+        kind = maker.rng.choice(("hash", "hash", "pool", "pool", "other"))
+        if kind == "hash":
             channel = Public(HashMap(k, channel.inputs, maker.word), channel)
+        elif kind == "other" and channel.inputs == 3 and maker.rng.random() < 0.5:
+            channel = Public(MultiplierMap(min(k, 3), 3, maker.word), channel)
+        elif kind == "other":
+            channel = Public(AskedMap(max(k, channel.inputs - 1), channel.inputs - 1, maker.word), channel)
         else:
             channel = Public(PoolMap(k, channel.inputs, maker.rng.choice((1, 2, 3)), maker.word), channel)
     return channel
@@ -246,6 +272,10 @@ def each(maker: Maker, depth: int) -> Channel:
     if maker.rng.random() < 0.3:
         parts[0] = rounded(maker, 0)
     return Each(tuple(parts))
+
+
+def histogram(maker: Maker, depth: int) -> Channel:
+    return Histogram(maker.rng.choice((2, 3)), maker.indexed(0, 2, numbered=True))
 
 
 def keyed(maker: Maker, depth: int) -> Channel:
@@ -290,9 +320,9 @@ def sparse(maker: Maker, depth: int) -> Channel:
     return Hints(vectors, speak, tuple(maker.rng.choice((1, UNIT // 3, UNIT // 2 - 1)) for _ in range(vectors.most)))
 
 
-INDEXED: list[Make] = [subset, subset, bits, block, table, window, noise]
+INDEXED: list[Make] = [subset, subset, bits, block, far_block, table, window, noise]
 COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, keyed]
-APART: list[Make] = [some, half_space, sparse, sparse, sparse]
+APART: list[Make] = [some, half_space, sparse, sparse, sparse, histogram, sparing]
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:

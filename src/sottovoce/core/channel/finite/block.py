@@ -175,7 +175,9 @@ SETS = {
     "hadamard": "core.channel.finite.block:HadamardSets",
     "nodes": "core.channel.finite.tree_sets:NodeSets",
     "pool": "core.channel.finite.tree_sets:PoolSets",
+    "projective": "core.channel.finite.sets:ProjectiveSets",
     "signed": "core.channel.vector.place:SignedSets",
+    "wheel": "core.channel.finite.sets:WheelSets",
 }
 
 
