@@ -25,6 +25,12 @@ def commands() -> dict[str, str]:
     """The first sentence of every command of the app."""
     tree = ast.parse((Path(__file__).parent / "app.py").read_text(encoding="utf-8"))
     found: dict[str, str] = {}
+    for node in tree.body:
+        # A group of commands: its name is that of the variable.
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            words = {one.arg: one.value for one in node.value.keywords}
+            if ast.unparse(node.value.func) == "typer.Typer" and (name := ast.unparse(node.targets[0])) != "app":
+                found[name] = ast.literal_eval(words["help"])
     for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
         for call in function.decorator_list:
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "app.command":
