@@ -139,7 +139,10 @@ BAD = {
         "privatize good.csv --column v --method calm --epsilon 1 --low 0 --high 9 -o out.parquet",
         "CALM is known from the papers, and is not here yet.",
     ),
-    "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, shares, variance, groups,"),
+    "plan: unknown question": (
+        "plan median --low 0 --high 9 --epsilon 1",
+        "one of mean, shares, variance, distribution,",
+    ),
     "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "two of epsilon, participants and an error"),
     "plan: too few people": (
         "plan shares --low 0 --high 9 --participants 50 --half-width 0.001",
