@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import exp
 
 import numpy as np
@@ -19,7 +19,7 @@ from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.distribution.hierarchy import HaarTransform, LeastSquares
 from sottovoce.estimate.distribution.linear import DenseDecode, linear_decode
 from sottovoce.estimate.distribution.transition import DenseTransition, transition_of
-from sottovoce.mechanisms.distribution.binned import best_bins, bias_of_curve, noise_of_curve
+from sottovoce.mechanisms.distribution.binned import best_bins, bias_of_curve, bin_variance, noise_of_curve
 from sottovoce.mechanisms.distribution.tree_common import block, node_block, share_variance
 from sottovoce.tally.counts import simulate_cells, simulate_counts
 from sottovoce.testing.statistics import ALPHA
@@ -143,7 +143,7 @@ def test_the_noise_of_the_curve_is_that_of_the_decoder() -> None:
         law = np.array([[float(mechanism.channel.likelihood(y, c)) for y in range(bins)] for c in range(bins)])
         scores, rates = linear_decode(mechanism.channel, bins).scores(weights), law.mean(axis=0)
         exact = np.mean(scores**2 @ rates - (scores @ rates) ** 2)
-        assert noise_of_curve(Fraction(exp(epsilon)), bins) == pytest.approx(exact, rel=1e-5)
+        assert noise_of_curve(bin_variance(Fraction(exp(epsilon)), bins), bins) == pytest.approx(exact, rel=1e-5)
 
 
 def test_the_bias_of_the_curve_is_its_distance_from_the_reference() -> None:
@@ -157,9 +157,11 @@ def test_the_bias_of_the_curve_is_its_distance_from_the_reference() -> None:
 def test_the_number_of_bins_has_the_least_predicted_error() -> None:
     e, found = Fraction(exp(1)), []
     for people in (10**3, 10**5, 10**7):
-        errors = {bins: noise_of_curve(e, bins) / people + bias_of_curve(bins) for bins in range(2, 80)}
+        errors = {
+            bins: noise_of_curve(bin_variance(e, bins), bins) / people + bias_of_curve(bins) for bins in range(2, 80)
+        }
         found.append(min(errors, key=errors.__getitem__))
-        assert best_bins(e, people, 1024) == found[-1]
+        assert best_bins(partial(bin_variance, e), people, 1024) == found[-1]
     assert found == sorted(found) and len({*found}) == 3
     assert sv.mechanism("binned", UNIT_RANGE, epsilon=1).domain.size == found[1]
     assert sv.mechanism("binned", sv.Integers(0, 5), epsilon=1, participants=10**9).domain == sv.Integers(0, 5)

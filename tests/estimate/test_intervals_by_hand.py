@@ -22,6 +22,7 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
+from sottovoce.estimate.mean.betting import _crossing
 from sottovoce.estimate.mean.bounds import bernstein
 from sottovoce.estimate.mean.combine import combine
 from sottovoce.estimate.shares import moments as frequency
@@ -280,3 +281,9 @@ def test_one_report_moves_a_sum_of_contrasts_by_two_scores_at_most() -> None:
     assert isinstance(found, ContrastsEvidence)
     weights = np.array([1.0, -2.0, 0.0, 0.5, 0.0, 3.0])
     assert found.reach_of(weights) == pytest.approx(2 * 6.5 / found.slope, rel=1e-12)
+
+
+def test_where_the_capital_of_a_bet_falls_below_the_threshold() -> None:
+    assert _crossing(lambda m: 1 - m, 0.0, 1.0) == 1.0  # the end itself still holds
+    assert _crossing(lambda m: 2 - m, 0.0, 1.0) == 1.0 and _crossing(lambda m: -1 - m, 0.0, 1.0) == 0.0
+    assert 0.5 - 1e-11 < _crossing(lambda m: 0.5 - m, 0.0, 1.0) <= 0.5

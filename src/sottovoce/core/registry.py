@@ -85,6 +85,7 @@ DISTRIBUTIONS = {
     "hierarchy": "mechanisms.distribution.hierarchy:build",
     "haar": "mechanisms.distribution.haar:build",
     "binned": "mechanisms.distribution.binned:build",
+    "laplace-histogram": "mechanisms.distribution.laplace_histogram:build",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,

@@ -26,7 +26,7 @@ from sottovoce.core.question import (
 )
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.moments import from_waves
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, deviate
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
@@ -114,7 +114,7 @@ class PartAnswer(LinearAnswer):
         )
         return Bounds(np.minimum(inner.low, outer.low), np.maximum(inner.high, outer.high))
 
-    def doubt(self, method: str, level: float) -> str | None:
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return self.source.unevenness or self.warning()
 
 
@@ -154,7 +154,7 @@ class QuantileAnswer(AnswerEvidence):
         high = np.array([buckets.edge_after(falling, float(part)) for part in self.question.shares])
         return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
 
-    def doubt(self, method: str, level: float) -> str | None:
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return self.source.unevenness or self.warning()
 
     def variances(self, target: str) -> Floats:
@@ -196,8 +196,8 @@ class SpreadAnswer(AnswerEvidence):
         low, high = self.quantiles.interval(1 - (1 - level) / 2, method, target)
         return Bounds(np.maximum(low[1:] - high[:1], 0), high[1:] - low[:1])
 
-    def doubt(self, method: str, level: float) -> str | None:
-        return self.quantiles.doubt(method, level)
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return self.quantiles.doubt(method, level, most)
 
     def variances(self, target: str) -> Floats:
         return np.array([self.quantiles.variances(target).sum()])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import erf, sqrt
 from typing import Any
 
@@ -49,20 +51,25 @@ def build(
     e = odds(budget)
     question = Distribution(check_domain("binned", domain), workload, buckets)
     if buckets is None and not isinstance(domain, Categories):
-        buckets = best_bins(e, crowd, min(MOST, domain.size or MOST))
+        buckets = best_bins(partial(bin_variance, e), crowd, min(MOST, domain.size or MOST))
     view = leaves("binned", domain, buckets)
     return Mechanism("binned", question, node_block(e, view.size or 0, 1), budget, CountOutputs(), view)
 
 
-def best_bins(e: Fraction, participants: int, most: int) -> int:
+def bin_variance(e: Fraction, bins: int) -> float:
+    """n times the variance of the share of one of so many bins, by the best oracle, where all are equally common."""
+    return share_variance(node_block(e, bins, 1))
+
+
+def best_bins(variance: Callable[[int], float], participants: int, most: int) -> int:
     """The number of bins with the least predicted squared error of the cumulative curve, averaged over the domain.
 
-    Noise is that of the unbiased shares where all bins are equally common, exactly; bias that of a normal curve in the
-    middle of the domain, which is six standard deviations wide.
+    `variance` is n times that of a share, for a number of bins that are equally common; the noise of the curve follows.
+    The bias is that of a normal curve in the middle of the domain, which is six standard deviations wide.
     """
     found, least = 2, float("inf")
     for bins in range(2, most + 1):
-        noise = noise_of_curve(e, bins) / participants
+        noise = noise_of_curve(variance(bins), bins) / participants
         if noise > least:  # it grows with the number of bins
             break
         error = noise + bias_of_curve(bins)
@@ -71,7 +78,7 @@ def best_bins(e: Fraction, participants: int, most: int) -> int:
     return found
 
 
-def noise_of_curve(e: Fraction, bins: int) -> float:
+def noise_of_curve(variance: float, bins: int) -> float:
     """n times the variance of the cumulative share, averaged over the domain.
 
     At a point a fraction s inside bin j + 1 the curve is the sum of j shares and s of the next one. Shares that sum to
@@ -79,7 +86,7 @@ def noise_of_curve(e: Fraction, bins: int) -> float:
     variance of the sum is v (j + s**2 - (j + s)**2 / bins) / (1 - 1/bins).
     """
     mean = (bins - 1) / 2 + 1 / 3 - bins / 3  # over all points
-    return mean * share_variance(node_block(e, bins, 1)) / (1 - 1 / bins)
+    return mean * variance / (1 - 1 / bins)
 
 
 def bias_of_curve(bins: int) -> float:
