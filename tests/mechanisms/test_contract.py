@@ -86,6 +86,25 @@ def test_registered_groups_keep_the_contract(name: str, groups: int, key: str, e
     check_mechanism(sv.mechanism(name, domain, epsilon=epsilon, key=key), seed=seed % 1000)
 
 
+WHOLES = {
+    "ages": sv.Integers(18, 24),
+    "words": sv.Categories(["never", "rarely", "often", "always"]),
+    "range": sv.Interval(-1, 3),
+    "clock": sv.Circle(24),
+}
+DISTRIBUTIONS = [
+    pytest.param(*(name, domain, epsilon), marks=[] if domain == "ages" else pytest.mark.slow)
+    for name in sv.names(sv.Distribution)
+    for domain, epsilon in (("ages", "1"), ("words", "8"), ("range", "0.5"), ("clock", "1"))
+]
+
+
+@pytest.mark.parametrize(("name", "domain", "epsilon"), DISTRIBUTIONS)
+def test_registered_distributions_keep_the_contract(name: str, domain: str, epsilon: str, seed: int) -> None:
+    if fits(name, WHOLES[domain]):
+        check_mechanism(sv.mechanism(name, WHOLES[domain], epsilon=epsilon), seed=seed % 1000)
+
+
 VECTORS = (sv.Box(0, 10, 3), sv.Sparse(5, 1), sv.Ball(2, 3))
 
 
