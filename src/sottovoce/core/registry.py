@@ -114,6 +114,11 @@ ALIASES = {
     "three-outputs": "three-output",
     "sw": "square-wave",
     "gw": "general-wave",
+    "hh": "hierarchy",
+    "hh-admm": "hierarchy",
+    "hierarchical-histogram": "hierarchy",
+    "haar-hrr": "haar",
+    "cfo-binning": "binned",
 }
 
 
