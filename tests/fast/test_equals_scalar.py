@@ -488,6 +488,13 @@ def test_remainders_are_exact(r: int, n: int) -> None:
     assert remainder(np.uint64(r), *divisor(n)) == r % n
 
 
+@pytest.mark.parametrize("n", [-1, 0, (1 << FINE) + 1])
+def test_draws_of_no_outcome_or_too_many_are_refused(n: int) -> None:
+    for make in (lambda: divisor(n), lambda: last_start(n, FINE)):
+        with pytest.raises(ValueError, match="outcomes"):
+            make()
+
+
 def test_the_rejected_draws_are_those_of_the_scalar_coin() -> None:
     for n in range(1, 257):
         rejected = [r for r in range(256) if r - r % n > int(last_start(n, SHORT))]

@@ -144,7 +144,9 @@ NODES: dict[str, Channel] = {
 }
 
 
-@pytest.mark.parametrize("name", [*NODES, *MEANS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "n-output" else []) for name in (*NODES, *MEANS)]
+)
 def test_rows_of_floats_are_the_exact_law(name: str) -> None:
     """Of a node itself and of its small instances, and of the small instances of every mechanism for means."""
     if name in NODES:

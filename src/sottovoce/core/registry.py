@@ -14,7 +14,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, Question, VectorMean
 from sottovoce.core.spelling import letters, suggestion
 
 FREQUENCIES = {
@@ -74,16 +74,24 @@ VECTORS = {
     "priv-unit-g": "mechanisms.vector.priv_unit_g:build",
     "proj-unit": "mechanisms.vector.proj_unit:build",
 }
+ATTRIBUTES = {
+    "split-attributes": "mechanisms.attributes.split:build",
+    "fake-attributes": "mechanisms.attributes.fake:build",
+}
 DISTRIBUTIONS = {
     "square-wave": "mechanisms.distribution.square_wave:build",
     "square-wave-discrete": "mechanisms.distribution.square_wave:discrete",
     "general-wave": "mechanisms.distribution.general_wave:build",
+    "hierarchy": "mechanisms.distribution.hierarchy:build",
+    "haar": "mechanisms.distribution.haar:build",
+    "binned": "mechanisms.distribution.binned:build",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,
     Mean: MEANS,
     GroupMean: GROUPS,
     VectorMean: VECTORS,
+    Attributes: ATTRIBUTES,
     Distribution: DISTRIBUTIONS,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}

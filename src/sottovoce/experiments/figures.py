@@ -110,6 +110,20 @@ def widths(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return figure
 
 
+def planned(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Measured errors of the choices beside those of the best methods, by epsilon; a colour for each size."""
+    figure, axes = plain(experiment.title)
+    for place, size in enumerate(dict.fromkeys(row["k"] for row in rows)):
+        chosen = [row for row in rows if row["k"] == size]
+        points = [row["epsilon"] for row in chosen], [row["measured_ratio"] for row in chosen]
+        axes.plot(*points, "o", color=f"C{place}", alpha=0.5, label=f"k = {size:,}")
+    axes.axhline(1, color="0.6")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("mean squared error, in those of the best")
+    axes.legend()
+    return figure
+
+
 def plain(title: str) -> tuple[Figure, Axes]:
     """A picture of one plot."""
     figure = Figure(figsize=(6.4, 4.4))

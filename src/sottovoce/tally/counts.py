@@ -26,7 +26,9 @@ from sottovoce.core.channel import (
     Histogram,
     Keyed,
     Mix,
+    NodeSets,
     PoolMap,
+    PoolSets,
     Public,
     Rates,
     Rounding,
@@ -47,7 +49,7 @@ from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.tally.laws import law_row
-from sottovoce.tally.set_draws import add_hadamard, add_pool, add_uniform
+from sottovoce.tally.set_draws import add_hadamard, add_nodes, add_pool, add_uniform
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
@@ -170,6 +172,9 @@ def _(channel: Block, held: Ints, rng: np.random.Generator) -> Ints:
     add_uniform(cells, pooled.sum(axis=1), rng)
     if isinstance(sets, HadamardSets):
         add_hadamard(cells, held - pooled, sets, rng)
+        return cells
+    if isinstance(sets, (NodeSets, PoolSets)):
+        add_nodes(cells, held - pooled, sets, rng)
         return cells
     for code in _holders(held):
         members = [sets.inside(int(code), index) for index in range(sets.size)]

@@ -19,6 +19,7 @@ from sottovoce.core.channel import (
     Channel,
     Cohorts,
     Each,
+    Fakes,
     HadamardSets,
     HalfSpace,
     HashMap,
@@ -27,9 +28,11 @@ from sottovoce.core.channel import (
     Keyed,
     Mix,
     MultiplierMap,
+    NodeSets,
     Noise,
     Place,
     PoolMap,
+    PoolSets,
     ProjectiveSets,
     Public,
     Rounding,
@@ -143,7 +146,16 @@ def bits(maker: Maker, depth: int) -> Channel:
 
 
 def block(maker: Maker, depth: int) -> Channel:
-    sets = HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
+    kind = maker.rng.choice(("rows", "rows", "nodes", "pool"))
+    sets: Any
+    if kind == "rows":
+        sets = HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
+    elif kind == "nodes":
+        sets = NodeSets(maker.inputs, maker.rng.randrange(1, maker.inputs))
+    else:
+        width, g = maker.rng.randrange(1, maker.inputs), maker.rng.choice((2, 2, 3, 4, 5))
+        odd = maker.rng.randrange(2) if g == 2 else 0
+        sets = PoolSets(maker.inputs, width, g, 3 if g == 2 else 2, odd)
     return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
 
 
@@ -259,6 +271,11 @@ def each(maker: Maker, depth: int) -> Channel:
     return Each(tuple(parts))
 
 
+def fakes(maker: Maker, depth: int) -> Channel:
+    sizes = [maker.rng.choice((2, 3)) for _ in range(maker.rng.choice((1, 2, 2, 3)))]
+    return Fakes(tuple(Subset(k, 1, maker.units(UNIT // k)) for k in sizes))
+
+
 def histogram(maker: Maker, depth: int) -> Channel:
     return Histogram(maker.rng.choice((2, 3)), maker.indexed(0, 2, numbered=True))
 
@@ -306,7 +323,7 @@ def sparse(maker: Maker, depth: int) -> Channel:
 
 
 INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]
-COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, keyed]
+COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, fakes, keyed]
 APART: list[Make] = [some, half_space, sparse, sparse, sparse, histogram, sparing]
 
 

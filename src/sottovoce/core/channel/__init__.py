@@ -13,6 +13,7 @@ NODES = {
     "chain": "core.channel.compose.stages:Chain",
     "cohorts": "core.channel.compose.cohorts:Cohorts",
     "each": "core.channel.compose.each:Each",
+    "fakes": "core.channel.compose.fakes:Fakes",
     "half-space": "core.channel.vector.half_space:HalfSpace",
     "histogram": "core.channel.compose.histogram:Histogram",
     "hints": "core.channel.vector.hints:Hints",
@@ -44,6 +45,8 @@ _OTHERS = (
     "core.channel.compose.maps:MultiplierMap",
     "core.channel.finite.block:ArcSets",
     "core.channel.finite.block:HadamardSets",
+    "core.channel.finite.tree_sets:NodeSets",
+    "core.channel.finite.tree_sets:PoolSets",
     "core.channel.finite.sets:ProjectiveSets",
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
@@ -55,6 +58,7 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.base import channel_from_spec as channel_from_spec
     from sottovoce.core.channel.compose.cohorts import Cohorts as Cohorts
     from sottovoce.core.channel.compose.each import Each as Each
+    from sottovoce.core.channel.compose.fakes import Fakes as Fakes
     from sottovoce.core.channel.compose.histogram import Histogram as Histogram
     from sottovoce.core.channel.compose.keyed import Keyed as Keyed
     from sottovoce.core.channel.compose.maps import AskedMap as AskedMap
@@ -76,6 +80,8 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.finite.sparing import Sparing as Sparing
     from sottovoce.core.channel.finite.subset import Subset as Subset
     from sottovoce.core.channel.finite.table import Table as Table
+    from sottovoce.core.channel.finite.tree_sets import NodeSets as NodeSets
+    from sottovoce.core.channel.finite.tree_sets import PoolSets as PoolSets
     from sottovoce.core.channel.numeric.noise import Noise as Noise
     from sottovoce.core.channel.numeric.rounding import Rounding as Rounding
     from sottovoce.core.channel.numeric.window import Window as Window

@@ -17,10 +17,11 @@ from sottovoce.core.question import Distribution, Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets, even_buckets
+from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
 from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.of_shares import of_shares
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.distribution.transition import transition_of
+from sottovoce.estimate.distribution.transition import LevelsTransition, transition_of
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.shares.base import SharesEvidence
@@ -41,7 +42,8 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> OutputsEvidence:
     """The evidence of cells that count outputs."""
     buckets = buckets_of(mechanism, n)
     transition = transition_of(mechanism.channel, len(buckets))
-    return OutputsEvidence(buckets, n, cells, transition, Counted(mechanism, n, cells))
+    shape = HierarchyEvidence if isinstance(transition, LevelsTransition) else OutputsEvidence
+    return shape(buckets, n, cells, transition, Counted(mechanism, n, cells))
 
 
 def answer(found: Evidence, question: Question) -> Evidence | None:
