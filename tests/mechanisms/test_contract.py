@@ -22,11 +22,19 @@ from sottovoce.testing.statistics import check_mean, mean_bound, reports_for_mea
 QUICK = {(3, "1")}
 # Each size with two budgets and each budget with small and large sizes; all pairs of them are long.
 SLOW = {(2, "0.1"), (2, "8"), (7, "0.1"), (7, "8"), (65, "1"), (65, "8"), (300, "0.1"), (300, "1")}
+REPEATED = ("distortion", "shist", "urr", "urap")  # by default the law of another line: one slow case of each
+LARGE = ("she", 300)  # thousands of bits
+
+
+def frequency_marks(name: str, size: int, epsilon: str) -> list[pytest.MarkDecorator]:
+    if (size, epsilon) in QUICK:
+        return []
+    slow = (size, epsilon) in ({(7, "8")} if name in REPEATED else SLOW) and (name, size) != LARGE
+    return [pytest.mark.slow if slow else pytest.mark.long]
+
+
 CASES = [
-    pytest.param(
-        *(name, size, epsilon),
-        marks=[] if (size, epsilon) in QUICK else pytest.mark.slow if (size, epsilon) in SLOW else pytest.mark.long,
-    )
+    pytest.param(*(name, size, epsilon), marks=frequency_marks(name, size, epsilon))
     for name in sv.names(sv.Frequency)
     for size in (2, 3, 7, 65, 300)
     for epsilon in ("0.1", "1", "8")

@@ -324,7 +324,7 @@ def sparse(maker: Maker, depth: int) -> Channel:
 
 INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]
 COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, fakes, keyed]
-APART: list[Make] = [some, half_space, sparse, sparse, sparse, histogram, sparing]
+APART: list[Make] = [some, half_space, sparse, sparse, sparse, sparse, sparse, histogram, sparing]
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:
