@@ -6,8 +6,6 @@ import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.params import reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit

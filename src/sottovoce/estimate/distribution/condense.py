@@ -50,7 +50,7 @@ def condensed(mixture: Mixture, widths: Floats) -> Condensed:
 
 
 def _merged(law: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Neighbouring outputs together, where that loses little; only if all outputs are there with their probabilities."""
+    """Neighbouring outputs together, where that loses little; only if the rows are all probabilities of a report."""
     if not np.allclose(law.sum(axis=0), 1):
         return law, counts
     whole = _information(law)

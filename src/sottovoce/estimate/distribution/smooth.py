@@ -148,9 +148,7 @@ def smooth(given: Condensed, circular: bool, families: Sequence[Walk]) -> Smooth
     return Smooth(np.asarray(weights @ np.array([mode.shares for mode in found]) / weights.sum()), steps)
 
 
-def _modes(
-    posterior: Posterior, family: Walk, start: Floats, middle: int, best: float
-) -> Iterator[tuple[int, Mode]]:
+def _modes(posterior: Posterior, family: Walk, start: Floats, middle: int, best: float) -> Iterator[tuple[int, Mode]]:
     """The modes of a family, from a middle size up and down, until the evidence has fallen twice or is far too low."""
     first = posterior.mode(family, SIZES[middle], start, best - FAR)
     yield middle, first
