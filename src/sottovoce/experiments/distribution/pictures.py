@@ -27,3 +27,21 @@ def distances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("Wasserstein distance")
     axes.legend()
     return figure
+
+
+def ratios(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The ratio of each data set by epsilon; a line at the better of EM and EMS."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    for place, half in enumerate(dict.fromkeys(row["half"] for row in rows)):
+        chosen = [row for row in rows if row["half"] == half]
+        axes.plot(
+            [row["epsilon"] for row in chosen], [row["ratio"] for row in chosen], ".", color=f"C{place}", label=half
+        )
+    axes.axhline(1, color="grey", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("distance of bayes, relative to the better of EM and EMS")
+    axes.legend()
+    return figure
