@@ -82,9 +82,9 @@ def _reach(covariance: Floats, level: float, seed: int) -> float:
 
 
 def sample(estimate: Estimate, count: int, seed: int | None) -> NDArray[Any]:
-    """Values drawn from the estimated shares, evenly inside a bucket."""
+    """Values drawn from the estimated curve, evenly inside a bucket."""
     buckets = estimate._distribution.buckets
-    shares = np.maximum(estimate.values, 0)
+    shares = np.maximum(estimate.curve().values, 0)
     if not shares.sum() > 0:
         raise ParameterError("No share of this estimate is above zero, so there is nothing to draw from.")
     rng = np.random.default_rng(seed)

@@ -100,6 +100,11 @@ class DistributionEvidence(Evidence):
         return super().answer(question) if found is None else found
 
     @property
+    def curve_decoder(self) -> str:
+        """The decoder of curves, such as pictures show: unbiased shares of many buckets are negative here and there."""
+        return "simplex"
+
+    @property
     def early_stop(self) -> float | None:
         """EM ends early, as its authors propose: shares of largest likelihood are rougher than the truth."""
         if self.counted is None:

@@ -16,7 +16,7 @@ from sottovoce.estimate.plot import BAR, MARK
 
 def plot(estimate: Estimate, bounds: Bounds, about: str, target: str, axes: Any) -> Any:
     """The cumulative distribution in a band that holds all of it; of a circle the density, bucket by bucket."""
-    source = estimate._distribution
+    source, estimate = estimate._distribution, estimate.curve()
     if axes is None:
         _, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
     through = printable(", ".join(dict.fromkeys(one.mechanism.name for one in estimate.sources)))

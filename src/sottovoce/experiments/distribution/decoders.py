@@ -52,11 +52,11 @@ def distances(evidence: OutputsEvidence, truth: Floats) -> list[float]:
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
-    """All decoders read the same counts. The half on which priors were chosen gets half of the runs."""
+    """All decoders read the same counts. The half on which priors were chosen gets a quarter of the runs."""
     method = mechanism("square-wave", Interval(0, 1), epsilon=point["epsilon"], buckets=BUCKETS)
     rng, truth = np.random.default_rng(seed), shares(point["data"], BUCKETS)
     law = from_cells(method, 0, np.zeros(method.statistic.cells(method.channel), np.int64)).transition.matrix
-    used = runs if point["half"] == "report" else -(-runs // 2)
+    used = runs if point["half"] == "report" else -(-runs // 4)
     found = []
     for _ in range(used):
         sample, cells = simulated(law, truth, rng)
