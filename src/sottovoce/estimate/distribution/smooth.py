@@ -126,21 +126,16 @@ def smooth(given: Condensed, circular: bool, families: Sequence[Walk]) -> Smooth
     """The averaged shares."""
     posterior = Posterior(given, circular)
     found: list[Mode] = []
-    steps = 0
-    shares, middle = posterior.rough(), MIDDLE
+    shares = posterior.rough()
     for family in families:
         logs = np.log(np.maximum(shares, _LEAST / len(shares))) - posterior.logs
         start = family.straightened(logs)
         best = max((mode.evidence for mode in found), default=-np.inf)
-        modes = dict(_modes(posterior, family, start, middle, best))
-        steps += sum(mode.steps for mode in modes.values())
-        found += modes.values()
+        found += _modes(posterior, family, start, best)
         top = max(found, key=lambda mode: mode.evidence)
         if np.isfinite(top.evidence):
             shares = top.shares
-        here = max(modes, key=lambda index: modes[index].evidence)
-        if np.isfinite(modes[here].evidence):
-            middle = here
+    steps = sum(mode.steps for mode in found)
     evidence = np.array([mode.evidence for mode in found])
     if not np.isfinite(evidence.max()):
         return Smooth(None, steps)
@@ -148,16 +143,16 @@ def smooth(given: Condensed, circular: bool, families: Sequence[Walk]) -> Smooth
     return Smooth(np.asarray(weights @ np.array([mode.shares for mode in found]) / weights.sum()), steps)
 
 
-def _modes(posterior: Posterior, family: Walk, start: Floats, middle: int, best: float) -> Iterator[tuple[int, Mode]]:
-    """The modes of a family, from a middle size up and down, until the evidence has fallen twice or is far too low."""
-    first = posterior.mode(family, SIZES[middle], start, best - FAR)
-    yield middle, first
+def _modes(posterior: Posterior, family: Walk, start: Floats, best: float) -> Iterator[Mode]:
+    """The modes of a family, from the middle size up and down until the evidence has fallen twice or is far too low."""
+    first = posterior.mode(family, SIZES[MIDDLE], start, best - FAR)
+    yield first
     best = max(best, first.evidence)
-    for sizes in (range(middle + 1, len(SIZES)), range(middle - 1, -1, -1)):
+    for sizes in (SIZES[MIDDLE + 1 :], SIZES[:MIDDLE][::-1]):
         last, falls = first, 0
-        for index in sizes:
-            mode = posterior.mode(family, SIZES[index], last.walk, best - FAR)
-            yield index, mode
+        for size in sizes:
+            mode = posterior.mode(family, size, last.walk, best - FAR)
+            yield mode
             best = max(best, mode.evidence)
             falls = 0 if mode.evidence > last.evidence else falls + 1
             if falls == 2 or mode.evidence < best - FAR:

@@ -93,10 +93,10 @@ def waves(buckets: int, order: int, circular: bool) -> Waves:
 
 SLIGHT = 0.3
 # The list and the penalties were chosen on one half of the data sets of `sottovoce reproduce distribution-decoders`.
-FEW_WALKS = (
-    Walk(2, SLIGHT, -0.8, 0.0),
-    Walk(2, SLIGHT, 0.3, 0.0),
+FEW_WALKS = (  # first the one whose mode is found on all data: others that are far worse are then left out soon
     Walk(2, 1.0, 0.0, 4.0),
+    Walk(2, SLIGHT, 0.3, 0.0),
     Walk(1, SLIGHT, 0.0, 2.0),
+    Walk(2, SLIGHT, -0.8, 0.0),
 )
 WALKS = (*FEW_WALKS, Walk(1, SLIGHT, -1.5, 2.0), Walk(1, 1.5, 0.0, 6.0))
