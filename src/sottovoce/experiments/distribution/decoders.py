@@ -142,8 +142,8 @@ or two along the buckets, around a circle too, with a little noise, bent so that
 form tries four kinds of walks instead of six. More than 256 buckets are put together to 256 parts. If no explanation is
 found, the decoder warns and gives the shares of EM.
 
-Unbiased shares stay the default of `estimate`. `estimate.curve()` gives those of `bayes`; pictures and samples use
-them. Intervals are those of the unbiased shares; what the posterior says about its own error is not shown.
+Unbiased shares stay the default of `estimate`. `estimate.curve()` gives those of `bayes`; pictures show them.
+Intervals are those of the unbiased shares; what the posterior says about its own error is not shown.
 
 Where EM is better: a lone spike on an empty background, which every prior here smears a little. Draws from the
 posteriors instead of their modes, heavy-tailed noise, walks along a stretched axis, and mixing in EM or EMS were tried
