@@ -7,12 +7,12 @@ import pytest
 import scipy
 
 import sottovoce as sv
-from sottovoce.estimate.distribution import smooth as smoothing
-from sottovoce.estimate.distribution.condense import LOSS, Condensed, _information, condensed
+from sottovoce.estimate.distribution.bayes import modes
+from sottovoce.estimate.distribution.bayes.condense import LOSS, Condensed, _information, condensed
+from sottovoce.estimate.distribution.bayes.modes import NEAR, Posterior, smooth
+from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS, Walk, waves
 from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.distribution.smooth import NEAR, Posterior, smooth
-from sottovoce.estimate.distribution.walks import FEW_WALKS, WALKS, Walk, waves
 from sottovoce.estimate.shares.maximise import NotConvergedWarning
 from sottovoce.estimate.shares.mixture import Dense
 from sottovoce.experiments.distribution.decoders import distances, simulated
@@ -236,11 +236,11 @@ def test_em_stands_in_where_no_mode_is_found(monkeypatch: pytest.MonkeyPatch) ->
     evidence, _ = evidence_of(wave(buckets=16), np.ones(16), 5_000, 6)
     expected = sv.decoder("em").decode(evidence)
     with monkeypatch.context() as patch:
-        patch.setattr(smoothing, "NEAR", -1.0)
+        patch.setattr(modes, "NEAR", -1.0)
         with pytest.warns(NotConvergedWarning, match=r"no mode was found.* decoder em"):
             found = sv.decoder("bayes").decode(evidence)
     assert np.array_equal(found.values, expected.values) and found.fit == expected.fit
-    monkeypatch.setattr("sottovoce.estimate.distribution.condense.MAX_ENTRIES", 100)
+    monkeypatch.setattr("sottovoce.estimate.distribution.bayes.condense.MAX_ENTRIES", 100)
     with pytest.warns(NotConvergedWarning, match="too large"):
         assert np.array_equal(sv.decoder("bayes").decode(evidence).values, expected.values)
 

@@ -10,16 +10,16 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.params import reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.decoders.em import EmDecoder
-from sottovoce.estimate.distribution.condense import condensed
-from sottovoce.estimate.distribution.smooth import smooth
-from sottovoce.estimate.distribution.walks import FEW_WALKS, WALKS
+from sottovoce.estimate.distribution.bayes.condense import condensed
+from sottovoce.estimate.distribution.bayes.modes import smooth
+from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS
 from sottovoce.estimate.evidence import Evidence, Offer
 from sottovoce.estimate.shares.maximise import NotConvergedWarning, certificate, outside
 
 
 @dataclass(frozen=True, slots=True)
 class BayesDecoder(Decoder):
-    """The modes of posteriors, averaged by the evidence for each prior (`estimate.distribution.smooth`).
+    """The modes of posteriors, averaged by the evidence for each prior (`estimate.distribution.bayes.modes`).
 
     `fast` tries half of the priors. More than 256 buckets are estimated as 256 parts, each spread evenly.
     """

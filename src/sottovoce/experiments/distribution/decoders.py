@@ -138,7 +138,7 @@ bayes: 0; they are those of a likelihood with smooth priors (bayes)
 
 An explanation is the most likely distribution under a prior: the logarithm of the density is a random walk of order one
 or two along the buckets, around a circle too, with a little noise, bent so that peaks or valleys are flat
-(`sottovoce.estimate.distribution.walks`). No random numbers are drawn: the same tally gives the same shares. The fast
+(`sottovoce.estimate.distribution.bayes`). No random numbers are drawn: the same tally gives the same shares. The fast
 form tries four kinds of walks instead of six. More than 256 buckets are put together to 256 parts. If no explanation is
 found, the decoder warns and gives the shares of EM.
 

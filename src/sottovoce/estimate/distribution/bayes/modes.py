@@ -15,8 +15,8 @@ import numpy as np
 import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
 
-from sottovoce.estimate.distribution.condense import Condensed
-from sottovoce.estimate.distribution.walks import Walk, Waves, waves
+from sottovoce.estimate.distribution.bayes.condense import Condensed
+from sottovoce.estimate.distribution.bayes.walks import Walk, Waves, waves
 
 Floats = NDArray[np.float64]
 SIZES = tuple(0.08 * 2.5**power for power in range(7))
