@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from sottovoce.core.errors import ParameterError
 from sottovoce.experiments import planned
 from sottovoce.experiments.coverage import studies, studies_of_rounds, studies_of_shares
+from sottovoce.experiments.distribution import decoders as distribution_decoders
 from sottovoce.experiments.distribution import table_2, wave, wave_figures
 from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.frequencies import decoders, sok
@@ -24,6 +25,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     decoders.EXPERIMENT,
     *survey.EXPERIMENTS,
     wave.EXPERIMENT,
+    distribution_decoders.EXPERIMENT,
     table_2.EXPERIMENT,
     *wave_figures.EXPERIMENTS,
     *studies.STUDIES,

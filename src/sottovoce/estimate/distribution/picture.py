@@ -17,7 +17,7 @@ from sottovoce.estimate.plot import BAR, MARK, MOST_LABEL
 
 def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: str, axes: Any) -> Any:
     """The cumulative distribution in a band that holds all of it; of a circle the density, bucket by bucket."""
-    source = estimate._distribution
+    source, estimate = estimate._distribution, estimate.curve()
     if axes is None:
         _, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
     through = printable(", ".join(dict.fromkeys(one.mechanism.name for one in estimate.sources)))

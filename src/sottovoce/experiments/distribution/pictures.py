@@ -29,6 +29,24 @@ def distances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return figure
 
 
+def ratios(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The ratio of each data set by epsilon; a line at the better of EM and EMS."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    for place, half in enumerate(dict.fromkeys(row["half"] for row in rows)):
+        chosen = [row for row in rows if row["half"] == half]
+        axes.plot(
+            [row["epsilon"] for row in chosen], [row["ratio"] for row in chosen], ".", color=f"C{place}", label=half
+        )
+    axes.axhline(1, color="grey", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("distance of bayes, relative to the better of EM and EMS")
+    axes.legend()
+    return figure
+
+
 def errors_by_method(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """A small picture for each metric: the error by epsilon, a line for each method that has it."""
     names = [name for name in experiment.columns if name not in (*experiment.axes, "error")]
