@@ -23,6 +23,7 @@ from sottovoce.core.channel import (
     HashMap,
     Hints,
     Keyed,
+    ListedSets,
     Mix,
     Noise,
     Place,
@@ -30,6 +31,7 @@ from sottovoce.core.channel import (
     Public,
     Rounding,
     SampledCoordinates,
+    ShiftSets,
     SignedSets,
     Signs,
     Subset,
@@ -138,8 +140,29 @@ def bits(maker: Maker, depth: int) -> Channel:
 
 
 def block(maker: Maker, depth: int) -> Channel:
-    sets = HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
+    make = maker.rng.choice((_hadamard_sets, _listed_sets, _shift_sets))
+    sets = make(maker)
     return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
+
+
+def _hadamard_sets(maker: Maker) -> HadamardSets:
+    return HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
+
+
+def _listed_sets(maker: Maker) -> ListedSets:
+    outputs = maker.rng.randrange(2, 9)
+    size = maker.rng.randrange(1, outputs)
+    columns = [set(range(size))]  # the second differs from the first: codes must differ in some output
+    columns.append({outputs - 1, *range(size - 1)})
+    columns += [set(maker.rng.sample(range(outputs), size)) for _ in range(maker.inputs - 2)]
+    return ListedSets("".join("01"[y in column] for column in columns) for y in range(outputs))
+
+
+def _shift_sets(maker: Maker) -> ShiftSets:
+    cells = maker.inputs + maker.rng.randrange(3)
+    patterns = ["".join(maker.rng.choice("01") for _ in range(cells)) for _ in range(maker.rng.randrange(2))]
+    first = maker.rng.randrange(1, cells)
+    return ShiftSets(maker.inputs, ["1" * first + "0" * (cells - first), *patterns])
 
 
 def table(maker: Maker, depth: int) -> Channel:

@@ -40,6 +40,8 @@ _OTHERS = (
     "core.channel.compose.public:PoolMap",
     "core.channel.finite.block:ArcSets",
     "core.channel.finite.block:HadamardSets",
+    "core.channel.finite.patterns:ListedSets",
+    "core.channel.finite.patterns:ShiftSets",
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
 )
@@ -64,6 +66,8 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.finite.block import ArcSets as ArcSets
     from sottovoce.core.channel.finite.block import Block as Block
     from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
+    from sottovoce.core.channel.finite.patterns import ListedSets as ListedSets
+    from sottovoce.core.channel.finite.patterns import ShiftSets as ShiftSets
     from sottovoce.core.channel.finite.subset import Subset as Subset
     from sottovoce.core.channel.finite.table import Table as Table
     from sottovoce.core.channel.numeric.noise import Noise as Noise

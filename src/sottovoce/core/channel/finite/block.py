@@ -173,6 +173,8 @@ def nearest_arc(share: Fraction, outputs: int) -> int:
 SETS = {
     "arcs": "core.channel.finite.block:ArcSets",
     "hadamard": "core.channel.finite.block:HadamardSets",
+    "listed": "core.channel.finite.patterns:ListedSets",
+    "shifts": "core.channel.finite.patterns:ShiftSets",
     "signed": "core.channel.vector.place:SignedSets",
 }
 
