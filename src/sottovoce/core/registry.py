@@ -66,6 +66,8 @@ VECTORS = {
 DISTRIBUTIONS = {
     "square-wave": "mechanisms.distribution.square_wave:build",
     "square-wave-discrete": "mechanisms.distribution.square_wave:discrete",
+    "designed-distribution": "design.distribution:build",
+    "coded-wave": "design.distribution:build_coded",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,

@@ -76,8 +76,8 @@ class ShiftSets:
     """Shifts of bit patterns on a circle of cells: output `cells` j + s is pattern j, moved on by s cells.
 
     It is in the set of code c if the moved pattern has a 1 in cell c. Each code is met by every bit of every pattern
-    exactly once, so all sets have as many outputs as the patterns have ones. There may be more cells than codes; with as
-    many cells as codes, the codes form a circle too. One pattern of adjacent ones gives arcs.
+    exactly once, so all sets have as many outputs as the patterns have ones. There may be more cells than codes; with
+    as many cells as codes, the codes form a circle too. One pattern of adjacent ones gives arcs.
     """
 
     kind: ClassVar[str] = "shifts"
@@ -139,7 +139,9 @@ def _bits(owner: str, name: str, listed: tuple[str, ...]) -> tuple[str, ...]:
     """Equally long texts of 0 and 1, with at least two bits each."""
     width = len(listed[0]) if listed and isinstance(listed[0], str) else 0
     if width < 2 or any(not isinstance(row, str) or len(row) != width or row.strip("01") for row in listed):
-        raise ParameterError(f"The {name!r} of {owner} must be equally long texts of 0 and 1, of two or more bits each.")
+        raise ParameterError(
+            f"The {name!r} of {owner} must be equally long texts of 0 and 1, of two or more bits each."
+        )
     if width * len(listed) > MAX_BITS:
         raise ParameterError(f"The {name!r} of {owner} must have at most {MAX_BITS} bits.")
     return listed
