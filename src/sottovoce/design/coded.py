@@ -16,7 +16,7 @@ STARTS = 4
 ROUGHNESS = 0.3
 CANDIDATES = 12  # ones and zeros with the steepest slopes, whose exchange is tried
 TRIED = 24  # pairs of them
-GAIN = 1e-9  # relative, of an exchange that is made
+GAIN = 1e-5  # relative, of an exchange that is made
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -51,7 +51,7 @@ class _Table:
         """Rows like random walks: neighbouring codes begin alike. Best for small budgets."""
         walks = np.cumsum(np.random.default_rng(seed).normal(size=self.shape), axis=1)
         walks -= walks.mean(axis=1)[:, None]
-        return self.size / self.outputs * (1 + ROUGHNESS * walks / np.sqrt(self.shape[1]))
+        return np.asarray(self.size / self.outputs * (1 + ROUGHNESS * walks / np.sqrt(self.shape[1])))
 
     def windows(self, seed: int) -> Floats:
         """Rows like square waves around random codes. Best for large budgets."""
