@@ -81,6 +81,7 @@ _NAMES = {
     "power_of_difference": "estimate.group.power:power_of_difference",
     "participants_for": "estimate.group.power:participants_for",
     "Prior": "estimate.prior:Prior",
+    "metrics": "estimate.metrics",
 }  # fmt: skip
 
 __all__ = sorted(_NAMES)

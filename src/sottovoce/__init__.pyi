@@ -54,6 +54,7 @@ from sottovoce.core.registry import names as names
 from sottovoce.core.round import Arm as Arm
 from sottovoce.core.round import Protocol as Protocol
 from sottovoce.core.round import Round as Round
+from sottovoce.estimate import metrics as metrics
 from sottovoce.estimate.decoder import Decoder as Decoder
 from sottovoce.estimate.decoder import decoder as decoder
 from sottovoce.estimate.estimate import Estimate as Estimate
@@ -185,6 +186,7 @@ __all__ = [
     "decoder",
     "group_frequencies",
     "mechanism",
+    "metrics",
     "names",
     "participants_for",
     "plan",

@@ -114,6 +114,7 @@ def plan(
     low: options.Low = None,
     high: options.High = None,
     real: options.Real = False,
+    period: options.Period = None,
     dimensions: options.Dimensions = None,
     radius: options.Radius = None,
     most: options.Most = None,
@@ -130,7 +131,7 @@ def plan(
     """Which method, and how many people or which epsilon: give two of epsilon, participants and an error."""
     load("cli.plan:plan")(
         question,
-        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most),
+        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most, period),
         load("cli.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
         picture=picture,
         force=force,
@@ -151,6 +152,7 @@ def privatize(
     low: options.Low = None,
     high: options.High = None,
     real: options.Real = False,
+    period: options.Period = None,
     option: options.MethodOptions = None,
     spec: options.WholeSpec = None,
     write_spec: options.WriteSpec = None,
@@ -175,7 +177,7 @@ def privatize(
             spec,
             method,
             epsilon,
-            load("cli.domains:Allowed")(categories, categories_file, low, high, real),
+            load("cli.domains:Allowed")(categories, categories_file, low, high, real, period=period),
             tuple(option or ()),
             question,
         ),
@@ -217,7 +219,8 @@ def estimate(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="simplex: shares that sum to one; em: those of largest likelihood; range: a mean in its range.",
+            help="simplex: shares that sum to one; em: those of largest likelihood; ems: smoothed ones; range: a mean"
+            " in its range.",
         ),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,

@@ -66,6 +66,7 @@ VECTORS = {
 DISTRIBUTIONS = {
     "square-wave": "mechanisms.distribution.square_wave:build",
     "square-wave-discrete": "mechanisms.distribution.square_wave:discrete",
+    "general-wave": "mechanisms.distribution.general_wave:build",
     "designed-distribution": "design.distribution:build",
     "coded-wave": "design.distribution:build_coded",
 }
@@ -91,6 +92,8 @@ ALIASES = {
     "1bit-mean": "bernoulli",
     "pm": "piecewise",
     "three-outputs": "three-output",
+    "sw": "square-wave",
+    "gw": "general-wave",
 }
 
 

@@ -25,7 +25,8 @@ from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.balls import ball_codes
-from sottovoce.fast.clamped import clamped_positions, first_float
+from sottovoce.fast.clamped import clamped_positions
+from sottovoce.fast.digits import first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
 from sottovoce.fast.kernels.compose.mix import positions

@@ -25,7 +25,9 @@ from sottovoce.core.question import (
     Variance,
 )
 from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.moments import from_waves
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, deviate
+from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
@@ -239,6 +241,9 @@ def _(question: Density, found: DistributionEvidence) -> Evidence | None:
 
 @_answer.register
 def _(question: Mean, found: DistributionEvidence) -> Evidence | None:
+    read = from_waves(found, question)
+    if read is not None:
+        return read
     numbers = found.buckets.numbers()
     ends = float(question.domain.low), float(question.domain.high)  # type: ignore[attr-defined]
     return LinearAnswer(found, numbers.reshape(1, -1), ["mean"], ends, question)
@@ -257,6 +262,9 @@ def _(question: CircularMean, found: DistributionEvidence) -> Evidence | None:
 @_answer.register
 def _(question: Variance, found: DistributionEvidence) -> Evidence | None:
     """Each report is read as a number and as the square of its distance from the middle of the domain."""
+    known = from_waves(found, question)
+    if known is not None:
+        return known
     if found.n < 2:
         raise ParameterError("A variance needs at least two reports.")
     low, high = float(question.domain.low), float(question.domain.high)  # type: ignore[attr-defined]
@@ -301,6 +309,8 @@ def read(found: Evidence, source: DistributionEvidence, shares: Floats) -> Float
     buckets = source.buckets
     if isinstance(found, LinearAnswer):
         return np.asarray(found.weights @ shares)
+    if isinstance(found, MeanEvidence):
+        return np.array([float(buckets.numbers() @ shares)])
     if isinstance(found, QuantileAnswer):
         return np.array([buckets.quantile(shares, float(part)) for part in found.question.shares])
     if isinstance(found, SpreadAnswer):

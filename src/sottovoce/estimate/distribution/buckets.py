@@ -91,6 +91,11 @@ class Buckets:
         inside = (self.widths**2 - 1) / 12 if self.whole else self.widths**2 / 12
         return np.asarray((self.numbers() - centre) ** 2 + inside)
 
+    def powers(self, centre: float, power: int) -> Floats:
+        """The mean power of the distance from a centre in each bucket of a continuum."""
+        ends = (self.edges - centre) ** (power + 1) / (power + 1)
+        return np.asarray(np.diff(ends) / self.widths)
+
     def directions(self) -> tuple[Floats, Floats]:
         """The mean cosine and sine in each bucket of a circle."""
         turns = 2 * math.pi * self.edges / (self.edges[-1] - self.edges[0])

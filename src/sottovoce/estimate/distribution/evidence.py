@@ -17,8 +17,9 @@ from sottovoce.core.question import Distribution, Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets, even_buckets
+from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.of_shares import of_shares
-from sottovoce.estimate.distribution.outputs import OutputsEvidence, linear_decoder
+from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.transition import transition_of
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
@@ -84,5 +85,5 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
     transition = transition_of(mechanism.channel, len(truth))
     if not (truth.ndim == 1 and truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError("The 'shares' parameter of variance must be shares that sum to 1, one for each bucket.")
-    second = linear_decoder(mechanism, len(truth)) ** 2 @ transition.forward(truth)
+    second = linear_decode(mechanism.channel, len(truth)).squares(transition.forward(truth))
     return np.asarray((second - (truth**2 if target == "population" else truth)) / n)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.errors import ParameterError
-from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.distribution.base import DistributionEvidence, Functional
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.distribution.transition import BucketMixture, Transition, transition_of
+from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
+from sottovoce.estimate.distribution.transition import BucketMixture, Transition
 from sottovoce.estimate.evidence import Counted, Offer
 
 Floats = NDArray[np.float64]
@@ -32,20 +29,24 @@ class OutputsEvidence(DistributionEvidence):
     n: int
     cells: Ints
     transition: Transition
-    counted: Counted | None = None
+    counted: Counted
+
+    @property
+    def decode(self) -> LinearDecode:
+        """The scores of the outputs."""
+        return linear_decode(self.counted.mechanism.channel, len(self.buckets))
 
     def scores(self, weights: Floats) -> Floats:
         """The score of each output, one row for each functional."""
-        return np.asarray(np.atleast_2d(weights) @ linear_decoder(self._mechanism, len(self.buckets)))
-
-    @property
-    def _mechanism(self) -> Mechanism:
-        if self.counted is None:
-            raise ParameterError("Evidence about a distribution needs the tally that it was read from.")
-        return self.counted.mechanism
+        return self.decode.scores(np.atleast_2d(weights))
 
     def values(self) -> Floats:
-        return self.functional(np.eye(len(self.buckets))).values
+        return self.decode.values(self.cells / self.n)
+
+    def variances(self, target: str) -> Floats:
+        values = self.values()
+        first = values**2 if target == "population" else values
+        return np.maximum(self.decode.squares(self.cells / self.n) - first, 0) / self.n
 
     def covariance(self, target: str) -> Floats:
         return self.functional(np.eye(len(self.buckets)), target).covariance
@@ -58,8 +59,7 @@ class OutputsEvidence(DistributionEvidence):
         if target == "population":
             return Functional(values, (second - np.outer(values, values)) / self.n)
         # For these participants, the part of the spread that lies between their buckets is no error.
-        held = (rows * self.values()) @ rows.T if len(rows) < len(self.buckets) else rows @ np.diag(values) @ rows.T
-        return Functional(values, (second - held) / self.n)
+        return Functional(values, (second - (rows * self.values()) @ rows.T) / self.n)
 
     def reach_of(self, weights: Floats) -> float:
         return float(np.ptp(self.scores(weights)))
@@ -70,26 +70,3 @@ class OutputsEvidence(DistributionEvidence):
 
     def likelihood(self) -> BucketMixture:
         return BucketMixture(self.transition, self.cells.astype(np.float64))
-
-
-def linear_decoder(mechanism: Mechanism, buckets: int) -> Floats:
-    """The unbiased linear estimate of least variance for equally common buckets: one row for each bucket."""
-    return _decoder(mechanism.channel, buckets)
-
-
-@lru_cache(maxsize=16)
-def _decoder(channel: Hashable, buckets: int) -> Floats:
-    matrix = transition_of(channel, buckets).matrix  # type: ignore[arg-type]
-    weight = matrix.mean(axis=1)
-    used = weight > 0
-    scaled = matrix[used].T / weight[used]
-    gram = scaled @ matrix[used]
-    if np.linalg.cond(gram) > 1e13:
-        raise ParameterError(
-            f"These reports do not determine the shares of {buckets} buckets: the law of a report is the same for some"
-            " of their combinations."
-        )
-    found = np.zeros((buckets, len(matrix)))
-    found[:, used] = np.linalg.solve(gram, scaled)
-    found.setflags(write=False)
-    return found

@@ -78,6 +78,11 @@ class WaveTransition(Transition):
         inside = float(units(window.inside))
         self.high, self.low = inside / self.width, (1 - inside) / (self.outputs - self.width)
 
+    @property
+    def moves_by_one(self) -> bool:
+        """Whether each bucket is one code, whose window lies one output after that of the code before."""
+        return self.stride == self.per_bucket == 1 and not self.rounded and not self.circular
+
     def forward(self, shares: Floats) -> Floats:
         """The probability of each output."""
         out = np.zeros(self.outputs)

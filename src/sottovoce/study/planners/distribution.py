@@ -14,7 +14,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Distribution, Question
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.distribution.evidence import buckets_of
-from sottovoce.estimate.distribution.outputs import linear_decoder
+from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.transition import transition_of
 from sottovoce.study.planners.base import Option, Planner, Request, RootWays, no_method
 
@@ -57,7 +57,7 @@ class DistributionPlanner(Planner):
 def cumulative_error(mechanism: Mechanism) -> float:
     """The standard error for one participant, if all buckets are equally common."""
     d = len(buckets_of(mechanism, TYPICAL))
-    scores = np.tri(d - 1, d) @ linear_decoder(mechanism, d)
+    scores = linear_decode(mechanism.channel, d).scores(np.tri(d - 1, d))
     rates = transition_of(mechanism.channel, d).forward(np.full(d, 1 / d))
     return math.sqrt(float(np.mean(scores**2 @ rates - (scores @ rates) ** 2)))
 
