@@ -27,7 +27,8 @@ def bound(wanted: Workload, epsilon: float, prior: Floats | None = None) -> floa
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
     caps = np.array([_cap(vector, shares, math.exp(epsilon)) for vector in vectors.T])
     found = float(shares @ wanted.gram @ shares - shares @ np.diag(wanted.gram))
-    return (found + _filled(roots, caps, _trace(bins, math.exp(epsilon), even=prior is None))) / wanted.queries
+    found += _filled(roots, caps, _trace(bins, math.exp(epsilon), even=prior is None))
+    return max(0.0, found) / wanted.queries
 
 
 def _trace(bins: int, odds: float, *, even: bool) -> float:

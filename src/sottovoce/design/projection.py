@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from numba import njit
 
 STEPS = 80  # of Newton's method, which takes about ten
@@ -19,7 +17,7 @@ def project_columns(t, total):
     """
     outputs, codes = t.shape
     for c in range(codes):
-        low, high, shift = -math.inf, math.inf, 0.0
+        low, high, shift = t[:, c].min() - 1.0, t[:, c].max(), 0.0
         for _ in range(STEPS):
             found, free = 0.0, 0
             for y in range(outputs):
@@ -36,14 +34,7 @@ def project_columns(t, total):
                 low = shift
             else:
                 high = shift
-            following = shift + gap / free if free > 0 else math.nan
-            if not low < following < high:
-                if math.isinf(low):
-                    following = high - 1.0
-                elif math.isinf(high):
-                    following = low + 1.0
-                else:
-                    following = 0.5 * (low + high)
-            shift = following
+            following = shift + gap / free if free > 0 else low
+            shift = following if low < following < high else 0.5 * (low + high)
         for y in range(outputs):
             t[y, c] = min(1.0, max(0.0, t[y, c] - shift))
