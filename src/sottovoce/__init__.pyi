@@ -2,6 +2,7 @@
 from sottovoce.client import Client as Client
 from sottovoce.client import NoTick as NoTick
 from sottovoce.client import Tick as Tick
+from sottovoce.core.asked import Asked as Asked
 from sottovoce.core.coins import SeededCoins as SeededCoins
 from sottovoce.core.domain import Above as Above
 from sottovoce.core.domain import Ball as Ball
@@ -65,6 +66,9 @@ from sottovoce.estimate.group.power import power_of_difference as power_of_diffe
 from sottovoce.estimate.group.within import group_frequencies as group_frequencies
 from sottovoce.estimate.prior import Prior as Prior
 from sottovoce.fast.batch import Reports as Reports
+from sottovoce.privacy.accounting.account import Account as Account
+from sottovoce.privacy.accounting.account import Entry as Entry
+from sottovoce.privacy.accounting.shuffling import shuffled as shuffled
 from sottovoce.privacy.audit import audit as audit
 from sottovoce.privacy.blackbox import BlackBoxCertificate as BlackBoxCertificate
 from sottovoce.privacy.blackbox import audit_black_box as audit_black_box
@@ -93,16 +97,23 @@ from sottovoce.protocols.variance.rounds import VarianceRounds as VarianceRounds
 from sottovoce.study.plan import Plan as Plan
 from sottovoce.study.plan import plan as plan
 from sottovoce.study.planners.base import Option as Option
+from sottovoce.study.reading import read_study as read_study
+from sottovoce.study.simulating import simulate_study as simulate_study
+from sottovoce.study.study import Study as Study
+from sottovoce.study.whole import StudyPlan as StudyPlan
+from sottovoce.study.whole import plan_study as plan_study
 from sottovoce.tally.counts import simulate_counts as simulate_counts
 from sottovoce.tally.tally import Tally as Tally
 
 __version__: str
 __all__ = [
     "Above",
+    "Account",
     "AdaptiveMeanRounds",
     "Arm",
     "AskEveryone",
     "AskOneOfSeveral",
+    "Asked",
     "Ball",
     "Bins",
     "BlackBoxCertificate",
@@ -122,6 +133,7 @@ __all__ = [
     "Distribution",
     "Domain",
     "DomainError",
+    "Entry",
     "Estimate",
     "Evidence",
     "Frequency",
@@ -174,6 +186,8 @@ __all__ = [
     "Sparse",
     "SpecError",
     "Square",
+    "Study",
+    "StudyPlan",
     "Tally",
     "Tick",
     "TooLargeError",
@@ -190,8 +204,12 @@ __all__ = [
     "names",
     "participants_for",
     "plan",
+    "plan_study",
     "power_of_difference",
+    "read_study",
     "samples_needed",
+    "shuffled",
     "simulate",
     "simulate_counts",
+    "simulate_study",
 ]

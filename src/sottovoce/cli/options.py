@@ -28,8 +28,12 @@ Epsilon = Annotated[str | None, typer.Option(help="The privacy budget of each an
 PlannedQuestion = Annotated[
     str,
     typer.Argument(
-        metavar="QUESTION", help="mean, shares, variance, distribution, groups (means by group) or vectors."
+        metavar="QUESTION",
+        help="mean, shares, variance, distribution, groups (means by group), vectors; or a study file (.toml).",
     ),
+]
+Goals = Annotated[
+    list[str] | None, typer.Option("--goal", metavar="TEXT", help='Of a study: "hours +- 0.1", "smoker +- 2 points".')
 ]
 Dimensions = Annotated[int | None, typer.Option(min=1, help="How many numbers a vector has.", rich_help_panel=Panel)]
 Radius = Annotated[
