@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,10 @@ from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+
 Floats = NDArray[np.float64]
-Read = Callable[[Floats], Floats]
 
 
 class AnswerEvidence(Evidence):
@@ -52,6 +54,14 @@ class AnswerEvidence(Evidence):
 
     def warning(self) -> str | None:
         return self.source.warning()
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        if len(self.labels) == 1:
+            return Evidence.sentence(self, found, level)
+        return (
+            f"The {len(self.labels)} estimates are {found.quality}; their standard errors are about"
+            f" {np.median(found.std_errors):.2g}."
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +89,7 @@ class LinearAnswer(AnswerEvidence):
         return self.source.functional(self.weights, target).covariance
 
     def variances(self, target: str) -> Floats:
-        return np.maximum(np.diag(self.covariance(target)), 0)
+        return self.source.spreads(self.weights, target)
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         return self.normal(level, target)
@@ -107,11 +117,7 @@ class QuantileAnswer(AnswerEvidence):
         return float(self.source.edges[0]), float(self.source.edges[-1])
 
     def values(self) -> Floats:
-        shares, buckets = self.source.values(), self.source.buckets
-        heights = np.concatenate([[0.0], np.cumsum(shares)])
-        # Halfway between the curve made rising from below and the one from above.
-        up, down = np.maximum.accumulate(heights), np.minimum.accumulate(heights[::-1])[::-1]
-        return np.array([buckets.at_level((up + down) / 2, float(part)) for part in self.question.shares])
+        return read(self, self.source, self.source.values())
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         values, errors = _heights(self.source, target)
@@ -133,8 +139,8 @@ class QuantileAnswer(AnswerEvidence):
 def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:
     """The unbiased cumulative share at each edge, and its standard error."""
     d = len(source.buckets)
-    found = source.functional(np.tri(d - 1, d), target)
-    return np.concatenate([[0.0], found.values, [1.0]]), np.concatenate([[0.0], found.errors, [0.0]])
+    values, errors = np.cumsum(source.values())[:-1], np.sqrt(source.spreads(np.tri(d - 1, d), target))
+    return np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], errors, [0.0]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

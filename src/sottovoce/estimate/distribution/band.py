@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.domain import Categories
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.distribution.buckets import rising
 from sottovoce.estimate.estimate import Estimate, check_level, check_target
 
 if TYPE_CHECKING:
@@ -84,10 +85,7 @@ def _reach(covariance: Floats, level: float, seed: int) -> float:
 def sample(estimate: Estimate, count: int, seed: int | None) -> NDArray[Any]:
     """Values drawn from the estimated shares, evenly inside a bucket."""
     buckets = estimate._distribution.buckets
-    shares = np.maximum(estimate.values, 0)
-    if not shares.sum() > 0:
-        raise ParameterError("No share of this estimate is above zero, so there is nothing to draw from.")
-    rng = np.random.default_rng(seed)
+    shares, rng = np.diff(rising(estimate.values)), np.random.default_rng(seed)
     chosen = rng.choice(len(shares), size=count, p=shares / shares.sum())
     places = buckets.edges[chosen] + rng.random(count) * buckets.widths[chosen]
     if not buckets.whole:

@@ -61,6 +61,12 @@ class OutputsEvidence(DistributionEvidence):
         # For these participants, the part of the spread that lies between their buckets is no error.
         return Functional(values, (second - (rows * self.values()) @ rows.T) / self.n)
 
+    def spreads(self, weights: Floats, target: str = "population") -> Floats:
+        rows = np.atleast_2d(weights)
+        scores, rates = self.scores(rows), self.cells / self.n
+        first = (scores @ rates) ** 2 if target == "population" else rows**2 @ self.values()
+        return np.maximum(scores**2 @ rates - first, 0) / self.n
+
     def reach_of(self, weights: Floats) -> float:
         return float(np.ptp(self.scores(weights)))
 
