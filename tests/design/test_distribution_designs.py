@@ -284,7 +284,7 @@ def test_a_design_is_found_again() -> None:
     assert sv.mechanism("coded-wave", sv.Integers(10, 19), epsilon="1.5").channel == first.channel
     assert sv.Mechanism.from_spec(first.spec()).fingerprint == first.fingerprint
     price = Cost(workload("cdf", 10), float(odds(Decimal("1.5"))), np.full(10, 0.1))
-    again = coded_bits(price, 13, 8)
+    again = coded_bits(price, 13, 8, 4)
     sets = first.channel.sets  # type: ignore[attr-defined]
     assert isinstance(sets, ShiftSets)
     assert ["".join(str(int(bit)) for bit in row) for row in again] == list(sets.patterns)

@@ -12,7 +12,6 @@ from sottovoce.design.projection import project_columns
 from sottovoce.design.workload import Floats
 
 QUICK, STEPS = 40, 150
-STARTS = 4
 ROUGHNESS = 0.3
 CANDIDATES = 12  # ones and zeros with the steepest slopes, whose exchange is tried
 TRIED = 24  # pairs of them
@@ -76,7 +75,7 @@ class _Wave:
                 return bits, cost
 
 
-def coded_bits(price: Cost, cells: int, patterns: int, *, starts: int = STARTS) -> Floats:
+def coded_bits(price: Cost, cells: int, patterns: int, starts: int) -> Floats:
     """The patterns that descent and exchange from several starts find best, one row for each."""
     codes = np.arange(price.wanted.bins)
     shifted = (codes[None, :] - np.arange(cells)[:, None]) % cells

@@ -37,6 +37,7 @@ FEWEST_OUTPUTS = 32
 OUTPUTS_EACH = 4  # outputs of a table for each bucket; more lower the variance by less than a hundredth
 BITS = 400  # of the patterns of a wave, as far as two of them need no more
 LARGE = 3  # budgets from which on a wave wants fewer cells
+MANY_STARTS, FEW_STARTS = 4, 2  # of the search for a wave, of up to 64 buckets and of more
 PLACES = 9  # digits of a prior's shares, in the key of a design
 
 
@@ -173,7 +174,8 @@ def _table(price: Cost, outputs: int) -> ListedSets:
 
 
 def _wave(price: Cost, cells: int, patterns: int) -> ShiftSets:
-    return ShiftSets(price.wanted.bins, map(_text, coded_bits(price, cells, patterns)))
+    starts = MANY_STARTS if price.wanted.bins <= BUCKETS else FEW_STARTS
+    return ShiftSets(price.wanted.bins, map(_text, coded_bits(price, cells, patterns, starts)))
 
 
 def _text(bits: Floats) -> str:

@@ -34,11 +34,10 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "designed table, 512 outputs": ("designed-distribution", {"outputs": 512}),
 }
 PLAIN = ("randomized response", "square wave", "coded wave", "designed table")
-CASES = (
-    *(("line", 64, method) for method in (*PLAIN, "designed table, 512 outputs")),
-    *(("circle", 64, method) for method in (*PLAIN, "coded wave, 4 patterns")),
-    *(("line", bins, "coded wave") for bins in (128, 256)),
-)
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+LINE = tuple(("line", 64, method, e) for method in (*PLAIN, "designed table, 512 outputs") for e in EPSILONS)
+CIRCLE = tuple(("circle", 64, method, e) for method in (*PLAIN, "coded wave, 4 patterns") for e in EPSILONS)
+LARGE = tuple(("line", bins, "coded wave", 1.0) for bins in (128, 256))
 TARGETS = {
     **{
         ("line", 64, "designed table, 512 outputs", epsilon): most
@@ -103,8 +102,8 @@ EXPERIMENT = Experiment(
     title="Variance of unbiased cumulative shares, and of arcs of a circle, per query and participant",
     metric="variance, averaged over all queries and over equally common bins",
     methods=tuple(METHODS),
-    grid=((("shape", "bins", "method"), CASES), ("epsilon", (0.5, 1.0, 2.0, 4.0))),
-    quick=((("shape", "bins", "method"), CASES[:4]), ("epsilon", (1.0,))),
+    grid=((("shape", "bins", "method", "epsilon"), (*LINE, *CIRCLE, *LARGE)),),
+    quick=((("shape", "bins", "method", "epsilon"), tuple(("line", 64, method, 1.0) for method in PLAIN)),),
     runs=1,
     quick_runs=1,
     cell=cell,
