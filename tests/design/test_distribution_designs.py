@@ -16,6 +16,7 @@ import sottovoce as sv
 from sottovoce.core.channel import Block, ListedSets, ShiftSets
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.exact import law
+from sottovoce.core.question import WORKLOADS
 from sottovoce.core.rational import UNIT, odds
 from sottovoce.design.bound import bound
 from sottovoce.design.coded import coded_bits
@@ -71,6 +72,11 @@ def test_a_workload_has_the_gram_matrix_of_its_queries(name: str, n: int, circul
     rows, found = queries(name, n, circular), workload(name, n, circular=circular)
     assert np.abs(found.gram - rows.T @ rows).max() < 1e-9
     assert found.queries == len(rows)
+
+
+def test_every_workload_of_the_question_has_designs() -> None:
+    for name in WORKLOADS:
+        assert all(workload(name, 5, circular=circular).bins == 5 for circular in (False, True))
 
 
 # --- the lower bound ---------------------------------------------------------------------------------------------
