@@ -75,8 +75,8 @@ def build(
         tr[(Q' D**-1 Q)**-1 W'W], Q the law, W the workload, D the probabilities of reports under the prior.
     Privacy: an output is likelier by e**epsilon for the buckets whose sets it is in.
     Estimator: the least-variance unbiased linear decoder (Q' D**-1 Q)**-1 Q' D**-1; likelihoods work too.
-    Cost: one or two bytes; the sets are part of the specification, a bit for each bucket and output. Found in about a
-        second for 64 buckets.
+    Cost: one or two bytes; the sets are part of the specification, a bit for each bucket and output. Found in one to
+        three seconds for 64 buckets.
     Reference: McKenna, Maity, Mazumdar, Miklau, "A workload-adaptive mechanism for linear queries under local
         differential privacy", VLDB 2020; the restriction to sets of one size is ours.
     """
@@ -100,8 +100,8 @@ def build_coded(
         a uniform one of all ones to the bucket of the answer, else a uniform one of all zeros.
     Privacy: a shifted pattern is likelier by e**epsilon where it has a 1.
     Estimator: as for a designed table; products with the law by the fast Fourier transform.
-    Cost: two bytes; the patterns are part of the specification, about 400 bits. Found in about a second for 64 buckets,
-        in seconds for 256.
+    Cost: two bytes; the patterns are part of the specification, about 400 bits. Found in one to three seconds for 64
+        buckets, in twenty for 256.
     Reference: ours; the square wave is the pattern of one block of ones.
     """
     name = "coded-wave"
