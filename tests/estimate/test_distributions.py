@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import ndtr
 
 import sottovoce as sv
 from sottovoce.core.channel import ArcSets, Block, Rounding, Table, Then, Window
@@ -23,9 +25,12 @@ from sottovoce.estimate.distribution.iterate import accelerated, iterate, smooth
 from sottovoce.estimate.distribution.linear import ChainDecode, DenseDecode
 from sottovoce.estimate.distribution.moments import square_readings
 from sottovoce.estimate.distribution.transition import WaveTransition, transition_of
+from sottovoce.estimate.evidence import slack_deviate
 from sottovoce.estimate.shares.maximise import certificate, em_step
 from sottovoce.tally.laws import law_row
 from sottovoce.testing.statistics import ALPHA
+
+pytestmark = pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
 
 Floats = NDArray[np.float64]
 RANGE = sv.Interval(0, 1)
@@ -499,3 +504,58 @@ def test_metrics_of_estimates_are_in_the_units_of_the_domain() -> None:
     np.testing.assert_allclose(sv.metrics.histogram(said, ["often", "never"]), [0.5, 0, 0.5, 0])
     with pytest.raises(sv.ParameterError, match="inside the domain"):
         sv.metrics.histogram(found, [17])
+
+
+# --- what lies inside a bucket ---------------------------------------------------------------------------------------
+def test_intervals_of_waves_that_do_not_put_answers_into_buckets_warn() -> None:
+    wave = sv.mechanism("square-wave", RANGE, epsilon=1, buckets=8)
+    found = wave.estimate(wave.tally(wave.privatize([0.5] * 200, seed=1)))
+    bucketed = sv.mechanism("square-wave-discrete", RANGE, epsilon=1, buckets=8)
+    other = bucketed.estimate(bucketed.tally(bucketed.privatize([0.5] * 200, seed=1)))
+    for ask in (
+        lambda e: e.cdf(0.5).ci(),
+        lambda e: e.median().ci(),
+        lambda e: e.range(0.1, 0.4).ci(),
+        lambda e: e.band(),
+    ):
+        with pytest.warns(sv.PoorIntervalWarning, match="spread evenly"):
+            ask(found)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ask(other)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.mean().ci()  # which needs no buckets
+
+
+def test_intervals_allow_for_answers_anywhere_inside_a_bucket() -> None:
+    """Everyone holds 0.26, in the bucket from 0.25 to 0.375: without noise to speak of the truth must be inside."""
+    m = sv.mechanism("square-wave-discrete", RANGE, epsilon=8, buckets=8)
+    found = m.estimate(m.tally(m.privatize(np.full(400_000, 0.26), seed=2)))
+    for one, true in (
+        (found.mean(), 0.26),
+        (found.variance(), 0.0),
+        (found.cdf(0.27), 1.0),
+        (found.cdf(0.2599), 0.0),
+        (found.range(0.2, 0.3), 1.0),
+        (found.median(), 0.26),
+    ):
+        (low,), (high,) = one.ci(0.95)
+        assert low <= true <= high, one.question
+    low, high = found.quantile(["0.1", "0.9"]).ci()
+    assert low.tolist() == [0.25, 0.25]
+    assert high.tolist() == [0.375, 0.375]
+    (low,), (high,) = found.cdf(0.375).ci()  # an edge: nothing is open
+    assert high - low < 0.01
+
+
+def test_the_quantile_that_allows_for_slack() -> None:
+    """P(|Z + t| <= c) is the level; without slack it is the usual quantile, with much of it the one-sided one."""
+    errors = np.array([2.0, 0.5, 0.01, 0.0])
+    half = slack_deviate(0.95, 1.0, errors)
+    for width, error in zip(half[:3], errors[:3], strict=True):
+        at = 1 / error
+        assert ndtr(width / error - at) - ndtr(-width / error - at) == pytest.approx(0.95, abs=1e-9)
+    assert half[3] == 1.0
+    assert half[2] == pytest.approx(1 + 1.6448536 * 0.01, abs=1e-6)
+    assert slack_deviate(0.95, 1e-12, errors[:1])[0] == pytest.approx(2 * 1.959964, abs=1e-5)

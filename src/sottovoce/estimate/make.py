@@ -28,7 +28,21 @@ def estimate(
 ) -> Estimate:
     """The estimate. Decoders that need a likelihood accept reports too: not every tally determines it."""
     chosen = None if decoder is None else as_decoder(decoder)
-    reports = _reports(mechanism, data) if chosen is not None and Offer.LIKELIHOOD in chosen.needs else None
+    keep = chosen is not None and Offer.LIKELIHOOD in chosen.needs
+    found = unbiased(mechanism, data, question, keep_reports=keep, candidates=candidates)
+    return found if chosen is None else found.decoded(chosen)
+
+
+def unbiased(
+    mechanism: Mechanism,
+    data: Any,
+    question: Question | None = None,
+    *,
+    keep_reports: bool = False,
+    candidates: Iterable[object] | None = None,
+) -> Estimate:
+    """The estimate without a decoder; reports are kept for their likelihood if one will need it."""
+    reports = _reports(mechanism, data) if keep_reports else None
     tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
     room = late.load(f"estimate.{mechanism.question.room}.evidence")
     _check_reads(mechanism, room.READS)
@@ -36,12 +50,11 @@ def estimate(
     if reports is not None:
         found = found.with_reports(reports)
     if candidates is not None:
-        found = _among(mechanism, found, candidates)
+        found = among(mechanism, found, candidates)
     asked = mechanism.question if question is None else question
     if asked != mechanism.question:
         found = found.answer(asked)
-    unbiased = Estimate.of(asked, found, sources_of([tally]), simulated=tally.simulated)
-    return unbiased if chosen is None else unbiased.decoded(chosen)
+    return Estimate.of(asked, found, sources_of([tally]), simulated=tally.simulated)
 
 
 def _check_reads(mechanism: Mechanism, known: tuple[type[Statistic], ...]) -> None:
@@ -72,7 +85,7 @@ def _reports(mechanism: Mechanism, data: Any) -> Reports | None:
     return from_messages(mechanism, list(data)) if messages else None
 
 
-def _among(mechanism: Mechanism, found: Evidence, candidates: Iterable[object]) -> Evidence:
+def among(mechanism: Mechanism, found: Evidence, candidates: Iterable[object]) -> Evidence:
     """The same evidence about some answers only."""
     if Offer.CANDIDATES not in found.offers:
         raise ParameterError(f"Candidates are supported for shares only, not for a {found.noun}.")

@@ -16,6 +16,7 @@ STATISTICS = {
     "seeds": "core.statistic.seeds:CountSeeds",
     "keyed": "core.statistic.keyed:CountKeyed",
     "parts": "core.statistic.parts:CountParts",
+    "each": "core.statistic.each:CountEach",
     "joint": "core.statistic.joint:CountJoint",
     "sums": "core.statistic.sums:Sums",
     "moments": "core.statistic.moments:Moments",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from sottovoce.core.domain import Categories
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.distribution.buckets import rising
-from sottovoce.estimate.estimate import Estimate, check_level, check_target
+from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning, check_level, check_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +57,8 @@ def band(estimate: Estimate, level: float, target: str, seed: int) -> Band:
     source = estimate._distribution
     if source.circular:
         raise ParameterError("Values on a circle have no order: ask for the share of an arc, or for the circular mean.")
+    if source.unevenness is not None:
+        warnings.warn(source.unevenness, PoorIntervalWarning, stacklevel=3)
     d = len(source.buckets)
     found = source.functional(np.tri(d - 1, d), target)
     half = _reach(found.covariance, level, seed) * found.errors

@@ -105,6 +105,11 @@ class DistributionEvidence(Evidence):
         return super().answer(question) if found is None else found
 
     @property
+    def unevenness(self) -> str | None:
+        """The warning about shares of buckets where they are right for evenly spread answers only; None elsewhere."""
+        return None
+
+    @property
     def early_stop(self) -> float | None:
         """EM ends early, as its authors propose: shares of largest likelihood are rougher than the truth."""
         if self.counted is None:

@@ -119,6 +119,24 @@ class Buckets:
             found = min(max(math.ceil(found - 0.5), math.ceil(self.edges[0])), math.floor(self.edges[-1]))
         return float(found)
 
+    # --- what may lie inside -----------------------------------------------------------------------------
+    @property
+    def room(self) -> float:
+        """How far a value may be from the middle of its bucket."""
+        return float(((self.widths - 1) if self.whole else self.widths).max() / 2)
+
+    def edge_before(self, heights: Floats, part: float) -> float:
+        """The least value of the bucket in which a curve with these heights at the edges reaches a level."""
+        place = max(0, int(np.searchsorted(np.maximum.accumulate(heights), part)) - 1)
+        edge = self.edges[min(place, len(self) - 1)]
+        return float(math.ceil(edge) if self.whole else edge)
+
+    def edge_after(self, heights: Floats, part: float) -> float:
+        """The largest value of that bucket."""
+        place = min(max(1, int(np.searchsorted(np.maximum.accumulate(heights), part))), len(self))
+        edge = self.edges[place]
+        return float(math.floor(edge) if self.whole else edge)
+
 
 def rising(shares: Floats) -> Floats:
     """The cumulative shares at all edges, of shares that may be negative: halfway between the curve that is made to

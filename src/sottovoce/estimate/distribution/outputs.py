@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.estimate.distribution.base import DistributionEvidence, Functional
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
@@ -69,6 +70,15 @@ class OutputsEvidence(DistributionEvidence):
 
     def reach_of(self, weights: Floats) -> float:
         return float(np.ptp(self.scores(weights)))
+
+    @property
+    def unevenness(self) -> str | None:
+        if self.buckets.whole or rounding_of(self.counted.mechanism.channel) is None:
+            return None
+        return (
+            "This interval is right where answers are spread evenly inside each bucket. If many people may share a"
+            " number, ask through a mechanism that puts answers into buckets first, such as square-wave-discrete."
+        )
 
     @property
     def offers(self) -> frozenset[Offer]:

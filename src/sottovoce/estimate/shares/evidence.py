@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates
+from sottovoce.core.channel import (
+    Block,
+    Channel,
+    Contrast,
+    HadamardSets,
+    Histogram,
+    PoolMap,
+    ProjectiveSets,
+    Public,
+    Rates,
+)
 from sottovoce.core.channel.facets import Supporting, need, rates_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -16,6 +26,7 @@ from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
@@ -23,12 +34,14 @@ from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
 from sottovoce.estimate.shares.pool import pool_supports
+from sottovoce.estimate.shares.projective import hyperplane_counts
+from sottovoce.estimate.shares.sums import SumsEvidence, bin_variance, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-READS = (CountOutputs, CountSupports, CountSeeds)
+READS = (CountOutputs, CountSupports, CountSeeds, Sums)
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
@@ -39,6 +52,8 @@ def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
     """The evidence of cells."""
     channel, counted = mechanism.channel, Counted(mechanism, n, cells)
+    if isinstance(channel, Histogram):
+        return SumsEvidence(cells, n, bins(channel), counted)
     rates = rates_of(channel)
     if isinstance(rates, Contrast):
         plus, hits = hadamard_counts(channel, cells)
@@ -47,6 +62,8 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
         return MatrixEvidence(cells, n, left_inverse(channel), output_law(channel), counted)
     if isinstance(mechanism.statistic, CountSeeds) and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
         counts = pool_supports(channel.map, cells)
+    elif isinstance(channel, Block) and isinstance(channel.sets, ProjectiveSets):
+        counts = hyperplane_counts(channel.sets, cells)
     elif isinstance(channel, Block):
         counts, _ = hadamard_counts(channel, cells)
     else:
@@ -97,6 +114,8 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
         truth = np.empty(0)
     if truth.shape != (channel.inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError(f"The 'shares' parameter of variance must be {channel.inputs} shares that sum to 1.")
+    if isinstance(channel, Histogram):
+        return bin_variance(bins(channel), truth, target) / n
     rates = rates_of(channel)
     if rates is None:
         law, inverse = output_law(channel), left_inverse(channel)
@@ -120,8 +139,10 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
 
 
 def rare_variance(mechanism: Mechanism) -> Fraction:
-    """n times the exact variance at share zero, all other values being equally common (sample target)."""
-    rates = rates_of(mechanism.channel)
+    """n times the variance at share zero, all other values being equally common (sample target)."""
+    channel, rates = mechanism.channel, rates_of(mechanism.channel)
+    if isinstance(channel, Histogram):
+        return Fraction(bins(channel).off / bins(channel).slope ** 2)
     if isinstance(rates, Rates):
         return rates.other * (1 - rates.other) / (rates.own - rates.other) ** 2
     if isinstance(rates, Contrast):

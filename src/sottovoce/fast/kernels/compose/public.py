@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, SampledCoordinates, Subset
+from sottovoce.core.channel.compose.maps import Choice
 from sottovoce.core.channel.facets import Relaying, facet
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.field import multiply, polynomial
 from sottovoce.core.hashing import WORD, bucket_start, derived_words
 from sottovoce.core.rational import FINE
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
+from sottovoce.fast.kernels.base import ByClass, Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.vector.sampled import refused_starts
 
 Public64 = NDArray[np.uint64]
@@ -66,7 +66,7 @@ def mapped_words(public: Public64, depth: int) -> Public64:
     return np.array(pairs, np.uint64).reshape(-1, 2)
 
 
-@singledispatch
+@ByClass
 def mapper(chosen: Any) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
     """The vectorised map: (public words, codes) -> mapped codes."""
     raise NoBatchError(f"There is no vectorised form of the map {chosen!r}.")
@@ -83,11 +83,11 @@ def _(chosen: HashMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
 
 
 @njit(nogil=True, cache=True)
-def _pool_seeds(public, seeds, limit, unused, dropped, out, refused):
+def _choose(public, choices, limit, unused, dropped, out, refused):
     for i in range(public.shape[0]):
         drawn = (public[i, 0] << unused) >> dropped  # the leading bits of a word, which in proofs is short
         refused[i] = drawn >= limit
-        out[i] = drawn % seeds
+        out[i] = drawn % choices
 
 
 @njit(nogil=True, cache=True)
@@ -114,13 +114,13 @@ def _count_pairs(seeds, reports, payloads, cells):
         cells[seeds[i] * payloads + reports[i]] += 1
 
 
-def pool_seeds(chosen: PoolMap, public: Public64) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The map that each id chooses, and which ids no device may use."""
-    read = min(chosen.bits, FINE)
-    limit = (1 << read) - (1 << read) % chosen.seeds
-    shifts = np.uint64(WORD - chosen.bits), np.uint64(WORD - read)
+def chosen_numbers(choice: Choice, public: Public64) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The number that each id chooses, and which ids no device may use."""
+    read = min(choice.bits, FINE)
+    limit = (1 << read) - (1 << read) % choice.choices
+    shifts = np.uint64(WORD - choice.bits), np.uint64(WORD - read)
     out, refused = np.empty(len(public), np.int64), np.empty(len(public), np.bool_)
-    _pool_seeds(public, np.uint64(chosen.seeds), np.uint64(limit), *shifts, out, refused)
+    _choose(public, np.uint64(choice.choices), np.uint64(limit), *shifts, out, refused)
     return out, refused
 
 
@@ -137,7 +137,7 @@ def _(chosen: PoolMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
 
     def apply(public: Public64, codes: Codes) -> NDArray[np.uint32]:
         out = np.empty(len(codes), np.uint32)
-        seeds, _ = pool_seeds(chosen, public)
+        seeds, _ = chosen_numbers(chosen.choice, public)
         _pool_hash(seeds, codes, chosen.g, chosen.digits, products, polynomial(chosen.g) > 0, out)
         return out
 
@@ -151,8 +151,9 @@ def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
     while True:
         if isinstance(node, Public):
             depth -= 1
-            if isinstance(node.map, PoolMap):
-                refused |= pool_seeds(node.map, mapped_words(public, depth))[1]
+            choice = getattr(node.map, "choice", None)
+            if choice is not None:
+                refused |= chosen_numbers(choice, mapped_words(public, depth))[1]
         if isinstance(node, SampledCoordinates):
             refused |= refused_starts(node, public)
         relaying = facet(node, Relaying)
@@ -165,7 +166,7 @@ def count_seeds(channel: Public, reports: Reports, public: Public64 | None, cell
     """Add each pair of public map and payload to its cell."""
     if public is None or not isinstance(channel.map, PoolMap):
         raise ValueError("Reports of a pool must be counted together with their public words.")
-    seeds, _ = pool_seeds(channel.map, public)
+    seeds, _ = chosen_numbers(channel.map.choice, public)
     _count_pairs(seeds, reports, channel.outputs, cells)
 
 
@@ -181,10 +182,15 @@ def _(channel: Public) -> Sample:
     return draw
 
 
-@counter.register
-def _(channel: Public) -> Count:
-    chosen, inner = channel.map, channel.inner
-    if not (isinstance(chosen, HashMap) and isinstance(inner, Subset) and inner.w == 1 and chosen.bits == WORD):
+@ByClass
+def map_counter(chosen: Any, inner: Channel) -> Count:
+    """The tally kernel of the supports of a map and the channel behind it."""
+    raise NoBatchError(f"There is no tally kernel for a {inner.kind} channel behind the map {chosen!r}.")
+
+
+@map_counter.register
+def _(chosen: HashMap, inner: Channel) -> Count:
+    if not (isinstance(inner, Subset) and inner.w == 1 and chosen.bits == WORD):
         raise NoBatchError("The tally kernel of local hashing needs randomized response.")
     starts = np.array([bucket_start(y, chosen.g) << 32 for y in range(chosen.g)] + [0], np.uint64)
 
@@ -194,3 +200,8 @@ def _(channel: Public) -> Count:
         _count_hashes(reports, public, starts, cells)
 
     return count
+
+
+@counter.register
+def _(channel: Public) -> Count:
+    return map_counter(channel.map, channel.inner)
