@@ -21,8 +21,8 @@ from sottovoce.tally.laws import law_row
 PAGE = Page(
     "distribution-designs.md",
     "# Designed channels for a distribution, measured\n\n"
-    "Written by `sottovoce reproduce 'distribution-*' --pages docs`. What the methods are is on the page\n"
-    "[Designed distributions](designed-distributions.md).\n",
+    "Written by `sottovoce reproduce distribution-designs --pages docs` and `sottovoce reproduce distribution-waves\n"
+    "--pages docs`. What the methods are is on the page [Designed distributions](designed-distributions.md).\n",
 )
 # How each method is asked for; randomized response is a mechanism for shares.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
