@@ -86,6 +86,8 @@ DISTRIBUTIONS = {
     "haar": "mechanisms.distribution.haar:build",
     "binned": "mechanisms.distribution.binned:build",
     "laplace-histogram": "mechanisms.distribution.laplace_histogram:build",
+    "designed-distribution": "design.distribution:build",
+    "coded-wave": "design.distribution:build_coded",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,
@@ -114,6 +116,11 @@ ALIASES = {
     "three-outputs": "three-output",
     "sw": "square-wave",
     "gw": "general-wave",
+    "hh": "hierarchy",
+    "hh-admm": "hierarchy",
+    "hierarchical-histogram": "hierarchy",
+    "haar-hrr": "haar",
+    "cfo-binning": "binned",
 }
 
 

@@ -11,19 +11,23 @@ import numpy as np
 from sottovoce.core import codec
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.question import Distribution, Question
+from sottovoce.core.question import Distribution
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.distribution.evidence import buckets_of, functional_variances
+from sottovoce.mechanisms.distribution.common import MOST_CODES
 from sottovoce.study.planners.base import Option, Planner, Request, RootWays, no_method
 
-TYPICAL = 10_000  # reports whose number of buckets is planned for
+BUCKETS = 64  # of a range for which all methods are compared, where the question names no number
 
 
 @dataclass(frozen=True, slots=True)
 class DistributionPlanner(Planner):
-    """By the standard error of the unbiased cumulative share, root mean square over the edges of all buckets."""
+    """By the standard error of the unbiased cumulative share, root mean square over the edges of all buckets.
 
-    question: Question
+    All methods tell the same buckets apart: one that has fewer of them has less noise, but does not see what is inside.
+    """
+
+    question: Distribution
     methods: tuple[str, ...]
 
     @property
@@ -35,10 +39,11 @@ class DistributionPlanner(Planner):
         return "a cumulative share, root mean square over all of them"
 
     def ways(self, epsilon: Decimal) -> RootWays:
-        found = []
+        found, asked = [], self.question
+        buckets = asked.buckets or min(asked.domain.size or BUCKETS, MOST_CODES)
         for name in self.methods:
             try:
-                mechanism = build(name, self.question.domain, epsilon=epsilon)
+                mechanism = build(name, asked.domain, epsilon=epsilon, buckets=buckets, workload=asked.workload)
                 found.append((cumulative_error(mechanism), mechanism))
             except (ParameterError, TooLargeError):
                 continue
@@ -54,14 +59,17 @@ class DistributionPlanner(Planner):
 
 def cumulative_error(mechanism: Mechanism) -> float:
     """The standard error for one participant, if all buckets are equally common."""
-    d = len(buckets_of(mechanism, TYPICAL))
+    d = len(buckets_of(mechanism, 1))
     return math.sqrt(float(np.mean(functional_variances(mechanism, np.tri(d - 1, d), np.full(d, 1 / d)))))
 
 
 def planner(request: Request) -> DistributionPlanner:
     """Checks the request."""
     request.refuse_mechanism()
-    return DistributionPlanner(request.question, tuple(request.registered(Distribution)))
+    question = request.question
+    if not isinstance(question, Distribution):
+        raise ParameterError(f"There is no plan for a question of kind {question.kind}: plan for the distribution.")
+    return DistributionPlanner(question, tuple(request.registered(Distribution)))
 
 
 def _reason(ratio: float) -> str:
