@@ -41,7 +41,7 @@ from sottovoce.core.exact import law_of
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.mechanism import Mechanism, check_same, difference
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, VectorMean
+from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, VectorMean
 from sottovoce.core.rational import UNIT, loss, within
 from sottovoce.core.registry import mechanism, names
 from sottovoce.core.specs import MAX_INTEGER, canonical, parse
@@ -769,6 +769,8 @@ def test_domains_are_checked_in_one_sentence(name: str) -> None:
         unfit, sentence = (BIRDS, PEOPLE), r"must be a domain of numbers, such as Interval\(0, 10\)\.$"
     elif name in names(VectorMean):
         unfit, sentence = (Interval(0, 1), BIRDS, PEOPLE), r"must be (a Box|a vector|vectors) ?.*\.$"
+    elif name in names(Attributes):
+        unfit, sentence = (Interval(0, 1), BIRDS), r"must be a record whose fields are .*\.$"
     elif name in names(Distribution):
         unfit, sentence = (PEOPLE, Bins(Interval(0, 1), ["0.5"])), r"must be an Interval, Integers, Categories in .*\.$"
     else:

@@ -28,12 +28,12 @@ from sottovoce.core import codec
 from sottovoce.core.channel import Subset
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
-from sottovoce.core.domain import Box, Domain, Integers, Interval, Pair, Sparse
+from sottovoce.core.domain import Box, Domain, Integers, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, Question, VectorMean
 from sottovoce.core.registry import mechanism, names, registered_name
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA
@@ -69,6 +69,12 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
         (Box(-1, 1, 8), ((DIGITS, [SHORT] * 8, [LONG] * 8), (SAME_DIGITS, [OTHER] * 8, [LONG] * 8))),
         (Sparse(32, 4), (("no entry, all entries", {}, {8 * place: LONG for place in range(4)}),)),
         (Sparse(32, 1), (("no entry, all entries", {}, {31: LONG}),)),
+    ),
+    Attributes: (
+        (
+            Record({"a": Integers(0, 3), "b": Integers(0, 15)}),
+            (("first categories, last categories", {"a": 0, "b": 0}, {"a": 3, "b": 15}),),
+        ),
     ),
 }
 Floats = NDArray[np.float64]

@@ -8,9 +8,9 @@ from sottovoce.core.channel import Fakes, Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
-from sottovoce.core.question import Attributes
 from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.each import CountEach
+from sottovoce.mechanisms.attributes.common import attributes
 from sottovoce.mechanisms.frequency.common import categories
 
 
@@ -28,7 +28,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     Reference: Arcolezi, Couchot, Al Bouna, Xiao, "Random sampling plus fake data: multidimensional frequency estimates
         with local differential privacy", CIKM 2021.
     """
-    budget, question = check_epsilon("fake-attributes", epsilon), Attributes(domain)
+    budget, question = check_epsilon("fake-attributes", epsilon), attributes("fake-attributes", domain)
     e = odds(budget)
     sizes = [categories("fake-attributes", part) for _, part in question.fields_of]
     channels = tuple(Subset(k, 1, floor_unit(e / (e + k - 1))) for k in sizes)

@@ -9,9 +9,10 @@ from sottovoce.core.channel import Each
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject
-from sottovoce.core.question import Attributes, Frequency, Mean
+from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.registry import mechanism, names
 from sottovoce.core.statistic.each import CountEach
+from sottovoce.mechanisms.attributes.common import attributes
 
 FEW = 64  # categories up to which a subset is taken
 
@@ -28,7 +29,7 @@ def build(domain: Domain, *, epsilon: Any, shares: str | None = None, means: str
     Reference: the baseline "Spl" of Arcolezi, Couchot, Al Bouna, Xiao, "Random sampling plus fake data", CIKM 2021.
     """
     budget, owner = check_epsilon("split-attributes", epsilon), "split-attributes"
-    question = Attributes(domain)
+    question = attributes(owner, domain)
     for given, kind in ((shares, Frequency), (means, Mean)):
         if given is not None and given not in names(kind):
             raise reject(kind.noun + "s", owner, f"one of {', '.join(names(kind))}", given)
