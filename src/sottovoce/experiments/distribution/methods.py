@@ -14,7 +14,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate import metrics
 from sottovoce.estimate.decoder import decoder
-from sottovoce.experiments.distribution.table_2 import BUCKETS, ERRORS, PARTICIPANTS
+from sottovoce.experiments.distribution.table_2 import ERRORS
+from sottovoce.experiments.distribution.wave import BUCKETS, PARTICIPANTS
 from sottovoce.experiments.experiment import Row
 
 Floats = NDArray[np.float64]
