@@ -17,14 +17,15 @@ def decoders(quick: bool) -> list[Row]:
     answers = np.random.default_rng(11).beta(5, 2, 100_000)
     rows = []
     for buckets in (256, 1024):
-        for decoder, target in (("ems", 0.1), ("em", None)):
+        for name, target in (("ems", 0.1), ("em", None), ("bayes", 2.0), ("fast bayes", 0.3)):
+            decoder = sv.decoder("bayes", fast=True) if name == "fast bayes" else sv.decoder(name)
             m = sv.mechanism("square-wave", sv.Interval(0, 1), epsilon=1, buckets=buckets)
             tally = m.tally(m.privatize(answers, seed=1))
             evidence = from_cells(m, tally.n, tally.cells)
-            decode = partial(sv.decoder(decoder).decode, evidence)
+            decode = partial(decoder.decode, evidence)
             decode()
             seconds = median(clock(decode) for _ in range(3 if quick else 7))
-            rows.append(Row(f"decode {buckets} buckets by {decoder}", seconds, "s", target, "max"))
+            rows.append(Row(f"decode {buckets} buckets by {name}", seconds, "s", target, "max"))
     return [*rows, *iterations(answers, quick)]
 
 

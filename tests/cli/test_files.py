@@ -305,6 +305,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
 
 def test_every_verb_is_walked_with_bad_input() -> None:
     verbs = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+    verbs |= {group.name or "" for group in app.registered_groups}
     assert {line.split()[0] for line, _ in BAD.values()} - {"whisper"} == verbs
 
 

@@ -51,6 +51,8 @@ LINES: dict[str, sv.Domain] = {
     **dict.fromkeys(sv.names(sv.GroupMean), sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1))),
     **VECTORS,
     **dict.fromkeys(sv.names(sv.Distribution), sv.Interval(0, 1)),
+    **dict.fromkeys(sv.names(sv.Attributes), sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 1)})),
+    **dict.fromkeys(("designed-distribution", "coded-wave"), sv.Integers(0, 6)),  # a search for each number of buckets
 }
 COSTLY = ("designed", "n-output", "nprr", "sampled", "split-n", "split-epsilon", *sv.names(sv.GroupMean))  # to build
 every_line = pytest.mark.parametrize(

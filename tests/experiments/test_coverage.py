@@ -175,7 +175,7 @@ def test_the_page_is_what_is_written_of_its_rows(study: Experiment) -> None:
     assert lines == {tuple(one.text([point]) for one in shown) for point in study.points()}
 
 
-@pytest.mark.parametrize("file", ["coverage.md", "coverage-of-rounds.md"])
+@pytest.mark.parametrize("file", ["coverage.md", "coverage-of-shares.md", "coverage-of-rounds.md"])
 def test_pages_have_all_sections_in_order(file: str) -> None:
     page = (DOCS / file).read_text(encoding="utf-8")
     chosen = [study for study in STUDIES if section_of(study).page.file == file]

@@ -25,12 +25,14 @@ from sottovoce.core.channel import (
     Each,
     HadamardSets,
     HashMap,
+    ListedSets,
     Mix,
     NodeSets,
     Noise,
     PoolSets,
     Public,
     Rounding,
+    ShiftSets,
     Subset,
     Table,
     Then,
@@ -122,6 +124,19 @@ def blocks(draw_from: Any, groups: int | None = None) -> Block:
     if count * (order - 1) < 2:
         order, codes = 4, 3
     sets = HadamardSets(codes, order, count)
+    return Block(sets, draw_from(probabilities(above=UNIT * sets.size // sets.outputs)))
+
+
+@st.composite
+def patterns(draw_from: Any) -> Block:
+    """Shifts of patterns, and the same sets listed one by one."""
+    cells = draw_from(st.integers(3, 40))
+    texts = ["1" + "0" * (cells - 1)]
+    for _ in range(draw_from(st.integers(0, 2))):
+        texts.append("".join(draw_from(st.sampled_from(["0", "0", "1"])) for _ in range(cells)))
+    shifts = ShiftSets(draw_from(st.integers(2, cells)), texts)
+    table = ("".join("01"[shifts.member(code, y)] for code in range(shifts.codes)) for y in range(shifts.outputs))
+    sets = draw_from(st.sampled_from([shifts, ListedSets(table)]))
     return Block(sets, draw_from(probabilities(above=UNIT * sets.size // sets.outputs)))
 
 
@@ -223,6 +238,7 @@ CHANNELS = {
     "mask": masks(),
     "one block": blocks(groups=1),
     "several blocks": blocks(),
+    "patterns": patterns(),
     "table": tables(),
     "then": thens(),
     "chain": chains(),
@@ -243,7 +259,7 @@ def most_outcomes(channel: Channel) -> int:
     if isinstance(channel, Subset):
         return channel.k - 1
     if isinstance(channel, Block):
-        return channel.sets.outputs - channel.sets.size
+        return max(channel.sets.size, channel.sets.outputs - channel.sets.size)
     if isinstance(channel, Window):
         return max(channel.width, channel.outputs - channel.width)
     if isinstance(channel, (Mix, Each)):
@@ -345,6 +361,8 @@ REJECTING = {
     "several blocks": Block(HadamardSets(20, 8, 3), UNIT // 2),
     "nodes": Block(NodeSets(41, 2), UNIT // 2),
     "pool of maps": Block(PoolSets(40, 2, 5, 2), UNIT // 2),
+    "shifts": Block(ShiftSets(20, ("1" * 9 + "0" * 21, "10" * 15)), UNIT // 4 * 3),
+    "listed": Block(ListedSets(("1100", "0110", "0011", "1001", "1011", "0100", "0000")), UNIT // 4 * 3),
     "public": Public(HashMap(50, 6), Subset(6, 1, UNIT // 2)),
     "nested": Public(HashMap(50, 9), Public(HashMap(9, 6), Subset(6, 1, UNIT // 2))),
     "then": Then(Table([[UNIT // 8] * 8] * 3), Subset(8, 1, UNIT // 2)),

@@ -22,11 +22,19 @@ from sottovoce.testing.statistics import check_mean, mean_bound, reports_for_mea
 QUICK = {(3, "1")}
 # Each size with two budgets and each budget with small and large sizes; all pairs of them are long.
 SLOW = {(2, "0.1"), (2, "8"), (7, "0.1"), (7, "8"), (65, "1"), (65, "8"), (300, "0.1"), (300, "1")}
+REPEATED = ("distortion", "shist", "urr", "urap")  # by default the law of another line: one slow case of each
+LARGE = ("she", 300)  # thousands of bits
+
+
+def frequency_marks(name: str, size: int, epsilon: str) -> list[pytest.MarkDecorator]:
+    if (size, epsilon) in QUICK:
+        return []
+    slow = (size, epsilon) in ({(7, "8")} if name in REPEATED else SLOW) and (name, size) != LARGE
+    return [pytest.mark.slow if slow else pytest.mark.long]
+
+
 CASES = [
-    pytest.param(
-        *(name, size, epsilon),
-        marks=[] if (size, epsilon) in QUICK else pytest.mark.slow if (size, epsilon) in SLOW else pytest.mark.long,
-    )
+    pytest.param(*(name, size, epsilon), marks=frequency_marks(name, size, epsilon))
     for name in sv.names(sv.Frequency)
     for size in (2, 3, 7, 65, 300)
     for epsilon in ("0.1", "1", "8")
@@ -84,6 +92,25 @@ GROUPS = [
 def test_registered_groups_keep_the_contract(name: str, groups: int, key: str, epsilon: str, seed: int) -> None:
     domain = sv.Pair(sv.Integers(1, groups), sv.Interval(0, 10))
     check_mechanism(sv.mechanism(name, domain, epsilon=epsilon, key=key), seed=seed % 1000)
+
+
+WHOLES = {
+    "ages": sv.Integers(18, 24),
+    "words": sv.Categories(["never", "rarely", "often", "always"]),
+    "range": sv.Interval(-1, 3),
+    "clock": sv.Circle(24),
+}
+DISTRIBUTIONS = [
+    pytest.param(*(name, domain, epsilon), marks=[] if domain == "ages" else pytest.mark.slow)
+    for name in sv.names(sv.Distribution)
+    for domain, epsilon in (("ages", "1"), ("words", "8"), ("range", "0.5"), ("clock", "1"))
+]
+
+
+@pytest.mark.parametrize(("name", "domain", "epsilon"), DISTRIBUTIONS)
+def test_registered_distributions_keep_the_contract(name: str, domain: str, epsilon: str, seed: int) -> None:
+    if fits(name, WHOLES[domain]):
+        check_mechanism(sv.mechanism(name, WHOLES[domain], epsilon=epsilon), seed=seed % 1000)
 
 
 VECTORS = (sv.Box(0, 10, 3), sv.Sparse(5, 1), sv.Ball(2, 3))

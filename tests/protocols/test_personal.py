@@ -121,6 +121,7 @@ def shares_crowd(n: int, seed: int, dependent: bool = False) -> tuple[np.ndarray
     return (np.where(choices == 2, 3, answers) if dependent else answers), choices
 
 
+@pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
 @pytest.mark.parametrize("method", ["subset", "hadamard"])
 def test_shares_of_chosen_budgets_are_weighted_by_their_laws(method: str) -> None:
     protocol = sv.PersonalBudgetShares(FOUR, [0.5, 1, 4], method=method)

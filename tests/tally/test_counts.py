@@ -76,13 +76,15 @@ def test_the_comparison_of_laws_has_power(seed: int) -> None:
         *(pytest.param(*case, marks=pytest.mark.long) for case in ((16, 1.0), (256, 0.5), (256, 3.0))),
     ],
 )
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", [name for name in ORACLES if name not in ("distortion", "shist", "urr", "urap")])
 def test_measured_variance_is_the_predicted_one(name: str, k: int, epsilon: float, seed: int) -> None:
     """Averaged over the values, 20,000 replicates: within 3 %, where the standard error is about 0.4 % at most."""
     m = sv.mechanism(name, sv.Integers(0, k - 1), epsilon=epsilon)
     n, runs, block = 10_000, 20_000, 1000
     if (name, k) == ("flh", 256):
         runs = 4000  # each decodes up to 12,167 cells; the standard error is still below one percent
+    if name == "she":
+        runs = 2000 if k == 16 else 1000  # each bin has hundreds of outputs; below one percent as well
     histogram = crowd(k, n)
     joint = name not in (*HASHED, "subset") or isinstance(m.statistic, CountOutputs)
     total, square = np.zeros(k), np.zeros(k)

@@ -29,6 +29,7 @@ from tests.whole.sentinel import ANSWERS, NUMBER, TEXT, Seen, attempt, chain, pl
 AGES, SIDE = sv.Integers(0, 9), sv.Interval(0, 1)
 PERSON = domains.Record({"sex": sv.Categories(["f", "m"]), "age": AGES, "bmi": SIDE})
 ROW = {"sex": "f", "age": 3, "bmi": 0.25}
+SHORT = {"sex": "f", "age": 3}
 # One domain of each kind, and an answer that it takes.
 EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "above": (domains.Above(SIDE, "0.5"), 0.25),
@@ -39,6 +40,7 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "circle": (domains.Circle(24), 23.5),
     "clamp": (domains.Clamp(SIDE, "0.2", "0.4"), 0.25),
     "digit": (domains.Digit(SIDE, "0.1", 2), 0.25),
+    "fields": (domains.Fields(domains.Record({"sex": sv.Categories(["f", "m"]), "age": AGES}), ["sex"]), SHORT),
     "integers": (AGES, 3),
     "interval": (SIDE, 0.25),
     "level": (domains.Level(AGES, 2, 1), 3),

@@ -165,7 +165,7 @@ def study_check(
 ) -> None:
     """Explain every mistake of a study file, with its line and what to do about it."""
     if not load("cli.study:check")(file, as_json=json_):
-        raise typer.Exit(1)
+        raise typer.Exit(2)
 
 
 @study.command("new")

@@ -191,7 +191,8 @@ def question_about(domain: Domain, word: str | None) -> Question:
     elif domain.numbers is None:
         kinds = {"shares": Frequency, "distribution": Distribution}
     else:
-        kinds = {"mean": Mean, **({} if domain.size is None else {"shares": Frequency}), "distribution": Distribution}
+        counted = {} if domain.size is None else {"shares": Frequency}
+        kinds = {"mean": Mean} | counted | {"distribution": Distribution}
     if word is not None and word not in kinds:
         raise ParameterError(f"--question must be one of {', '.join(kinds)} for these answers.")
     return kinds[word or next(iter(kinds))](domain)

@@ -12,16 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from sottovoce.core.distributed import (
-    check_circle,
-    check_distributed,
-    check_ordered,
-    in_order,
-    listed,
-    seen,
-    values_of,
-    written,
-)
+from sottovoce.core import distributed
 from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.late import load
@@ -180,7 +171,6 @@ class VectorMean(Question):
         return cls(domain)
 
 
-# --- distributions ------------------------------------------------------------------------------------------------
 WORKLOADS = ("cdf", "quantiles", "ranges", "mean", "histogram")
 MAX_BUCKETS = 1 << 20
 
@@ -201,7 +191,7 @@ class Distribution(Question):
     buckets: int | None = None
 
     def __post_init__(self) -> None:
-        check_distributed(self.kind, self.domain)
+        distributed.check_distributed(self.kind, self.domain)
         if self.workload not in WORKLOADS:
             raise reject("workload", self.kind, f"one of {', '.join(WORKLOADS)}", self.workload)
         if self.buckets is not None:
@@ -212,7 +202,7 @@ class Distribution(Question):
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Distribution:
         """Of a domain, or of what bins or another view of it are a view of."""
         workload, buckets = take(fields, f"the question {cls.kind}", ("workload", "buckets"))
-        return cls(seen(domain), workload, buckets)
+        return cls(distributed.seen(domain), workload, buckets)
 
     def fields(self) -> Spec:
         return {"workload": self.workload, "buckets": self.buckets}
@@ -229,16 +219,16 @@ class Cdf(Question):
     points: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        check_ordered(self.kind, self.domain)
-        object.__setattr__(self, "points", values_of("points", self.kind, self.domain, self.points))
+        distributed.check_ordered(self.kind, self.domain)
+        object.__setattr__(self, "points", distributed.values_of("points", self.kind, self.domain, self.points))
 
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Cdf:
         (points,) = take(fields, f"the question {cls.kind}", ("points",))
-        return cls(seen(domain), tuple(points))
+        return cls(distributed.seen(domain), tuple(points))
 
     def fields(self) -> Spec:
-        return {"points": [written(point) for point in self.points]}
+        return {"points": [distributed.written(point) for point in self.points]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,19 +243,19 @@ class Range(Question):
     high: Any = None
 
     def __post_init__(self) -> None:
-        check_distributed(self.kind, self.domain)
-        low, high = values_of("low, high", self.kind, self.domain, (self.low, self.high))
-        if not in_order(self.domain, low, high):
+        distributed.check_distributed(self.kind, self.domain)
+        low, high = distributed.values_of("low, high", self.kind, self.domain, (self.low, self.high))
+        if not distributed.in_order(self.domain, low, high):
             raise reject("high", self.kind, "a value that is not before low", high)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Range:
-        return cls(seen(domain), *take(fields, f"the question {cls.kind}", ("low", "high")))
+        return cls(distributed.seen(domain), *take(fields, f"the question {cls.kind}", ("low", "high")))
 
     def fields(self) -> Spec:
-        return {"low": written(self.low), "high": written(self.high)}
+        return {"low": distributed.written(self.low), "high": distributed.written(self.high)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +269,10 @@ class Quantile(Question):
     shares: tuple[Decimal, ...] = ()
 
     def __post_init__(self) -> None:
-        check_ordered(self.kind, self.domain)
-        shares = tuple(check_decimal("shares", self.kind, share) for share in listed("shares", self.kind, self.shares))
+        distributed.check_ordered(self.kind, self.domain)
+        shares = tuple(
+            check_decimal("shares", self.kind, share) for share in distributed.listed("shares", self.kind, self.shares)
+        )
         if not all(0 < share < 1 for share in shares):
             raise reject("shares", self.kind, "numbers in (0, 1)", self.shares)
         object.__setattr__(self, "shares", shares)
@@ -288,7 +280,7 @@ class Quantile(Question):
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Quantile:
         (shares,) = take(fields, f"the question {cls.kind}", ("shares",))
-        return cls(seen(domain), tuple(shares))
+        return cls(distributed.seen(domain), tuple(shares))
 
     def fields(self) -> Spec:
         return {"shares": [decimal_text(share) for share in self.shares]}
@@ -304,12 +296,12 @@ class Density(Question):
     domain: Domain
 
     def __post_init__(self) -> None:
-        check_distributed(self.kind, self.domain)
+        distributed.check_distributed(self.kind, self.domain)
 
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Density:
         _no_fields(cls, fields)
-        return cls(seen(domain))
+        return cls(distributed.seen(domain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,12 +314,12 @@ class CircularMean(Question):
     domain: Domain
 
     def __post_init__(self) -> None:
-        check_circle(self.kind, self.domain)
+        distributed.check_circle(self.kind, self.domain)
 
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> CircularMean:
         _no_fields(cls, fields)
-        return cls(seen(domain))
+        return cls(distributed.seen(domain))
 
 
 @dataclass(frozen=True, slots=True)

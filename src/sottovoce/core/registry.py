@@ -86,6 +86,8 @@ DISTRIBUTIONS = {
     "haar": "mechanisms.distribution.haar:build",
     "binned": "mechanisms.distribution.binned:build",
     "laplace-histogram": "mechanisms.distribution.laplace_histogram:build",
+    "designed-distribution": "design.distribution:build",
+    "coded-wave": "design.distribution:build_coded",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ class OfDistribution:
         @property
         def fit(self) -> Fit | None: ...
         def answer(self, question: Question) -> Estimate: ...
+        def decoded(self, decoder: str | Decoder) -> Estimate: ...
         def _of(self, evidence: Evidence) -> Estimate: ...
 
     @property
@@ -65,6 +66,13 @@ class OfDistribution:
         read = late.load("estimate.distribution.answers:read")
         values = read(found.evidence, self._distribution, self.values)
         return replace(found, values=values, decoder=self.decoder, fit=self.fit)
+
+    def curve(self) -> Estimate:
+        """The distribution as a curve: shares that are not negative, with the standard errors of the unbiased ones.
+
+        Where a decoder moved the values, these are they; else it is the evidence's `curve_decoder`.
+        """
+        return cast("Estimate", self) if self.decoder.moves else self.decoded(self._distribution.curve_decoder)
 
     def density(self) -> Estimate:
         """The share for each unit of the domain, one value for each bucket."""

@@ -29,7 +29,7 @@ BAR, MARK, LINE = "0.55", "C0", "0.8"
 Floats = NDArray[np.float64]
 
 
-def plot(estimate: Estimate, bounds: Bounds, about: str, target: str, axes: Any) -> Any:
+def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: str, axes: Any) -> Any:
     """One row for each value, in the order of the domain: point, interval, numbers; lines where the truth must end."""
     labels = [printable(label, MOST_LABEL) for label in estimate.labels]
     places = decimals(np.sqrt(estimate.evidence.variances(target)))
@@ -39,7 +39,8 @@ def plot(estimate: Estimate, bounds: Bounds, about: str, target: str, axes: Any)
     named = f"{noun}, from {limits[0]:g} to {limits[1]:g}" if np.isfinite(limits).all() and limits else noun
     through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in estimate.sources)))
     kind = "simulation of " if estimate.simulated else ""
-    title = f"{kind}{through}, {plural(estimate.n, 'report', ',')}, epsilon {estimate.epsilon:.4g}\n{about}"
+    title = f"{kind}{through}, {plural(estimate.n, 'report', ',')}, epsilon {estimate.epsilon:.4g}"
+    title += f"\n{100 * level:g} % {about}"
     picture = DrawnValues(labels, estimate.values, bounds, places, limits)
     if len(labels) <= MOST_LISTED:
         return _rows(picture, axes, title, (estimate.evidence.column, named), note)

@@ -7,7 +7,8 @@ from fnmatch import fnmatchcase
 from sottovoce.core.errors import ParameterError
 from sottovoce.experiments import planned
 from sottovoce.experiments.coverage import studies, studies_of_rounds, studies_of_shares
-from sottovoce.experiments.distribution import table_2, wave, wave_figures
+from sottovoce.experiments.distribution import compared, designs, table_2, wave, wave_figures
+from sottovoce.experiments.distribution import decoders as distribution_decoders
 from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.frequencies import decoders, sok
 from sottovoce.experiments.group_means import losses as group_losses
@@ -24,8 +25,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     decoders.EXPERIMENT,
     *survey.EXPERIMENTS,
     wave.EXPERIMENT,
+    distribution_decoders.EXPERIMENT,
     table_2.EXPERIMENT,
     *wave_figures.EXPERIMENTS,
+    designs.EXPERIMENT,
+    compared.EXPERIMENT,
     *studies.STUDIES,
     *studies_of_shares.STUDIES,
     *studies_of_rounds.STUDIES,

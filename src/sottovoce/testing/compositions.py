@@ -26,6 +26,7 @@ from sottovoce.core.channel import (
     Hints,
     Histogram,
     Keyed,
+    ListedSets,
     Mix,
     MultiplierMap,
     NodeSets,
@@ -37,6 +38,7 @@ from sottovoce.core.channel import (
     Public,
     Rounding,
     SampledCoordinates,
+    ShiftSets,
     SignedSets,
     Signs,
     Sparing,
@@ -146,17 +148,37 @@ def bits(maker: Maker, depth: int) -> Channel:
 
 
 def block(maker: Maker, depth: int) -> Channel:
-    kind = maker.rng.choice(("rows", "rows", "nodes", "pool"))
+    kind = maker.rng.choice(("rows", "rows", "nodes", "pool", "listed", "shifts"))
     sets: Any
     if kind == "rows":
         sets = HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
     elif kind == "nodes":
         sets = NodeSets(maker.inputs, maker.rng.randrange(1, maker.inputs))
+    elif kind == "listed":
+        sets = _listed_sets(maker)
+    elif kind == "shifts":
+        sets = _shift_sets(maker)
     else:
         width, g = maker.rng.randrange(1, maker.inputs), maker.rng.choice((2, 2, 3, 4, 5))
         odd = maker.rng.randrange(2) if g == 2 else 0
         sets = PoolSets(maker.inputs, width, g, 3 if g == 2 else 2, odd)
     return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
+
+
+def _listed_sets(maker: Maker) -> ListedSets:
+    outputs = maker.rng.randrange(2, 9)
+    size = maker.rng.randrange(1, outputs)
+    columns = [set(range(size))]  # the second differs from the first: codes must differ in some output
+    columns.append({outputs - 1, *range(size - 1)})
+    columns += [set(maker.rng.sample(range(outputs), size)) for _ in range(maker.inputs - 2)]
+    return ListedSets("".join("01"[y in column] for column in columns) for y in range(outputs))
+
+
+def _shift_sets(maker: Maker) -> ShiftSets:
+    cells = maker.inputs + maker.rng.randrange(3)
+    patterns = ["".join(maker.rng.choice("01") for _ in range(cells)) for _ in range(maker.rng.randrange(2))]
+    first = maker.rng.randrange(1, cells)
+    return ShiftSets(maker.inputs, ["1" * first + "0" * (cells - first), *patterns])
 
 
 def hyperplanes(maker: Maker, depth: int) -> Channel:
@@ -324,7 +346,7 @@ def sparse(maker: Maker, depth: int) -> Channel:
 
 INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]
 COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, fakes, keyed]
-APART: list[Make] = [some, half_space, sparse, sparse, sparse, histogram, sparing]
+APART: list[Make] = [some, half_space, sparse, sparse, sparse, sparse, sparse, histogram, sparing]
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:

@@ -48,6 +48,8 @@ _OTHERS = (
     "core.channel.finite.tree_sets:NodeSets",
     "core.channel.finite.tree_sets:PoolSets",
     "core.channel.finite.sets:ProjectiveSets",
+    "core.channel.finite.patterns:ListedSets",
+    "core.channel.finite.patterns:ShiftSets",
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
 )
@@ -76,6 +78,8 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.finite.block import ArcSets as ArcSets
     from sottovoce.core.channel.finite.block import Block as Block
     from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
+    from sottovoce.core.channel.finite.patterns import ListedSets as ListedSets
+    from sottovoce.core.channel.finite.patterns import ShiftSets as ShiftSets
     from sottovoce.core.channel.finite.sets import ProjectiveSets as ProjectiveSets
     from sottovoce.core.channel.finite.sparing import Sparing as Sparing
     from sottovoce.core.channel.finite.subset import Subset as Subset

@@ -105,6 +105,11 @@ class DistributionEvidence(Evidence):
         return super().answer(question) if found is None else found
 
     @property
+    def curve_decoder(self) -> str:
+        """The decoder of curves, such as pictures show: unbiased shares of many buckets are negative here and there."""
+        return "simplex"
+
+    @property
     def unevenness(self) -> str | None:
         """The warning about shares of buckets where they are right for evenly spread answers only; None elsewhere."""
         return None

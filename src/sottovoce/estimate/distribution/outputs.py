@@ -84,5 +84,9 @@ class OutputsEvidence(DistributionEvidence):
     def offers(self) -> frozenset[Offer]:
         return frozenset({*DistributionEvidence.offers.fget(self), Offer.LIKELIHOOD})  # type: ignore[attr-defined]
 
+    @property
+    def curve_decoder(self) -> str:
+        return "bayes"
+
     def likelihood(self) -> BucketMixture:
         return BucketMixture(self.transition, self.cells.astype(np.float64))

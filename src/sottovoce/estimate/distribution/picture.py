@@ -8,15 +8,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sottovoce.core.display import printable
+from sottovoce.core.domain import Categories
 from sottovoce.core.plural import plural
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.estimate.plot import BAR, MARK
+from sottovoce.estimate.plot import BAR, MARK, MOST_LABEL
 
 
-def plot(estimate: Estimate, bounds: Bounds, about: str, target: str, axes: Any) -> Any:
+def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: str, axes: Any) -> Any:
     """The cumulative distribution in a band that holds all of it; of a circle the density, bucket by bucket."""
-    source = estimate._distribution
+    source, estimate = estimate._distribution, estimate.curve()
     if axes is None:
         _, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
     through = printable(", ".join(dict.fromkeys(one.mechanism.name for one in estimate.sources)))
@@ -26,14 +27,17 @@ def plot(estimate: Estimate, bounds: Bounds, about: str, target: str, axes: Any)
         widths = source.buckets.widths
         axes.stairs(estimate.values / widths, source.edges, color=MARK)
         axes.vlines(source.buckets.centres, *(end / widths for end in bounds), color=BAR, linewidth=1)
+        title += f"\n{100 * level:g} % {about}"
         axes.set_ylabel("density")
     else:
-        level = float(about.split()[0]) / 100
         found = estimate.band(level, target=target)
         axes.fill_between(found.points, found.low, found.high, color=BAR, alpha=0.4, linewidth=0)
         axes.plot(found.points, np.clip(found.values, 0, 1), color=MARK)
         title += f"\n{100 * level:g} % band of the whole curve" + ", for these participants" * (target == "sample")
         axes.set_ylabel("share up to a value")
+    if isinstance(source.buckets.domain, Categories):
+        labels = [printable(label, MOST_LABEL) for label in source.buckets.domain.labels()]
+        axes.set_xticks(source.buckets.centres, labels, rotation=45, ha="right", parse_math=False)
     axes.set_xlabel("value")
     axes.set_title(title, fontsize="medium", parse_math=False)
     return axes

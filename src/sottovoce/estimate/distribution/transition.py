@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import ArcSets, Block, Channel, Rounding, Then, Window
+from sottovoce.core.channel import ArcSets, Block, Channel, Rounding, ShiftSets, Then, Window
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.rational import units
@@ -190,6 +190,29 @@ class LevelsTransition(Transition):
         return total
 
 
+class ShiftTransition(Transition):
+    """`high` where a shifted pattern has a 1, else `low`: both products are convolutions around the circle of cells."""
+
+    def __init__(self, channel: Block, sets: ShiftSets, buckets: int) -> None:
+        self.buckets, self.outputs, self.cells = buckets, sets.outputs, sets.cells
+        self.per_bucket = sets.codes // buckets
+        inside = float(units(channel.inside))
+        self.high, self.low = inside / sets.size, (1 - inside) / (sets.outputs - sets.size)
+        bits = np.array([[bit == "1" for bit in pattern] for pattern in sets.patterns], float)
+        self.waves = np.fft.rfft(bits)
+
+    def forward(self, shares: Floats) -> Floats:
+        codes = np.repeat(shares / self.per_bucket, self.per_bucket)
+        met = np.fft.irfft(np.fft.rfft(codes, self.cells) * self.waves.conj(), self.cells).ravel()
+        return np.asarray(self.low * codes.sum() + (self.high - self.low) * met)
+
+    def backward(self, ratios: Floats) -> Floats:
+        shifts = np.fft.rfft(ratios.reshape(len(self.waves), self.cells))
+        met = np.fft.irfft((shifts * self.waves).sum(axis=0), self.cells)[: self.buckets * self.per_bucket]
+        mean = self.low * ratios.sum() + (self.high - self.low) * met
+        return np.asarray(mean.reshape(self.buckets, self.per_bucket).mean(axis=1))
+
+
 class BucketMixture(Mixture):
     """The likelihood of the shares of buckets given a count of each output."""
 
@@ -216,6 +239,8 @@ def transition_of(channel: Channel, buckets: int) -> Transition:
     inner = channel.second if isinstance(channel, Then) and isinstance(channel.first, Rounding) else channel
     if isinstance(inner, Window) or (isinstance(inner, Block) and isinstance(inner.sets, ArcSets)):
         return WaveTransition(inner, buckets, cells // buckets, grid is not None)
+    if isinstance(inner, Block) and isinstance(inner.sets, ShiftSets) and grid is None:
+        return ShiftTransition(inner, inner.sets, buckets)
     outputs = outputs_of(channel)
     if outputs is None or channel.publics:
         raise ParameterError(f"The reports of a {channel.kind} channel are not numbered.")

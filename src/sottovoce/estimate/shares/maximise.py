@@ -80,12 +80,12 @@ def ended(fit: Fit, tolerance: float) -> Fit:
             f"The likelihood decoder ended after {fit.iterations} iterations; its log-likelihood per report may be"
             f" {fit.gap:.2g} below the largest. Allow more iterations, or a larger tolerance.",
             NotConvergedWarning,
-            stacklevel=_outside(),
+            stacklevel=outside(),
         )
     return fit
 
 
-def _outside() -> int:
+def outside() -> int:
     """The stack level of the caller of this package: a decoder may be called from several places in it."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__name__.partition('.')[0]}."):

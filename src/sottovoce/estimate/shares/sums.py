@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 TILTS = np.geomspace(1e-4, 4, 160)  # of exponential bounds, in standard deviations of a bin
 
 
-class Bins(NamedTuple):
+class BinSums(NamedTuple):
     """The laws of a bin without a one and with it, with their means and variances; outputs count from the first mean.
 
     `tilted` has, for each tilt up and down, the logarithms of the mean of e**(tilt y) under both laws.
@@ -34,7 +34,7 @@ class Bins(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def bins(channel: Histogram) -> Bins:
+def bins(channel: Histogram) -> BinSums:
     """What a sum over bins is read by."""
     laws = [law_row(channel.part, code) for code in (0, channel.part.inputs - 1)]
     outputs = np.arange(len(laws[0]))
@@ -45,7 +45,7 @@ def bins(channel: Histogram) -> Bins:
     most = exponents.max(axis=1, keepdims=True)
     powers = np.exp(exponents - most)
     tilted = np.stack([np.log(powers @ law) + most[:, 0] for law in laws])
-    return Bins(start, end - start, off, on, tilts, tilted)
+    return BinSums(start, end - start, off, on, tilts, tilted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class SumsEvidence(SharesEvidence):
 
     sums: Ints
     n: int
-    bins: Bins
+    bins: BinSums
     counted: Counted | None = None
 
     def values(self) -> Floats:
@@ -116,7 +116,7 @@ class SumsEvidence(SharesEvidence):
         return np.full(len(self.sums), self.n < POOR_BELOW)
 
 
-def bin_variance(found: Bins, shares: Floats, target: str) -> Floats:
+def bin_variance(found: BinSums, shares: Floats, target: str) -> Floats:
     """The variance of one report's reading of a share, at these shares."""
     noise = (shares * found.on + (1 - shares) * found.off) / found.slope**2
     return np.asarray(noise + shares * (1 - shares) if target == "population" else noise)

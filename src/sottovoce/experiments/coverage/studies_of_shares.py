@@ -104,7 +104,12 @@ DECODED_STUDY = study(
                 for (decoder, method), share in product(DECODED_KINDS, DECODED)
             ),
             *(
-                PageColumn(f"width, {decoder}, {method}", "width", ".4f", (("method", f"{decoder}, {method}"),))
+                PageColumn(
+                    f"width, {decoder}, {method}",
+                    "width",
+                    ".4f",
+                    (("of", f"share {DECODED[0]:g}"), ("method", f"{decoder}, {method}")),
+                )
                 for decoder, method in DECODED_KINDS
             ),
         ),

@@ -4,27 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from sottovoce.experiments.experiment import Experiment, Row
 
 
 def distances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """Wasserstein distance by epsilon, a line for each method; bars are crosses."""
+    """Wasserstein distance by epsilon, the mean over all answers, a line for each method; bars are crosses."""
     figure = Figure(figsize=(6.4, 4.4))
     axes = figure.subplots()
     axes.set_title(experiment.title, fontsize="medium")
     methods = list(dict.fromkeys((row["mechanism"], row["decoder"]) for row in rows))
     for place, method in enumerate(methods):
         chosen = [row for row in rows if (row["mechanism"], row["decoder"]) == method]
-        epsilons = [row["epsilon"] for row in chosen]
-        axes.plot(epsilons, [row["wasserstein"] for row in chosen], ".-", color=f"C{place}", label=", ".join(method))
-        bars = [(row["epsilon"], row["bar"]) for row in chosen if row["bar"] is not None]
+        epsilons = list(dict.fromkeys(row["epsilon"] for row in chosen))
+        means = [np.mean([row["wasserstein"] for row in chosen if row["epsilon"] == e]) for e in epsilons]
+        axes.plot(epsilons, means, ".-", color=f"C{place}", label=", ".join(method))
+        bars = [(row["epsilon"], row["bar"]) for row in chosen if row.get("bar") is not None]
         if bars:
             axes.plot(*zip(*bars, strict=True), "x", color=f"C{place}")
     axes.set_yscale("log")
     axes.set_xlabel("epsilon")
     axes.set_ylabel("Wasserstein distance")
+    axes.legend()
+    return figure
+
+
+def ratios(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The ratio of each data set by epsilon; a line at the better of EM and EMS."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    for place, half in enumerate(dict.fromkeys(row["half"] for row in rows)):
+        chosen = [row for row in rows if row["half"] == half]
+        axes.plot(
+            [row["epsilon"] for row in chosen], [row["ratio"] for row in chosen], ".", color=f"C{place}", label=half
+        )
+    axes.axhline(1, color="grey", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("distance of bayes, relative to the better of EM and EMS")
     axes.legend()
     return figure
 
@@ -84,4 +104,22 @@ def by_width(experiment: Experiment, rows: Sequence[Row]) -> Figure:
         axes.set_title(data, fontsize="small")
         axes.set_xlabel("half-width")
     grid[0][-1].legend(title=axis, fontsize="small")
+    return figure
+
+
+def variances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Variance by epsilon, a line for each method; the bound is dashed."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    chosen = [row for row in rows if (row["shape"], row["bins"]) == (rows[0]["shape"], rows[0]["bins"])]
+    for method in dict.fromkeys(row["method"] for row in chosen):
+        points = [(row["epsilon"], row["variance"]) for row in chosen if row["method"] == method]
+        axes.plot(*zip(*points, strict=True), ".-", label=method)
+    bounds = sorted({(row["epsilon"], row["bound"]) for row in chosen})
+    axes.plot(*zip(*bounds, strict=True), "k--", label="lower bound")
+    axes.set_yscale("log")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("variance per participant")
+    axes.legend()
     return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor
+from math import cos, floor, pi
 from typing import Any
 
 from sottovoce.core.channel import Table
@@ -17,6 +17,7 @@ from sottovoce.mechanisms.distribution.common import bandwidth, check_domain, co
 
 BUCKETS = 32  # where the domain is a continuum and no other number is asked for
 MOST_BUCKETS = 1 << 10
+_FAINTEST = 1e-3  # of a wave, that a pattern around a circle may leave in the reports
 
 
 def build(domain: Domain, *, epsilon: Any, shape: Any = "0.5", buckets: Any = None, workload: str = "cdf") -> Mechanism:
@@ -49,9 +50,9 @@ def build(domain: Domain, *, epsilon: Any, shape: Any = "0.5", buckets: Any = No
 
 def trapezoids(codes: int, half: int, upper: Fraction, e: Fraction, *, around: bool) -> Table:
     """Every row has the same wave around its code; no weight is below that of the outside, nor above e times it."""
-    half = min(half, (codes - 1) // 2) if around else half
+    half = _visible(codes, min(half, (codes - 1) // 2), upper) if around else half
     outputs = codes if around else codes + 2 * half
-    heights = [_height(Fraction(abs(away), half + 1), upper) for away in range(-half, half + 1)]
+    heights = _heights(half, upper)
     low = floor(UNIT / (outputs + (e - 1) * sum(heights)))
     wave = [floor(low * (1 + (e - 1) * height)) for height in heights]
     # What rounding leaves goes to the outside, which makes it a little likelier.
@@ -66,6 +67,25 @@ def trapezoids(codes: int, half: int, upper: Fraction, e: Fraction, *, around: b
             row[output] = each + (place < rest)
         rows.append(row)
     return Table(rows)
+
+
+def _visible(codes: int, half: int, upper: Fraction) -> int:
+    """The largest half-width, up to this one, at which every pattern that repeats around a circle shows in reports."""
+    while half:
+        heights = [float(height) for height in _heights(half, upper)]
+        waves = (
+            abs(sum(height * cos(2 * pi * turn * away / codes) for away, height in enumerate(heights, -half)))
+            for turn in range(1, codes // 2 + 1)
+        )
+        if min(waves) > _FAINTEST * sum(heights):
+            break
+        half -= 1
+    return half
+
+
+def _heights(half: int, upper: Fraction) -> list[Fraction]:
+    """Those of the trapezoid at the outputs from -half to half."""
+    return [_height(Fraction(abs(away), half + 1), upper) for away in range(-half, half + 1)]
 
 
 def _height(away: Fraction, upper: Fraction) -> Fraction:

@@ -74,7 +74,9 @@ class MultiplierMap(_Chosen):
     def __post_init__(self) -> None:
         if self.bits not in (2, 4, 6, 8, WORD):
             raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
-        object.__setattr__(self, "order", check_integer("order", self.kind, self.order, 2, 1 << min(self.bits, 24)))
+        object.__setattr__(
+            self, "order", check_integer("order", self.kind, self.order, 2, 1 + (1 << min(self.bits, 24)))
+        )
         if not is_prime(self.order):
             raise reject("order", self.kind, "a prime", self.order)
         object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.order))
@@ -103,7 +105,8 @@ class MultiplierMap(_Chosen):
         return Rates(inside, (size - inside) / (self.order - 1))
 
     def miniatures(self, outputs: int) -> tuple[MultiplierMap, ...]:
-        return (type(self)(min(self.k, outputs), outputs, 4),) if is_prime(outputs) and outputs <= 16 else ()
+        """With as few words as there are multiples."""
+        return (type(self)(min(self.k, outputs), outputs, 2),) if outputs in (2, 3, 5) else ()
 
     def spec(self) -> Spec:
         return {"kind": self.kind, "k": self.k, "order": self.order, "bits": self.bits}

@@ -176,6 +176,8 @@ SETS = {
     "nodes": "core.channel.finite.tree_sets:NodeSets",
     "pool": "core.channel.finite.tree_sets:PoolSets",
     "projective": "core.channel.finite.sets:ProjectiveSets",
+    "listed": "core.channel.finite.patterns:ListedSets",
+    "shifts": "core.channel.finite.patterns:ShiftSets",
     "signed": "core.channel.vector.place:SignedSets",
 }
 

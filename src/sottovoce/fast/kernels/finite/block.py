@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sottovoce.core.channel import ArcSets, Block, HadamardSets
+from sottovoce.core.channel import ArcSets, Block, HadamardSets, ListedSets, ShiftSets
 from sottovoce.core.errors import NoBatchError
 from sottovoce.fast.kernels.arithmetic import divisor, high_product, last_start, lowest, ones, remainder
 from sottovoce.fast.kernels.base import ByClass, Codes, Draws, Reports, Sample, sampler
@@ -90,6 +90,67 @@ def _(sets: ArcSets, inside: int) -> Sample:
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         last_start(max(sizes), draws.bits)
         _draw_arcs(codes, draws.words, at, *numbers, draws.bits, out, draws.redo)
+
+    return draw
+
+
+@njit(nogil=True, cache=True)
+def _draw_listed(codes, words, at, order, inside, choices, bits, out, redo):
+    shift = np.uint64(64 - bits)
+    scale = np.uint64(53 - bits)
+    whole = np.uint64(1) << np.uint64(bits)
+    for i in range(codes.shape[0]):
+        beyond = np.uint64((words[i, at] >> shift) << scale >= inside)
+        drawn = words[i, at + 1] >> shift
+        outcomes = choices[beyond, 0]
+        index = remainder(drawn, outcomes, choices[beyond, 1], choices[beyond, 2])
+        if drawn - index > whole - outcomes:
+            redo[i] = 1
+        out[i] = order[codes[i], index + beyond * choices[0, 0]]
+
+
+@sets_sampler.register
+def _(sets: ListedSets, inside: int) -> Sample:
+    sizes = (sets.size, sets.outputs - sets.size)
+    choices = np.array([divisor(size) for size in sizes], np.uint64)
+    numbers = (np.array(sets.order, np.uint32), np.uint64(inside), choices)
+
+    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
+        last_start(max(sizes), draws.bits)
+        _draw_listed(codes, draws.words, at, *numbers, draws.bits, out, draws.redo)
+
+    return draw
+
+
+@njit(nogil=True, cache=True)
+def _draw_shifts(codes, words, at, starts, places, cells, inside, choices, bits, out, redo):
+    """`places` holds the cells of all ones, then of all zeros; `starts` the first output of their patterns."""
+    shift = np.uint64(64 - bits)
+    scale = np.uint64(53 - bits)
+    whole = np.uint64(1) << np.uint64(bits)
+    for i in range(codes.shape[0]):
+        beyond = np.uint64((words[i, at] >> shift) << scale >= inside)
+        drawn = words[i, at + 1] >> shift
+        outcomes = choices[beyond, 0]
+        index = remainder(drawn, outcomes, choices[beyond, 1], choices[beyond, 2])
+        if drawn - index > whole - outcomes:
+            redo[i] = 1
+        index += beyond * choices[0, 0]
+        moved = np.uint64(codes[i]) + cells - places[index]  # below twice the cells
+        out[i] = starts[index] + moved - cells * np.uint64(moved >= cells)
+
+
+@sets_sampler.register
+def _(sets: ShiftSets, inside: int) -> Sample:
+    sizes = (sets.size, sets.outputs - sets.size)
+    choices = np.array([divisor(size) for size in sizes], np.uint64)
+    patterns, places = np.ascontiguousarray(np.array(sets.bits, np.uint64).T)
+    cells = np.uint64(sets.cells)
+    numbers = (patterns * cells, places, cells, np.uint64(inside), choices)
+
+    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
+        last_start(max(sizes), draws.bits)
+        _draw_shifts(codes, draws.words, at, *numbers, draws.bits, out, draws.redo)
 
     return draw
 

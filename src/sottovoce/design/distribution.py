@@ -1,0 +1,205 @@
+"""Channels for a distribution, designed for what it is wanted for: tables of sets, and coded waves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.channel import Block, ListedSets, ShiftSets
+from sottovoce.core.channel.finite.block import Sets
+from sottovoce.core.domain import Circle, Domain
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.question import Distribution
+from sottovoce.core.rational import floor_unit, odds
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.design.bound import bound
+from sottovoce.design.coded import coded_bits
+from sottovoce.design.descent import Cost
+from sottovoce.design.listed import listed_bits
+from sottovoce.design.workload import Floats, Workload, workload
+from sottovoce.estimate.distribution.buckets import coded_buckets
+from sottovoce.estimate.prior import Prior
+from sottovoce.mechanisms.distribution.common import check_domain, coded
+from sottovoce.tally.laws import law_row
+
+BUCKETS = 64
+MOST_TABLE, MOST_WAVE = 256, 512  # buckets: beyond, a search takes minutes
+MAX_OUTPUTS = 1 << 12
+FEWEST_OUTPUTS = 32
+OUTPUTS_EACH = 4  # outputs of a table for each bucket; more lower the variance by less than a hundredth
+BITS = 400  # of the patterns of a wave, as far as two of them need no more
+LARGE = 3  # budgets from which on a wave wants fewer cells
+MANY_STARTS, FEW_STARTS = 4, 2  # of the search for a wave, of up to 64 buckets and of more
+PLACES = 9  # digits of a prior's shares, in the key of a design
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistributionDesign:
+    """A designed channel and its variance per query and participant, averaged over the prior."""
+
+    channel: Block
+    wanted: Workload
+    prior: Floats
+    bound: float  # on the variance of any channel of this budget
+
+    @property
+    def variance(self) -> float:
+        """Of the least-variance unbiased decoder of the channel that is shipped."""
+        law = np.array([law_row(self.channel, code) for code in range(self.wanted.bins)]).T
+        information = (law / (law @ self.prior)[:, None]).T @ law
+        total = np.trace(np.linalg.solve(information, self.wanted.gram)) - self.prior @ np.diag(self.wanted.gram)
+        return float(total) / self.wanted.queries
+
+
+def build(
+    domain: Domain,
+    *,
+    epsilon: Any,
+    buckets: Any = None,
+    workload: str = "cdf",
+    outputs: Any = None,
+    prior: Prior | None = None,
+) -> Mechanism:
+    """The table of reports that makes the errors of a workload least, found by projected gradient descent.
+
+    Law: each bucket has a set of outputs, all sets of one size; with probability e**epsilon size / (e**epsilon size +
+        outputs - size) a uniform one of them, else a uniform one of all others. The sets minimise
+        tr[(Q' D**-1 Q)**-1 W'W], Q the law, W the workload, D the probabilities of reports under the prior.
+    Privacy: an output is likelier by e**epsilon for the buckets whose sets it is in.
+    Estimator: the least-variance unbiased linear decoder (Q' D**-1 Q)**-1 Q' D**-1; likelihoods work too.
+    Cost: one or two bytes; the sets are part of the specification, a bit for each bucket and output. Found in one to
+        three seconds for 64 buckets.
+    Reference: McKenna, Maity, Mazumdar, Miklau, "A workload-adaptive mechanism for linear queries under local
+        differential privacy", VLDB 2020; the restriction to sets of one size is ours.
+    """
+    name = "designed-distribution"
+    budget = check_epsilon(name, epsilon)
+    question, view, size, around = _asked(name, domain, buckets, workload, MOST_TABLE)
+    usual = max(FEWEST_OUTPUTS, OUTPUTS_EACH * size)
+    count = usual if outputs is None else check_integer("outputs", name, outputs, size, MAX_OUTPUTS)
+    shares = None if prior is None else _shares(name, prior, view)
+    found = table_design(budget, size, workload, circular=around, outputs=count, prior=shares)
+    return Mechanism(name, question, found.channel, budget, CountOutputs(), domain=view)
+
+
+def build_coded(
+    domain: Domain, *, epsilon: Any, buckets: Any = None, workload: str = "cdf", patterns: Any = None, cells: Any = None
+) -> Mechanism:
+    """A wave of bit patterns: likelier reports are shifts of a few patterns that have a 1 at the answer.
+
+    Law: patterns of bits lie on a circle of `cells` cells, more than there are buckets, or as many if the domain is a
+        circle; a report is a pattern and a shift. With probability e**epsilon ones / (e**epsilon ones + zeros) it moves
+        a uniform one of all ones to the bucket of the answer, else a uniform one of all zeros.
+    Privacy: a shifted pattern is likelier by e**epsilon where it has a 1.
+    Estimator: as for a designed table; products with the law by the fast Fourier transform.
+    Cost: two bytes; the patterns are part of the specification, about 400 bits. Found in one to three seconds for 64
+        buckets, in twenty for 256.
+    Reference: ours; the square wave is the pattern of one block of ones.
+    """
+    name = "coded-wave"
+    budget = check_epsilon(name, epsilon)
+    question, view, size, around = _asked(name, domain, buckets, workload, MOST_WAVE)
+    width = usual_cells(size, budget, circular=around)
+    if cells is not None:
+        width = check_integer("cells", name, cells, size, size if around else 4 * size)
+    number = usual_patterns(width, circular=around)
+    if patterns is not None:
+        number = check_integer("patterns", name, patterns, 1, 16)
+    found = wave_design(budget, size, workload, circular=around, cells=width, patterns=number)
+    return Mechanism(name, question, found.channel, budget, CountOutputs(), domain=view)
+
+
+def usual_cells(bins: int, budget: Decimal, *, circular: bool) -> int:
+    """Cells of a wave: shifts that overlap both ends of a line say more about its middle."""
+    return bins if circular else max(3, math.ceil(bins * (9 / 8 if budget >= LARGE else 5 / 4)))
+
+
+def usual_patterns(cells: int, *, circular: bool) -> int:
+    """As many patterns as 400 bits allow, at least two, and at least four around a circle."""
+    return min(8, max(4 if circular else 2, BITS // cells))
+
+
+def table_design(
+    epsilon: Any,
+    bins: int,
+    workload: str = "cdf",
+    *,
+    circular: bool = False,
+    outputs: int,
+    prior: tuple[float, ...] | None = None,
+) -> DistributionDesign:
+    """The table of `build` and its variance beside the bound."""
+    return _designed(
+        check_epsilon("designed-distribution", epsilon), bins, workload, circular, prior, _table, (outputs,)
+    )
+
+
+def wave_design(
+    epsilon: Any, bins: int, workload: str = "cdf", *, circular: bool = False, cells: int, patterns: int
+) -> DistributionDesign:
+    """The wave of `build_coded` and its variance beside the bound."""
+    return _designed(check_epsilon("coded-wave", epsilon), bins, workload, circular, None, _wave, (cells, patterns))
+
+
+@lru_cache(maxsize=64)
+def _designed(
+    budget: Decimal,
+    bins: int,
+    name: str,
+    circular: bool,
+    prior: tuple[float, ...] | None,
+    search: Callable[..., Sets],
+    sizes: tuple[int, ...],
+) -> DistributionDesign:
+    wanted, e = workload(name, bins, circular=circular), odds(budget)
+    shares = np.full(bins, 1 / bins) if prior is None else np.array(prior)
+    sets = search(Cost(wanted, float(e), shares), *sizes)
+    channel = Block(sets, floor_unit(e * sets.size / (e * sets.size + sets.outputs - sets.size)))
+    least = bound(wanted, float(budget), None if prior is None else shares)
+    return DistributionDesign(channel, wanted, shares, least)
+
+
+def _table(price: Cost, outputs: int) -> ListedSets:
+    even = np.abs(price.prior - price.prior[::-1]).max() < 10.0**-PLACES
+    bits = listed_bits(price, outputs, mirrored=bool(even) and outputs % 2 == 0)
+    return ListedSets(map(_text, bits))
+
+
+def _wave(price: Cost, cells: int, patterns: int) -> ShiftSets:
+    starts = MANY_STARTS if price.wanted.bins <= BUCKETS else FEW_STARTS
+    return ShiftSets(price.wanted.bins, map(_text, coded_bits(price, cells, patterns, starts)))
+
+
+def _text(bits: Floats) -> str:
+    return "".join("01"[int(bit)] for bit in bits)
+
+
+def _asked(name: str, domain: Domain, buckets: Any, wanted: str, most: int) -> tuple[Distribution, Domain, int, bool]:
+    """The question, the view of the domain with one code for each bucket, their number, and whether it is a circle."""
+    size = check_domain(name, domain).size
+    if buckets is not None:
+        buckets = check_integer("buckets", name, buckets, 2, most)
+    question = Distribution(domain, wanted, buckets)
+    view = coded(name, domain, BUCKETS if buckets is None and (size is None or size > most) else buckets)
+    return question, view, view.size or BUCKETS, isinstance(getattr(view, "of", view), Circle)
+
+
+def _shares(name: str, prior: Any, view: Domain) -> tuple[float, ...]:
+    """What the prior says of each bucket, in round numbers."""
+    if not isinstance(prior, Prior):
+        raise reject("prior", name, "a Prior, such as Prior.normal(5, 1, 0, 10)", prior)
+    edges = coded_buckets(view).edges
+    values = np.asarray(prior.values)
+    if values.min() < edges[0] or values.max() > edges[-1]:
+        raise ParameterError(f"The prior of {name} has values outside the domain.")
+    places = np.searchsorted(edges[1:-1], values, side="right")
+    shares = np.bincount(places, prior.weights, minlength=len(edges) - 1)
+    return tuple(round(float(share), PLACES) for share in shares / shares.sum())

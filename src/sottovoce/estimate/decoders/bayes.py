@@ -1,0 +1,62 @@
+"""Shares under priors of random walks: smooth where the reports allow it, and sharp where they ask for it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.params import reject
+from sottovoce.estimate.decoder import Decoded, Decoder, Fit
+from sottovoce.estimate.decoders.em import EmDecoder
+from sottovoce.estimate.distribution.bayes.condense import condensed
+from sottovoce.estimate.distribution.bayes.modes import smooth
+from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS
+from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.shares.maximise import NotConvergedWarning, certificate, outside
+
+
+@dataclass(frozen=True, slots=True)
+class BayesDecoder(Decoder):
+    """The modes of posteriors, averaged by the evidence for each prior (`estimate.distribution.bayes.modes`).
+
+    `fast` tries half of the priors. More than 256 buckets are estimated as 256 parts, each spread evenly.
+    """
+
+    name: ClassVar[str] = "bayes"
+    needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD, Offer.ORDER})
+    projects: ClassVar[bool] = False
+    fast: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fast, bool):
+            raise reject("fast", "bayes", "true or false", self.fast)
+
+    def decode(self, evidence: Evidence) -> Decoded:
+        source = evidence.distribution
+        if source is None:
+            raise ParameterError("The decoder bayes is for distributions.")
+        mixture, widths = evidence.likelihood(), source.buckets.widths
+        try:
+            given = condensed(mixture, widths)
+        except TooLargeError:
+            return _fallback(evidence, "their likelihood is too large")
+        found = smooth(given, source.circular, FEW_WALKS if self.fast else WALKS)
+        if found.shares is None:
+            return _fallback(evidence, "no mode was found")
+        values = given.spread(found.shares, widths)
+        return Decoded(values, Fit(found.steps, certificate(mixture.slope(values))))
+
+    def quality(self, evidence: Evidence) -> str:
+        return f"those of a likelihood with smooth priors ({self.name})"
+
+
+def _fallback(evidence: Evidence, why: str) -> Decoded:
+    """EM instead, said aloud."""
+    warnings.warn(
+        f"The decoder bayes could not be used for these reports: {why}. These are the shares of the decoder em.",
+        NotConvergedWarning,
+        stacklevel=outside(),
+    )
+    return EmDecoder().decode(evidence)

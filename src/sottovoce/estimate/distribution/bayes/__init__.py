@@ -1,0 +1,1 @@
+"""The decoder `bayes`: priors, a likelihood of moderate size, and the modes of the posteriors."""

@@ -1,0 +1,160 @@
+"""Shares from a likelihood and random walks as priors: the modes of all of them, averaged by what speaks for each.
+
+For each walk and size the mode of the posterior is found by Gauss-Newton steps along the walk's waves, and the evidence
+by Laplace's approximation: the posterior density at the mode times the volume of the bell around it. The shares are
+those of the modes, weighted by the evidence. There is no chance in it. Draws from the posteriors instead of their modes
+were tried and were no better (docs/distribution-decoders.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy  # loads its parts at their first use
+from numpy.typing import NDArray
+
+from sottovoce.estimate.distribution.bayes.condense import Condensed
+from sottovoce.estimate.distribution.bayes.walks import Walk, Waves, waves
+
+Floats = NDArray[np.float64]
+SIZES = tuple(0.08 * 2.5**power for power in range(7))
+MIDDLE = 3
+NEAR = 0.1  # a mode is found if a step would gain less than this, in units of the log-likelihood
+FAR = 15.0  # evidence that a prior may lack, compared with the best, before it is left out
+MOST_STEPS = 15
+SHORTER = 0.4
+_SHORTEST = 0.01
+_FIRST_STEPS = 30  # of EM, from which the search starts
+_LEAST = 1e-6  # share of an average part, as a starting point
+
+
+class Mode(NamedTuple):
+    """The mode of a posterior; `evidence` is -inf if it was not found."""
+
+    walk: Floats
+    shares: Floats
+    evidence: float
+    steps: int
+
+
+class Smooth(NamedTuple):
+    """The shares of the parts, and how many steps were taken; None if no mode was found."""
+
+    shares: Floats | None
+    steps: int
+
+
+class _At(NamedTuple):
+    value: float
+    shares: Floats
+    outputs: Floats
+    slope: Floats
+
+
+class Posterior:
+    """The posterior of the walk of a family, given counts."""
+
+    def __init__(self, given: Condensed, circular: bool) -> None:
+        self.law, self.counts = given.law, given.counts
+        self.logs = np.log(given.sizes / given.sizes.mean())
+        self.n, self.circular = float(given.counts.sum()), circular
+
+    def waves(self, family: Walk) -> Waves:
+        return waves(self.law.shape[1], family.order, self.circular)
+
+    def mode(self, family: Walk, size: float, start: Floats, floor: float) -> Mode:
+        """The mode near a starting walk; given up where the evidence would be far below `floor`."""
+        basis = self.waves(family)
+        deviations = family.deviations(basis, size)
+        directions = basis.vectors * deviations
+        place = basis.vectors.T @ start / deviations
+        here = self._at(family, directions, place)
+        for steps in range(1, MOST_STEPS + 1):
+            gradient, factor = self._bowl(here, directions, place)
+            step = scipy.linalg.cho_solve((factor, True), gradient, check_finite=False)
+            gain = float(gradient @ step)
+            evidence = here.value - float(np.log(np.diag(factor)).sum()) - family.penalty
+            if gain < NEAR:
+                return Mode(directions @ place, here.shares, evidence, steps)
+            if not evidence + 2 * gain > floor:  # a bowl would gain half of `gain`
+                break
+            length = 1.0
+            while length > _SHORTEST:
+                there = self._at(family, directions, place + length * step)
+                if there.value > here.value + 1e-4 * length * gain:
+                    break
+                length *= SHORTER
+            else:
+                break
+            place, here = place + length * step, there
+        return Mode(directions @ place, here.shares, -np.inf, steps)
+
+    def _at(self, family: Walk, directions: Floats, place: Floats) -> _At:
+        logs, slope = family.bent(directions @ place)
+        logs = logs + self.logs
+        shares = np.exp(logs - logs.max())
+        shares /= shares.sum()
+        outputs = self.law @ shares
+        if not outputs.min() > 0:
+            return _At(-np.inf, shares, outputs, slope)
+        return _At(float(self.counts @ np.log(outputs) - place @ place / 2), shares, outputs, slope)
+
+    def _bowl(self, here: _At, directions: Floats, place: Floats) -> tuple[Floats, Floats]:
+        """The gradient of the log-posterior, and the lower factor of its curvature."""
+        weight = here.shares * here.slope
+        ratios = self.counts / here.outputs
+        gradient = directions.T @ (weight * (self.law.T @ ratios - self.n)) - place
+        change = self.law * weight - np.outer(here.outputs, weight)
+        change *= (np.sqrt(self.counts) / here.outputs)[:, None]
+        along = change @ directions
+        curvature = along.T @ along
+        curvature[np.diag_indices_from(curvature)] += 1
+        return gradient, scipy.linalg.cholesky(curvature, lower=True, check_finite=False, overwrite_a=True)
+
+    def rough(self) -> Floats:
+        """The shares after a few steps of EM."""
+        sizes = np.exp(self.logs)
+        shares = sizes / sizes.sum()
+        for _ in range(_FIRST_STEPS):
+            shares = shares * (self.law.T @ (self.counts / (self.law @ shares))) / self.n
+        return np.asarray(shares / shares.sum())
+
+
+def smooth(given: Condensed, circular: bool, families: Sequence[Walk]) -> Smooth:
+    """The averaged shares."""
+    posterior = Posterior(given, circular)
+    found: list[Mode] = []
+    shares = posterior.rough()
+    for family in families:
+        logs = np.log(np.maximum(shares, _LEAST / len(shares))) - posterior.logs
+        start = family.straightened(logs)
+        best = max((mode.evidence for mode in found), default=-np.inf)
+        found += _modes(posterior, family, start, best)
+        top = max(found, key=lambda mode: mode.evidence)
+        if np.isfinite(top.evidence):
+            shares = top.shares
+    steps = sum(mode.steps for mode in found)
+    evidence = np.array([mode.evidence for mode in found])
+    if not np.isfinite(evidence.max()):
+        return Smooth(None, steps)
+    weights = np.exp(evidence - evidence.max())
+    return Smooth(np.asarray(weights @ np.array([mode.shares for mode in found]) / weights.sum()), steps)
+
+
+def _modes(posterior: Posterior, family: Walk, start: Floats, best: float) -> Iterator[Mode]:
+    """The modes of a family, from the middle size up and down until the evidence has fallen twice or is far too low."""
+    first = posterior.mode(family, SIZES[MIDDLE], start, best - FAR)
+    yield first
+    best = max(best, first.evidence)
+    for sizes in (SIZES[MIDDLE + 1 :], SIZES[:MIDDLE][::-1]):
+        last, falls = first, 0
+        for size in sizes:
+            mode = posterior.mode(family, size, last.walk, best - FAR)
+            yield mode
+            best = max(best, mode.evidence)
+            falls = 0 if mode.evidence > last.evidence else falls + 1
+            if falls == 2 or mode.evidence < best - FAR:
+                break
+            last = mode
