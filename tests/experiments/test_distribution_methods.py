@@ -32,4 +32,4 @@ def test_errors_of_the_truth_are_zero_and_those_of_a_shift_are_known() -> None:
 
 def test_the_experiment_computes_every_method() -> None:
     experiment = find("sw-table-2")
-    assert {point["method"] for point in experiment.points(quick=True)} == {*METHODS, *MEANS}
+    assert {point["method"] for point in experiment.points(quick=True)} == {*METHODS, *MEANS} == {*LABELS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate import metrics
 from sottovoce.estimate.decoder import decoder
+from sottovoce.experiments.distribution.table_2 import ERRORS
+from sottovoce.experiments.distribution.wave import BUCKETS, PARTICIPANTS
+from sottovoce.experiments.experiment import Row
 
 Floats = NDArray[np.float64]
 NUMBERS = Interval(0, 1)
@@ -119,3 +123,20 @@ def run(label: str, answers: Floats, epsilon: float, buckets: int, seed: int) ->
         return errors_of_moments(moments(MEANS[label], answers, epsilon, seed), answers)
     truth = np.histogram(answers, buckets, (0, 1))[0] / len(answers)
     return errors(METHODS[label].shares(answers, epsilon, buckets, seed), truth)
+
+
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
+    """New answers in each run; the truth is their own histogram."""
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(runs):
+        answers = rng.beta(5, 2, PARTICIPANTS)
+        found.append(run(point["method"], answers, point["epsilon"], BUCKETS, int(rng.integers(1 << 62))))
+    means = {name: None if found[0][name] is None else _mean(found, name) for name in ERRORS}
+    spread = "wasserstein" if point["method"] in METHODS else "mean"
+    deviation = float(np.std([one[spread] for one in found]) / np.sqrt(runs))  # type: ignore[arg-type]
+    used = built(point["method"], point["epsilon"], BUCKETS)
+    return [{**means, "error": deviation, "runs": runs, "fingerprint": used.fingerprint}]
+
+
+def _mean(found: Sequence[Mapping[str, float | None]], name: str) -> float:
+    return float(np.mean([one[name] for one in found if one[name] is not None]))

@@ -5,32 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from sottovoce.experiments.distribution.methods import MEANS, METHODS, built, run
 from sottovoce.experiments.distribution.wave import BUCKETS, PAPER, PARTICIPANTS
-from sottovoce.experiments.experiment import Experiment, Row
+from sottovoce.experiments.experiment import Experiment, Late, Row
 from sottovoce.experiments.page import Page, PageColumn, Section
 
-LABELS = (*METHODS, *MEANS)
+LABELS = (
+    *("SW with EMS", "SW with EM", "HH-ADMM", "HH-ADMM, weighted"),
+    *("CFO binning, 16", "CFO binning, 32", "CFO binning, 64", "CFO binning, chosen"),
+    *("HH", "HaarHRR", "PM", "SR"),
+)
 ERRORS = ("wasserstein", "ks", "range_0.1", "range_0.4", "quantile", "mean", "variance")
-
-
-def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
-    """New answers in each run; the truth is their own histogram."""
-    rng, found = np.random.default_rng(seed), []
-    for _ in range(runs):
-        answers = rng.beta(5, 2, PARTICIPANTS)
-        found.append(run(point["method"], answers, point["epsilon"], BUCKETS, int(rng.integers(1 << 62))))
-    means = {name: None if found[0][name] is None else _mean(found, name) for name in ERRORS}
-    spread = "wasserstein" if point["method"] in METHODS else "mean"
-    deviation = float(np.std([one[spread] for one in found]) / np.sqrt(runs))  # type: ignore[arg-type]
-    used = built(point["method"], point["epsilon"], BUCKETS)
-    return [{**means, "error": deviation, "runs": runs, "fingerprint": used.fingerprint}]
-
-
-def _mean(found: Sequence[Mapping[str, float | None]], name: str) -> float:
-    return float(np.mean([one[name] for one in found if one[name] is not None]))
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
@@ -80,7 +64,7 @@ EXPERIMENT = Experiment(
     quick=(("epsilon", (1.0,)), ("method", LABELS)),
     runs=30,
     quick_runs=2,
-    cell=cell,
+    cell=Late("experiments.distribution.methods:cell"),
     figure="experiments.distribution.pictures:errors_by_method",
     columns=("epsilon", "method", *ERRORS, "error"),
     summary=summary,
