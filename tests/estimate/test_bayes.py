@@ -204,6 +204,8 @@ def test_values_come_with_the_intervals_of_the_unbiased_ones() -> None:
     assert found.decoder.spec() == {"name": "bayes", "fast": False}
     assert np.array_equal(plain.curve().values, found.values)
     assert found.curve() is found
+    axes = plain.plot()
+    assert np.allclose(axes.lines[0].get_ydata()[1:], np.cumsum(found.values)) and "curve by bayes" in axes.get_title()
 
 
 def test_other_laws_have_a_likelihood_too() -> None:

@@ -23,6 +23,7 @@ def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: s
     through = printable(", ".join(dict.fromkeys(one.mechanism.name for one in estimate.sources)))
     kind = "simulation of " if estimate.simulated else ""
     title = f"{kind}{through}, {plural(estimate.n, 'report', ',')}, epsilon {estimate.epsilon:.4g}"
+    title += f", curve by {estimate.decoder.name}"
     if source.circular:
         widths = source.buckets.widths
         axes.stairs(estimate.values / widths, source.edges, color=MARK)
