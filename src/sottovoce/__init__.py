@@ -13,7 +13,7 @@ _NAMES = {
         name: f"core.domain:{name}"
         for name in (
             "Above", "Ball", "Bins", "Box", "Categories", "Clamp", "Digit", "Domain", "Integers", "Interval", "Level",
-            "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square",
+            "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square", "Text",
         )
     },
     **{

@@ -30,6 +30,14 @@ FREQUENCIES = {
     "slh": "mechanisms.frequency.slh:build",
     "flh": "mechanisms.frequency.flh:build",
     "hrr": "mechanisms.frequency.hrr:build",
+    "basic-rappor": "mechanisms.rappor.basic_rappor:build",
+    "one-time-rappor": "mechanisms.rappor.one_time_rappor:build",
+    "rappor": "mechanisms.rappor.rappor:build",
+    "o-rr": "mechanisms.rappor.o_rr:build",
+    "o-rappor": "mechanisms.rappor.o_rappor:build",
+    "cms": "mechanisms.sketch.cms:build",
+    "hcms": "mechanisms.sketch.hcms:build",
+    "pcs": "mechanisms.sketch.pcs:build",
 }
 MEANS = {
     "bernoulli": "mechanisms.mean.bernoulli:build",
@@ -74,7 +82,6 @@ ALIASES = {
     "k-rr": "grr",
     "direct-encoding": "grr",
     "subset-selection": "subset",
-    "basic-rappor": "sue",
     "hadamard-response": "hadamard",
     "hadamard-mechanism": "hrr",
     "binary-local-hashing": "blh",

@@ -37,7 +37,11 @@ _OTHERS = (
     "core.channel.facets:Rates",
     "core.channel.facets:Scale",
     "core.channel.compose.public:HashMap",
+    "core.channel.compose.public:NumberedMap",
     "core.channel.compose.public:PoolMap",
+    "core.channel.compose.rows:BloomMap",
+    "core.channel.compose.rows:PermutationMap",
+    "core.channel.compose.rows:RowMap",
     "core.channel.finite.block:HadamardSets",
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
@@ -52,8 +56,12 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.compose.keyed import Keyed as Keyed
     from sottovoce.core.channel.compose.mix import Mix as Mix
     from sottovoce.core.channel.compose.public import HashMap as HashMap
+    from sottovoce.core.channel.compose.public import NumberedMap as NumberedMap
     from sottovoce.core.channel.compose.public import PoolMap as PoolMap
     from sottovoce.core.channel.compose.public import Public as Public
+    from sottovoce.core.channel.compose.rows import BloomMap as BloomMap
+    from sottovoce.core.channel.compose.rows import PermutationMap as PermutationMap
+    from sottovoce.core.channel.compose.rows import RowMap as RowMap
     from sottovoce.core.channel.compose.stages import Chain as Chain
     from sottovoce.core.channel.compose.stages import Then as Then
     from sottovoce.core.channel.facets import Contrast as Contrast

@@ -29,6 +29,7 @@ KINDS = {
     "select": "core.domain.views:Select",
     "sparse": "core.domain.sparse:Sparse",
     "square": "core.domain.views:Square",
+    "text": "core.domain.text:Text",
 }
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, PoolMap, Public, Rates
+from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, Public, Rates
 from sottovoce.core.channel.facets import Supporting, need, rates_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
+from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
@@ -22,13 +23,15 @@ from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
-from sottovoce.estimate.shares.pool import pool_supports
+from sottovoce.estimate.shares.pool import function_supports
+from sottovoce.estimate.shares.rows import rows_evidence, rows_variance
 from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.estimate.shares.walsh import walsh
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-READS = (CountOutputs, CountSupports, CountSeeds)
+READS = (CountOutputs, CountSupports, CountSeeds, CountCohorts)
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
@@ -40,13 +43,15 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
     """The evidence of cells."""
     channel, counted = mechanism.channel, Counted(mechanism, n, cells)
     rates = rates_of(channel)
+    if rates is None and isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
+        return rows_evidence(counted)
     if isinstance(rates, Contrast):
         plus, hits = hadamard_counts(channel, cells)
         return ContrastsEvidence(plus, hits, n, float(rates.hit_own), float(rates.plus_own), counted)
     if rates is None:
         return MatrixEvidence(cells, n, left_inverse(channel), output_law(channel), counted)
-    if isinstance(mechanism.statistic, CountSeeds) and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
-        counts = pool_supports(channel.map, cells)
+    if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)) and isinstance(channel, Public):
+        counts = function_supports(mechanism, cells)
     elif isinstance(channel, Block):
         counts, _ = hadamard_counts(channel, cells)
     else:
@@ -73,13 +78,7 @@ def hadamard_counts(channel: Channel, cells: Ints) -> tuple[Ints, Ints]:
     sets = channel.sets if isinstance(channel, Block) else None
     if not isinstance(sets, HadamardSets):
         raise TypeError(f"A {channel.kind} channel has no Hadamard sets.")
-    table = cells.reshape(sets.groups, sets.order).copy()
-    half = 1
-    while half < sets.order:
-        pairs = table.reshape(sets.groups, -1, 2, half)
-        table = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
-        half *= 2
-    table = table.reshape(sets.groups, sets.order)
+    table = walsh(cells.reshape(sets.groups, sets.order))
     codes = np.arange(sets.codes)
     groups, rows = codes % sets.groups, codes // sets.groups + 1
     hits = table[groups, 0]
@@ -98,6 +97,8 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
     if truth.shape != (channel.inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError(f"The 'shares' parameter of variance must be {channel.inputs} shares that sum to 1.")
     rates = rates_of(channel)
+    if rates is None and isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
+        return rows_variance(mechanism, truth, n, target)
     if rates is None:
         law, inverse = output_law(channel), left_inverse(channel)
         second = inverse**2 @ (truth @ law)

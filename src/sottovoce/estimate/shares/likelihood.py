@@ -19,6 +19,7 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.hashing import WORD
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
+from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import Counted
@@ -43,7 +44,7 @@ class Levels(NamedTuple):
 def mixture(counted: Counted) -> Mixture:
     """The likelihood of shares given a tally, or reports if the tally does not determine it."""
     mechanism = counted.mechanism
-    if isinstance(mechanism.statistic, CountSupports):
+    if isinstance(mechanism.statistic, (CountSupports, CountCohorts)):
         if counted.reports is None:
             raise ParameterError(
                 f"Counts of supports do not determine the likelihood of {mechanism.name}: decode the reports themselves"

@@ -1,0 +1,107 @@
+"""What the family shares: the split of two budgets over hashes, the public functions, and the two rounds."""
+
+from __future__ import annotations
+
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PoolMap, RowMap
+from sottovoce.core.domain import Domain, Text
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.field import is_order
+from sottovoce.core.params import check_epsilon, check_integer, count_text, reject
+from sottovoce.core.rational import UNIT, floor_unit, odds, sqrt_down, units
+from sottovoce.mechanisms.frequency.flh import digits
+
+MOST_LISTED = 1 << 10  # codes of a closed domain whose balanced functions are few enough to be cohorts
+LEAST_LENGTH = 8  # positions of a block: fewer save nothing and collide more often
+MAX_HASHES = 8
+OPEN_BITS, OPEN_COHORTS = 128, 64
+MAX_BITS, MAX_COHORTS = 1 << 12, 1 << 10
+
+
+def each_hash(budget: Decimal, hashes: int) -> Decimal:
+    """The part of a budget for one hash, rounded down."""
+    return Context(prec=50, rounding=ROUND_FLOOR).divide(budget, Decimal(hashes))
+
+
+def lifetime(owner: str, budget: Decimal, forever: Any) -> Decimal:
+    """The budget of all reports of one value together: by default twice that of one report."""
+    found = check_epsilon(owner, min(2 * budget, Decimal(20)) if forever is None else forever)
+    if not found > budget:
+        raise reject("epsilon_forever", owner, f"a number above epsilon, which is {budget}", forever)
+    return found
+
+
+def functions(owner: str, domain: Domain, hashes: int, bits: Any, cohorts: Any) -> NumberedMap:
+    """Balanced functions for a closed domain; hashed ones for an open one, or where their number is given."""
+    size = domain.size
+    if size is None or size < 2:
+        raise reject("domain", owner, "Text, or a domain with at least 2 and finitely many codes", domain)
+    if isinstance(domain, Text) or cohorts is not None:
+        wide = check_integer("bits", owner, OPEN_BITS if bits is None else bits, 2 * hashes, MAX_BITS)
+        rows = check_integer("cohorts", owner, OPEN_COHORTS if cohorts is None else cohorts, 2, MAX_COHORTS)
+        if wide % hashes or (wide // hashes) & (wide // hashes - 1):
+            raise reject("bits", owner, "a power of two for each hash", bits)
+        return RowMap(size, wide // hashes, hashes, rows)
+    if size > MOST_LISTED:
+        raise ParameterError(
+            f"The 'domain' parameter of {owner} must be Text, or have at most {MOST_LISTED} codes unless cohorts are"
+            f" given. Got {count_text(size)}."
+        )
+    length = _length(size) if bits is None else check_integer("bits", owner, bits, 2 * hashes, 256 * hashes) // hashes
+    if bits is not None and (bits % hashes or not is_order(length) or length ** digits(size, length) > MAX_COHORTS):
+        raise reject("bits", owner, f"a prime or a power of two for each hash, with at most {MAX_COHORTS} maps", bits)
+    if hashes == 1:
+        return PoolMap(size, length, digits(size, length))
+    return BloomMap(size, length, digits(size, length), hashes)
+
+
+def _length(size: int) -> int:
+    """Positions of a block: at least eight, and so many that two digits write each code."""
+    return next(order for order in range(LEAST_LENGTH, size + LEAST_LENGTH) if is_order(order) and order**2 >= size)
+
+
+def bits_of(chosen: NumberedMap, hashes: int, p: int, q: int) -> Bits:
+    """One bit in each block, kept with p, others set with q."""
+    length = chosen.g  # type: ignore[attr-defined]
+    return Bits(length * hashes, p, q, "onehot" if hashes == 1 else "blocks", hashes)
+
+
+def kept(budget: Decimal) -> int:
+    """The symmetric probability whose two differing bits lose at most a budget: p**2 / (1 - p)**2."""
+    root = sqrt_down(odds(budget))
+    return floor_unit(root / (root + 1))
+
+
+def two_rounds(first: Bits, once: Decimal) -> Chain:
+    """A memo of bits and a fresh round after which two differing bits lose a budget.
+
+    After both rounds a set bit is sent with p* = 1/2, as in optimised unary encoding, where the memo is fine enough,
+    else with p* = 1 - q*. The second probability of the fresh round is the smallest that the budget allows.
+    """
+    keep, allowed = units(first.p), odds(once)  # type: ignore[arg-type]
+    narrow = 2 * keep - 1  # what the memo leaves of a difference
+    step = (Fraction(1, 2) - 1 / (allowed + 1)) / narrow
+    high = Fraction(1, 2) + (1 - keep) * step
+    if high - step <= Fraction(1, 1 << 20):
+        root = sqrt_down(allowed)
+        high = (1 + (root - 1) / (root + 1) / narrow) / 2
+    p = min(floor_unit(high), UNIT - 1)
+    return Chain(first, Bits(first.k, p, _least(keep, p, allowed), "mask", 0))
+
+
+def _least(keep: Fraction, p: int, allowed: Fraction) -> int:
+    """The smallest q of the fresh round with p* (1 - q*) / (q* (1 - p*)) at most as large as allowed."""
+
+    def within(q: int) -> bool:
+        high, low = units(p), units(q)
+        own, other = keep * high + (1 - keep) * low, (1 - keep) * high + keep * low
+        return own * (1 - other) <= allowed * other * (1 - own)
+
+    below, above = 0, p - 1
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (below, middle) if within(middle) else (middle, above)
+    return above
