@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sottovoce.cli.files import cells, naming, reading
-from sottovoce.core.domain import Ball, Box, Categories, Domain, Integers, Interval, Pair, Record, Sparse
+from sottovoce.core.domain import Ball, Box, Categories, Domain, Integers, Interval, Pair, Record, Sparse, Text
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import reject
 from sottovoce.core.question import Frequency, GroupMean, Mean, Question, Variance, VectorMean
@@ -32,7 +32,7 @@ _WORDS = {
 }
 _NOT_INFERRED = (
     "The possible answers are not inferred from the data, because that would reveal them: give one of --categories,"
-    " --categories-file, or --low and --high."
+    " --categories-file, or --low and --high; or --text, if any text may be an answer."
 )
 
 
@@ -48,6 +48,7 @@ class Allowed:
     dimensions: int | None = None
     radius: str | None = None
     most: int | None = None
+    text: bool = False
 
     @property
     def given(self) -> bool:
@@ -66,8 +67,10 @@ class Allowed:
 
     def one(self) -> Domain:
         """The domain of a single answer."""
-        if self.has_categories == self.has_range:
+        if self.has_categories + self.has_range + self.text != 1:
             raise ParameterError(_NOT_INFERRED)
+        if self.text:
+            return Text()
         return self.listed() if self.has_categories else self.numbers()
 
     def listed(self) -> Categories:
@@ -76,8 +79,8 @@ class Allowed:
             raise ParameterError(_NOT_INFERRED)
         if self.categories is not None:
             return Categories(cells(self.categories, skipinitialspace=True))
-        with reading(str(self.categories_file), "The file of categories") as file, naming("The file of categories"):
-            return Categories(file.read().decode("utf-8-sig").splitlines())
+        with naming("The file of categories"):
+            return Categories(lines_of(str(self.categories_file), "The file of categories"))
 
     def numbers(self) -> Integers | Interval:
         """The range of a number."""
@@ -134,6 +137,12 @@ class Allowed:
         if not len(lows) == len(highs) == count:
             raise ParameterError(f"--low and --high must have one number each, or {count} numbers with commas.")
         return [_range(low, high, self.real) for low, high in zip(lows, highs, strict=True)]
+
+
+def lines_of(path: str, name: str) -> list[str]:
+    """The lines of a file of answers."""
+    with reading(path, name) as file, naming(name):
+        return file.read().decode("utf-8-sig").splitlines()
 
 
 def _range(low: str, high: str, real: bool) -> Integers | Interval:

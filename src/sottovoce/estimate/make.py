@@ -13,7 +13,7 @@ from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.question import Question
 from sottovoce.core.statistic import Statistic
 from sottovoce.estimate.decoder import Decoder, as_decoder
-from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import Evidence, Offer
 from sottovoce.fast.batch import Reports, from_messages
 from sottovoce.tally.tally import Tally
@@ -28,15 +28,15 @@ def estimate(
 ) -> Estimate:
     """The estimate. Decoders that need a likelihood accept reports too: not every tally determines it."""
     chosen = None if decoder is None else as_decoder(decoder)
-    reports = _reports(mechanism, data) if chosen is not None and Offer.LIKELIHOOD in chosen.needs else None
-    tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
     room = late.load(f"estimate.{mechanism.question.room}.evidence")
     _check_reads(mechanism, room.READS)
+    if candidates is not None:
+        return _about_candidates(mechanism, data, question, chosen, candidates)
+    reports = _reports(mechanism, data) if chosen is not None and Offer.LIKELIHOOD in chosen.needs else None
+    tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
     found: Evidence = room.evidence(mechanism, tally)
     if reports is not None:
         found = found.with_reports(reports)
-    if candidates is not None:
-        found = _among(mechanism, found, candidates)
     asked = mechanism.question if question is None else question
     if asked != mechanism.question:
         found = found.answer(asked)
@@ -72,12 +72,29 @@ def _reports(mechanism: Mechanism, data: Any) -> Reports | None:
     return from_messages(mechanism, list(data)) if messages else None
 
 
-def _among(mechanism: Mechanism, found: Evidence, candidates: Iterable[object]) -> Evidence:
-    """The same evidence about some answers only."""
-    if Offer.CANDIDATES not in found.offers:
-        raise ParameterError(f"Candidates are supported for shares only, not for a {found.noun}.")
+def _about_candidates(
+    mechanism: Mechanism, data: Any, question: Question | None, chosen: Decoder | None, candidates: Iterable[object]
+) -> Estimate:
+    """The estimate of some answers; from hashed reports without counting all others."""
+    room = late.load(f"estimate.{mechanism.question.room}.evidence")
+    if not hasattr(room, "evidence_about"):
+        raise ParameterError(f"Candidates are supported for shares only, not for a {mechanism.question.noun}.")
     listed = list(candidates)
     codes = [mechanism.domain.encode(candidate) for candidate in listed]
     if not codes or len({*codes}) < len(codes):
         raise ParameterError("Candidates must be a list of at least one answer, all different.")
-    return found.restricted(np.array(codes, np.int64), tuple(listed))
+    reports = _reports(mechanism, data)
+    counted: Reports | Tally
+    if reports is not None and late.load("estimate.shares.candidates:hashed_by_report")(mechanism):
+        counted, n = reports, len(reports)
+        if not n:
+            raise ParameterError("An estimate needs at least one report; there is none.")
+    else:
+        counted = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
+        n = counted.n
+    found: Evidence = room.evidence_about(mechanism, counted, np.array(codes, np.int64), tuple(listed))
+    asked = mechanism.question if question is None else question
+    if asked != mechanism.question:
+        found = found.answer(asked)
+    unbiased = Estimate.of(asked, found, (EstimateSource(mechanism, n),), simulated=counted.simulated)
+    return unbiased if chosen is None else unbiased.decoded(chosen)

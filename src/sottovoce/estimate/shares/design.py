@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sottovoce.core.channel import Bits, Block, Chain, Channel, NumberedMap, Public, Rates, Subset
-from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.channel import Block, NumberedMap, Public
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.estimate.shares.walsh import walsh
 from sottovoce.fast.kernels.compose.public import valuer
+from sottovoce.tally.row_draws import position_law
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -161,13 +161,13 @@ class Rows:
         if self.exclusive:
             means = self._means(codes)
             found -= (means * self.totals[:, None]).T @ means
-        return np.asarray(found)
+        return np.asarray(found, np.float64)
 
     def spreads(self, codes: Ints) -> Floats:
         """The diagonal of the same."""
         if self.signed:
-            return np.full(len(codes), self.totals.sum() / 4)
-        found = self.gathered(self.noise, codes) * (1 - 2 / self.length) + self.noise.sum() / self.length**2
+            return np.full(len(codes), float(self.totals.sum()) / 4)
+        found: Floats = self.gathered(self.noise, codes) * (1 - 2 / self.length) + self.noise.sum() / self.length**2
         if self.exclusive:
             size = max(1, CHUNK // len(self.numbers))
             for start in range(0, len(codes), size):
@@ -197,18 +197,3 @@ def rows_of(mechanism: Mechanism, cells: Ints) -> Rows:
         if isinstance(channel.inner, Block):
             counts = (totals[:, None] + walsh(table)[:, 1 : channel.inner.inputs + 1]) / 2
     return Rows(channel.map, np.arange(seeds), counts, totals, *law)
-
-
-def position_law(inner: Channel) -> tuple[float, float, int, int, bool, bool]:
-    """How often a position is set, blocks and their length, whether they have a sign, and are exclusive."""
-    if isinstance(inner, Bits) and inner.encoding == "signed":
-        return float(inner.own_rate), 0.5, 1, inner.k, True, False
-    if isinstance(inner, (Chain, Bits)):
-        first: Any = inner.first if isinstance(inner, Chain) else inner
-        rates: Any = inner.bit_rate(0)
-        blocks = first.ones if first.encoding == "blocks" else 1
-        return float(rates.own), float(rates.other), blocks, first.k // blocks, False, False
-    rates = rates_of(inner)
-    if not isinstance(rates, Rates) or not isinstance(inner, (Subset, Block)):
-        raise TypeError(f"The reports of a {inner.kind} channel are not read by position.")
-    return float(rates.own), float(rates.other), 1, inner.inputs, False, isinstance(inner, Subset)

@@ -155,7 +155,7 @@ def _packed(channel: Channel, reports: Reports) -> Bytes:
     return np.pad(present, ((0, 0), (0, width - present.shape[1])))
 
 
-def _mapped(channel: Channel, public: NDArray[np.uint64], code: int) -> NDArray[Any]:
+def mapped_codes(channel: Channel, public: NDArray[np.uint64], code: int) -> NDArray[Any]:
     """The value of a code under the public maps, outermost first, for each report."""
     codes: NDArray[Any] = np.full(len(public), code, np.uint32)
     while isinstance(channel, Public):
@@ -174,7 +174,7 @@ def _hashed_supports(channel: Public, reports: Reports) -> Bytes:
         words, found = public[start:stop], payload[start:stop]
         rows = np.arange(stop - start)
         for code in range(channel.inputs):
-            places = _mapped(channel, words, code)
+            places = mapped_codes(channel, words, code)
             if found.ndim == 1:
                 bit = found == places
             else:

@@ -92,7 +92,7 @@ class RowsEvidence(SharesEvidence):
         """The variance of each value that the counts have, given their means."""
         if not self.together:
             return np.asarray(self.rows.spreads(self.codes) / self._scale**2)
-        return np.asarray(np.einsum("ij,jk,ki->i", self.inverse, self.rows.spread(self.codes), self.inverse) / self._scale**2)
+        return _sandwich(self.inverse, self.rows.spread(self.codes)) / self._scale**2
 
     def variances(self, target: str) -> Floats:
         shares = np.clip(self._values, 0, 1)
@@ -153,6 +153,18 @@ class RowsEvidence(SharesEvidence):
     def normal_is_poor(self) -> NDArray[np.bool_]:
         few = self.n * min(self.rows.other, 1 - self.rows.own) < POOR_BELOW
         return np.full(len(self.codes), few)
+
+
+def fitted(rows: Rows, codes: Ints, n: int) -> tuple[Floats, Floats]:
+    """Shares of codes that are fitted together, and their standard errors if the share is zero."""
+    inverse, scale = np.linalg.inv(rows.gram(codes)), n * rows.slope * rows.norm
+    shares = inverse @ rows.products(rows.centred, codes) / scale
+    return shares, np.sqrt(_sandwich(inverse, rows.spread(codes)) / scale**2 + rows.collisions / n)
+
+
+def _sandwich(inverse: Floats, spread: Floats) -> Floats:
+    """The diagonal of inverse @ spread @ inverse, whose outer factor is symmetric."""
+    return np.asarray(((inverse @ spread) * inverse).sum(axis=1))
 
 
 def rows_evidence(counted: Counted) -> RowsEvidence:
