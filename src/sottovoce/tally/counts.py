@@ -267,6 +267,9 @@ def _rounded(rounding: Rounding, held: Ints, rng: np.random.Generator) -> Ints:
 @_draw.register(Then)
 @_draw.register(Chain)
 def _(channel: Then | Chain, held: Ints, rng: np.random.Generator) -> Ints:
+    rates = None if channel.inputs != channel.payload_bits else rates_of(channel)
+    if isinstance(rates, Rates) and not need(channel, Supporting).rates_vary:  # bits stay independent in both stages
+        return rng.binomial(held, float(rates.own)) + rng.binomial(_others(held), float(rates.other))
     if outputs_of(channel.first) is None:
         raise ParameterError("Counts behind masks are not known from their cells; draw them report by report.")
     return _draw(channel.second, _draw(channel.first, held, rng), rng)

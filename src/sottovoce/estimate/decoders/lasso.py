@@ -15,7 +15,7 @@ from sottovoce.core.late import missing
 from sottovoce.core.params import reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.evidence import Evidence, Floats, Ints, Offer
-from sottovoce.estimate.shares.design import Rows
+from sottovoce.estimate.shares.design import RowCounts
 from sottovoce.estimate.shares.rows import MAX_TOGETHER, RowsEvidence, fitted
 
 Chosen = NDArray[np.intp]
@@ -133,7 +133,7 @@ def discoveries(scores: Floats, level: float) -> Chosen:
     return np.sort(order[: passed[-1] + 1]) if len(passed) else np.empty(0, np.intp)
 
 
-def selected(rows: Rows, codes: Ints, n: int) -> Chosen:
+def selected(rows: RowCounts, codes: Ints, n: int) -> Chosen:
     """Candidates with a share above zero in a lasso without negative shares.
 
     The fit depends on the products of the columns alone, so a square root of them stands for the columns.
@@ -145,10 +145,10 @@ def selected(rows: Rows, codes: Ints, n: int) -> Chosen:
     error = float(np.sqrt(np.median(rows.spreads(codes[places])))) / scale
     upper, target = _square_root(rows, codes[places], alone[places])
     model = _lasso()(alpha=SCREEN * error / len(target), positive=True, fit_intercept=False, max_iter=MAX_STEPS, tol=1e-3)
-    return places[model.fit(upper, target).coef_ > 0]
+    return np.asarray(places[model.fit(upper, target).coef_ > 0])
 
 
-def _square_root(rows: Rows, codes: Ints, alone: Floats) -> tuple[Floats, Floats]:
+def _square_root(rows: RowCounts, codes: Ints, alone: Floats) -> tuple[Floats, Floats]:
     """Columns with the same products as those of the codes, and what they predict."""
     upper = linalg.cholesky(rows.gram(codes) + RIDGE * np.eye(len(codes)))
     return upper, linalg.solve_triangular(upper, alone, trans="T")
@@ -163,7 +163,7 @@ def _lasso() -> Any:
     return Lasso
 
 
-def non_negative(rows: Rows, codes: Ints, n: int) -> Floats:
+def non_negative(rows: RowCounts, codes: Ints, n: int) -> Floats:
     """The least-squares fit without negative shares, from the products of the columns."""
     if not len(codes):
         return np.empty(0)

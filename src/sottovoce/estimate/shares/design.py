@@ -28,7 +28,7 @@ CHUNK = 1 << 22  # positions in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowCounts:
     """Counts of the positions of each row, and the law of a position.
 
     Attributes:
@@ -91,7 +91,7 @@ class Rows:
         return np.asarray(rest * totals + held * (self.own * (1 - self.own) - rest))
 
     # --- columns ------------------------------------------------------------------------------------
-    def some(self, rows: NDArray[Any]) -> Rows:
+    def some(self, rows: NDArray[Any]) -> RowCounts:
         """Some of the rows."""
         return replace(self, numbers=self.numbers[rows], counts=self.counts[rows], totals=self.totals[rows])
 
@@ -182,7 +182,7 @@ class Rows:
         return np.asarray(shares[np.arange(len(self.numbers))[:, None], places[:, 0]] - 1 / self.length)
 
 
-def rows_of(mechanism: Mechanism, cells: Ints) -> Rows:
+def rows_of(mechanism: Mechanism, cells: Ints) -> RowCounts:
     """The rows of a tally whose reports are counted for each public function."""
     channel = mechanism.channel
     if not isinstance(channel, Public) or not isinstance(channel.map, NumberedMap):
@@ -196,4 +196,4 @@ def rows_of(mechanism: Mechanism, cells: Ints) -> Rows:
         counts, totals = table, table.sum(axis=1)
         if isinstance(channel.inner, Block):
             counts = (totals[:, None] + walsh(table)[:, 1 : channel.inner.inputs + 1]) / 2
-    return Rows(channel.map, np.arange(seeds), counts, totals, *law)
+    return RowCounts(channel.map, np.arange(seeds), counts, totals, *law)

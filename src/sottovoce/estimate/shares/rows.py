@@ -22,7 +22,7 @@ from sottovoce.core.errors import NoIntervalError, ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Offer
 from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
-from sottovoce.estimate.shares.design import Rows, rows_of
+from sottovoce.estimate.shares.design import RowCounts, rows_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,7 +35,7 @@ MAX_EXACT = 1 << 24  # entries of a table of coefficients
 class RowsEvidence(SharesEvidence):
     """The rows of a tally, and the codes that are estimated: all of a closed domain, or candidates."""
 
-    rows: Rows
+    rows: RowCounts
     n: int
     counted: Counted
     methods: ClassVar[tuple[str, ...]] = ("normal", "bounded")
@@ -155,9 +155,9 @@ class RowsEvidence(SharesEvidence):
         return np.full(len(self.codes), few)
 
 
-def fitted(rows: Rows, codes: Ints, n: int) -> tuple[Floats, Floats]:
+def fitted(rows: RowCounts, codes: Ints, n: int) -> tuple[Floats, Floats]:
     """Shares of codes that are fitted together, and their standard errors if the share is zero."""
-    inverse, scale = np.linalg.inv(rows.gram(codes)), n * rows.slope * rows.norm
+    inverse, scale = np.asarray(linalg.inv(rows.gram(codes))), n * rows.slope * rows.norm
     shares = inverse @ rows.products(rows.centred, codes) / scale
     return shares, np.sqrt(_sandwich(inverse, rows.spread(codes)) / scale**2 + rows.collisions / n)
 

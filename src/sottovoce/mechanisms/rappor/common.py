@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PoolMap, RowMap
+from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PermutationMap, PoolMap, RowMap
 from sottovoce.core.domain import Domain, Text
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.field import is_order
+from sottovoce.core.field import is_order, is_prime
+from sottovoce.core.mechanism import MAX_CELLS
 from sottovoce.core.params import check_epsilon, check_integer, count_text, reject
 from sottovoce.core.rational import UNIT, floor_unit, odds, sqrt_down, units
 from sottovoce.mechanisms.frequency.flh import digits
@@ -19,6 +21,8 @@ LEAST_LENGTH = 8  # positions of a block: fewer save nothing and collide more of
 MAX_HASHES = 8
 OPEN_BITS, OPEN_COHORTS = 128, 64
 MAX_BITS, MAX_COHORTS = 1 << 12, 1 << 10
+MOST_VALUES = 8  # values that are tried on closed domains: more hardly collide less
+OPEN_VALUES = 128
 
 
 def each_hash(budget: Decimal, hashes: int) -> Decimal:
@@ -34,11 +38,17 @@ def lifetime(owner: str, budget: Decimal, forever: Any) -> Decimal:
     return found
 
 
+def countable(owner: str, domain: Domain) -> int:
+    """How many codes there are."""
+    if domain.size is None or domain.size < 2:
+        sentence = f"The 'domain' parameter of {owner} must have at least 2 and finitely many codes."
+        raise ParameterError(sentence, "a continuum" if domain.size is None else count_text(domain.size))
+    return domain.size
+
+
 def functions(owner: str, domain: Domain, hashes: int, bits: Any, cohorts: Any) -> NumberedMap:
     """Balanced functions for a closed domain; hashed ones for an open one, or where their number is given."""
-    size = domain.size
-    if size is None or size < 2:
-        raise reject("domain", owner, "Text, or a domain with at least 2 and finitely many codes", domain)
+    size = countable(owner, domain)
     if isinstance(domain, Text) or cohorts is not None:
         wide = check_integer("bits", owner, OPEN_BITS if bits is None else bits, 2 * hashes, MAX_BITS)
         rows = check_integer("cohorts", owner, OPEN_COHORTS if cohorts is None else cohorts, 2, MAX_COHORTS)
@@ -46,10 +56,8 @@ def functions(owner: str, domain: Domain, hashes: int, bits: Any, cohorts: Any) 
             raise reject("bits", owner, "a power of two for each hash", bits)
         return RowMap(size, wide // hashes, hashes, rows)
     if size > MOST_LISTED:
-        raise ParameterError(
-            f"The 'domain' parameter of {owner} must be Text, or have at most {MOST_LISTED} codes unless cohorts are"
-            f" given. Got {count_text(size)}."
-        )
+        sentence = f"The 'domain' parameter of {owner} must have from 2 to {MOST_LISTED} codes, or be Text, or cohorts given."
+        raise ParameterError(sentence, count_text(size))
     length = _length(size) if bits is None else check_integer("bits", owner, bits, 2 * hashes, 256 * hashes) // hashes
     if bits is not None and (bits % hashes or not is_order(length) or length ** digits(size, length) > MAX_COHORTS):
         raise reject("bits", owner, f"a prime or a power of two for each hash, with at most {MAX_COHORTS} maps", bits)
@@ -105,3 +113,30 @@ def _least(keep: Fraction, p: int, allowed: Fraction) -> int:
         middle = (below + above) // 2
         below, above = (below, middle) if within(middle) else (middle, above)
     return above
+
+
+def rows_or_permutations(
+    owner: str,
+    domain: Domain,
+    g: Any,
+    cohorts: Any,
+    variance: Callable[[int, Fraction], float],
+    more: int,
+) -> PermutationMap | RowMap:
+    """Permutations with the number of values of least variance; a tally has g + `more` cells for each of them."""
+    size = countable(owner, domain)
+    if isinstance(domain, Text) or cohorts is not None:
+        rows = check_integer("cohorts", owner, OPEN_COHORTS if cohorts is None else cohorts, 2, MAX_COHORTS)
+        return RowMap(size, check_integer("g", owner, OPEN_VALUES if g is None else g, 2, 1 << 12), 1, rows)
+    prime = next((one for one in range(max(size, 3), 2 * size + 3) if is_prime(one)), 0) if size < MAX_CELLS else 0
+    fitting = [one for one in range(2, min(prime, MOST_VALUES) + 1) if prime * (prime - 1) * (one + more) <= MAX_CELLS]
+    if not fitting:
+        sentence = (
+            f"The 'domain' parameter of {owner} must have so few codes that a tally of all permutations has at most 2**24"
+            " cells, or be Text, or cohorts given."
+        )
+        raise ParameterError(sentence, count_text(size))
+    if g is not None:
+        return PermutationMap(size, prime, check_integer("g", owner, g, 2, fitting[-1]))
+    maps = [PermutationMap(size, prime, one) for one in fitting]
+    return min(maps, key=lambda one: variance(one.g, one.collision))

@@ -12,8 +12,7 @@ from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.statistic.cohorts import CountCohorts
-from sottovoce.mechanisms.rappor.common import kept
-from sottovoce.mechanisms.rappor.permutations import rows_or_permutations
+from sottovoce.mechanisms.rappor.common import kept, rows_or_permutations
 
 
 def build(domain: Domain, *, epsilon: Any, g: int | None = None, cohorts: int | None = None) -> Mechanism:

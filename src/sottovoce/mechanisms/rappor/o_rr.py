@@ -12,9 +12,7 @@ from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Frequency
 from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.seeds import CountSeeds
-from sottovoce.mechanisms.rappor.permutations import rows_or_permutations
-
-OPEN_VALUES = 256
+from sottovoce.mechanisms.rappor.common import rows_or_permutations
 
 
 def build(domain: Domain, *, epsilon: Any, g: int | None = None, cohorts: int | None = None) -> Mechanism:

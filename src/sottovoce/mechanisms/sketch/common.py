@@ -10,6 +10,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS
 from sottovoce.core.params import check_integer, count_text, reject
 from sottovoce.mechanisms.frequency.flh import digits
+from sottovoce.mechanisms.rappor.common import countable
 
 WIDTHS = (16, 8, 4, 2)
 OPEN_WIDTH, OPEN_ROWS = 256, 1024
@@ -22,9 +23,7 @@ def rows(owner: str, domain: Domain, width: Any, cells: Any, *, values: int = 1,
     The rows of a closed domain are balanced, so that two codes collide under exactly one in width of them: there must
     be as many of them as codes. Those of an open domain are `hashed` rows, fewer than codes.
     """
-    size = domain.size
-    if size is None or size < 2:
-        raise reject("domain", owner, "Text, or a domain with at least 2 and finitely many codes", domain)
+    size = countable(owner, domain)
     if width is not None and check_integer("width", owner, width, 2, MAX_WIDTH) & (width - 1):
         raise reject("width", owner, "a power of two", width)
     if isinstance(domain, Text) or hashed is not None:
@@ -34,7 +33,8 @@ def rows(owner: str, domain: Domain, width: Any, cells: Any, *, values: int = 1,
         order = one * values
         if order <= 256 and size < MAX_CELLS and order ** digits(size, order) * cells(one) <= MAX_CELLS:
             return PoolMap(size, order, digits(size, order))
-    raise ParameterError(
-        f"No balanced sketch of {owner} for {count_text(size)} codes fits into a tally of 2**24 cells: give a smaller"
-        " width, or rows for one that is not balanced."
+    sentence = (
+        f"The 'domain' parameter of {owner} must have so few codes that a balanced sketch of them fits into 2**24 cells, or"
+        " be Text, or rows given."
     )
+    raise ParameterError(sentence, count_text(size))
