@@ -147,4 +147,6 @@ def rare_variance(mechanism: Mechanism) -> Fraction:
         sets = mechanism.channel.sets  # type: ignore[attr-defined]
         mates = Fraction(-(-sets.codes // sets.groups) - 1, sets.codes - 1)
         return (rates.hit_other + mates * (rates.hit_own - rates.hit_other)) / rates.slope**2
-    raise TypeError("Only channels with support rates have a variance in closed form.")
+    truth = np.full(mechanism.channel.inputs, 1 / (mechanism.channel.inputs - 1))
+    truth[0] = 0
+    return Fraction(float(predicted_variance(mechanism, truth, 1, target="sample")[0]))
