@@ -14,7 +14,7 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz system-deps clean
+.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples system-deps clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -60,6 +60,9 @@ mutants: $(STAMP) ## Change the source in small wrong ways and see whether the t
 
 fuzz: $(STAMP) ## Try random channels and hostile specifications for MINUTES=10 minutes
 	@$(BIN)/python -m sottovoce.testing.fuzz --minutes $(or $(MINUTES),10)
+
+examples: $(STAMP) ## Plan, simulate, export and document the example studies, into build/examples
+	@$(BIN)/python -m scripts.examples
 
 system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh

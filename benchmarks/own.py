@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import sottovoce as sv
+from benchmarks import distributions
 from benchmarks.timing import Row, calibrate, clock, median
 from sottovoce.design import designed
 
@@ -304,6 +305,7 @@ PARTS: dict[str, Callable[[bool], list[Row]]] = {
     "numbers": numbers,
     "vectors": vectors,
     "designs": designs,
+    "distributions": distributions.decoders,
     "client": scalar_client,
     "import": imports,
     "first steps": first_steps,

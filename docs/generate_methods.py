@@ -12,17 +12,24 @@ from pathlib import Path
 import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.core.registry import ALIASES, builder, fits
+from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.shares.evidence import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
+from sottovoce.study.planners.distribution import cumulative_error
 from sottovoce.study.planners.vector import mean_coordinate_variance
 
 PAGE = Path(__file__).with_name("methods.md")
-EPSILON, SIZE = 1, 128
+EPSILON, SIZE, BUCKETS = 1, 128, 64
 SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
-WORK = {CountOutputs: "one count", CountSupports: "one count per code", CountSeeds: "one count"}
+WORK = {
+    CountOutputs: "one count",
+    CountSupports: "one count per code",
+    CountSeeds: "one count",
+    CountCohorts: "one count per bit",
+}
 
 HEAD = """\
 # Methods
@@ -30,9 +37,9 @@ HEAD = """\
 <!-- Written by docs/generate_methods.py; change the docstring of the builder instead. -->
 
 All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories, the [mean](#means) of
-a number, [means by group](#means-by-group), and the mean of [vectors](#vectors). [Choose a method](choose-a-method.md)
-says when to take which. In all tables *bytes* are those of a report beside its 16-byte id, and *cells* are integers in
-a tally.
+a number, [means by group](#means-by-group), the mean of [vectors](#vectors), and whole [distributions](#distributions).
+[Choose a method](choose-a-method.md) says when to take which. In all tables *bytes* are those of a report beside its
+16-byte id, and *cells* are integers in a tally.
 """
 FREQUENCIES = f"""
 ## Frequencies
@@ -82,6 +89,19 @@ The mean of several numbers of each participant. Numbers at epsilon {EPSILON}.
 
 | name | what it is | domain | d = 8 | d = 64 | bytes | cells | exact |
 |---|---|---|---|---|---|---|---|
+"""
+
+
+DISTRIBUTIONS = f"""
+## Distributions
+
+Numbers at epsilon {EPSILON} for {BUCKETS} buckets of a range.
+
+- *cumulative*: n times the variance of the unbiased share up to an edge of a bucket, the mean over all edges, if all
+  buckets are equally common. [Estimate a distribution](estimate-a-distribution.md) shows what other decoders add.
+
+| name | what it is | cumulative | bytes | cells | also called |
+|---|---|---|---|---|---|
 """
 
 
@@ -158,6 +178,19 @@ def vector_row(name: str) -> str:
     return f"| {' | '.join([*cells, str(codec.payload_bytes(m.channel)), str(m.cells), exact])} |\n"
 
 
+def distribution_row(name: str) -> str:
+    m = sv.mechanism(name, sv.Interval(0, 1), epsilon=EPSILON, buckets=BUCKETS)
+    cells = [
+        f"`{name}`",
+        plain(slots(name)[""]).rstrip("."),
+        f"{cumulative_error(m) ** 2:.1f}",
+        str(codec.payload_bytes(m.channel)),
+        str(m.cells),
+        aliases(name),
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
 def section(name: str) -> str:
     said = slots(name)
     options = [option for option in inspect.signature(builder(name)).parameters if option not in ("domain", "epsilon")]
@@ -174,7 +207,9 @@ def page() -> str:
     parts += [MEANS, *map(mean_row, means), *map(section, means)]
     groups, vectors = sv.names(sv.GroupMean), sv.names(sv.VectorMean)
     parts += [GROUPS, *map(group_row, groups), *map(section, groups)]
-    return "".join([*parts, VECTORS, *map(vector_row, vectors), *map(section, vectors)])
+    parts += [VECTORS, *map(vector_row, vectors), *map(section, vectors)]
+    whole = sv.names(sv.Distribution)
+    return "".join([*parts, DISTRIBUTIONS, *map(distribution_row, whole), *map(section, whole)])
 
 
 if __name__ == "__main__":

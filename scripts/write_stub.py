@@ -28,8 +28,10 @@ def stub() -> str:
 
 def targets() -> list[tuple[str, str, str]]:
     """Of everything that is offered the module, the name there, and the public name."""
-    pairs = [(target.split(":"), name) for name, target in sottovoce._NAMES.items()]
-    return [(module, own, name) for (module, own), name in pairs]
+    pairs = [(target, name) for name, target in sottovoce._NAMES.items()]
+    # A module is offered as a whole where no name of it is given.
+    split = [(target.partition(":") if ":" in target else target.rpartition("."), name) for target, name in pairs]
+    return [(module, own, name) for (module, _, own), name in split]
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Above", "Ball", "Bins", "Box", "Categories", "Clamp", "Digit", "Domain", "Integers", "Interval", "Level",
-            "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square", "Text",
+            "Above", "Ball", "Bins", "Box", "Categories", "Circle", "Clamp", "Digit", "Domain", "Integers", "Interval",
+            "Level", "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square", "Text",
         )
     },
     **{
@@ -26,7 +26,10 @@ _NAMES = {
     },
     **{
         name: f"core.question:{name}"
-        for name in ("Frequency", "GroupMean", "Mean", "Question", "Variance", "VectorMean")
+        for name in (
+            "Cdf", "CircularMean", "Density", "Distribution", "Frequency", "GroupMean", "Mean", "Quantile", "Question",
+            "Range", "Variance", "VectorMean",
+        )
     },
     "Mechanism": "core.mechanism:Mechanism",
     "mechanism": "core.registry:mechanism",
@@ -45,6 +48,9 @@ _NAMES = {
     "decoder": "estimate.decoder:decoder",
     "Certificate": "privacy.certificate:Certificate",
     "audit": "privacy.audit:audit",
+    "Account": "privacy.accounting.account:Account",
+    "Entry": "privacy.accounting.account:Entry",
+    "shuffled": "privacy.accounting.shuffling:shuffled",
     "BlackBoxCertificate": "privacy.blackbox:BlackBoxCertificate",
     "audit_black_box": "privacy.blackbox:audit_black_box",
     "command_source": "privacy.blackbox:command_source",
@@ -72,12 +78,19 @@ _NAMES = {
     "simulate": "protocols.simulate:simulate",
     "simulate_counts": "tally.counts:simulate_counts",
     "Option": "study.planners.base:Option",
+    "Asked": "core.asked:Asked",
+    "Study": "study.study:Study",
+    "StudyPlan": "study.whole:StudyPlan",
+    "plan_study": "study.whole:plan_study",
+    "read_study": "study.reading:read_study",
+    "simulate_study": "study.simulating:simulate_study",
     "Plan": "study.plan:Plan",
     "plan": "study.plan:plan",
     "group_frequencies": "estimate.group.within:group_frequencies",
     "power_of_difference": "estimate.group.power:power_of_difference",
     "participants_for": "estimate.group.power:participants_for",
     "Prior": "estimate.prior:Prior",
+    "metrics": "estimate.metrics",
 }  # fmt: skip
 
 __all__ = sorted(_NAMES)

@@ -2,12 +2,14 @@
 from sottovoce.client import Client as Client
 from sottovoce.client import NoTick as NoTick
 from sottovoce.client import Tick as Tick
+from sottovoce.core.asked import Asked as Asked
 from sottovoce.core.coins import SeededCoins as SeededCoins
 from sottovoce.core.domain import Above as Above
 from sottovoce.core.domain import Ball as Ball
 from sottovoce.core.domain import Bins as Bins
 from sottovoce.core.domain import Box as Box
 from sottovoce.core.domain import Categories as Categories
+from sottovoce.core.domain import Circle as Circle
 from sottovoce.core.domain import Clamp as Clamp
 from sottovoce.core.domain import Digit as Digit
 from sottovoce.core.domain import Domain as Domain
@@ -37,10 +39,16 @@ from sottovoce.core.errors import SottovoceError as SottovoceError
 from sottovoce.core.errors import SpecError as SpecError
 from sottovoce.core.errors import TooLargeError as TooLargeError
 from sottovoce.core.mechanism import Mechanism as Mechanism
+from sottovoce.core.question import Cdf as Cdf
+from sottovoce.core.question import CircularMean as CircularMean
+from sottovoce.core.question import Density as Density
+from sottovoce.core.question import Distribution as Distribution
 from sottovoce.core.question import Frequency as Frequency
 from sottovoce.core.question import GroupMean as GroupMean
 from sottovoce.core.question import Mean as Mean
+from sottovoce.core.question import Quantile as Quantile
 from sottovoce.core.question import Question as Question
+from sottovoce.core.question import Range as Range
 from sottovoce.core.question import Variance as Variance
 from sottovoce.core.question import VectorMean as VectorMean
 from sottovoce.core.registry import mechanism as mechanism
@@ -48,6 +56,7 @@ from sottovoce.core.registry import names as names
 from sottovoce.core.round import Arm as Arm
 from sottovoce.core.round import Protocol as Protocol
 from sottovoce.core.round import Round as Round
+from sottovoce.estimate import metrics as metrics
 from sottovoce.estimate.decoder import Decoder as Decoder
 from sottovoce.estimate.decoder import decoder as decoder
 from sottovoce.estimate.estimate import Estimate as Estimate
@@ -58,6 +67,9 @@ from sottovoce.estimate.group.power import power_of_difference as power_of_diffe
 from sottovoce.estimate.group.within import group_frequencies as group_frequencies
 from sottovoce.estimate.prior import Prior as Prior
 from sottovoce.fast.batch import Reports as Reports
+from sottovoce.privacy.accounting.account import Account as Account
+from sottovoce.privacy.accounting.account import Entry as Entry
+from sottovoce.privacy.accounting.shuffling import shuffled as shuffled
 from sottovoce.privacy.audit import audit as audit
 from sottovoce.privacy.blackbox import BlackBoxCertificate as BlackBoxCertificate
 from sottovoce.privacy.blackbox import audit_black_box as audit_black_box
@@ -86,30 +98,43 @@ from sottovoce.protocols.variance.rounds import VarianceRounds as VarianceRounds
 from sottovoce.study.plan import Plan as Plan
 from sottovoce.study.plan import plan as plan
 from sottovoce.study.planners.base import Option as Option
+from sottovoce.study.reading import read_study as read_study
+from sottovoce.study.simulating import simulate_study as simulate_study
+from sottovoce.study.study import Study as Study
+from sottovoce.study.whole import StudyPlan as StudyPlan
+from sottovoce.study.whole import plan_study as plan_study
 from sottovoce.tally.counts import simulate_counts as simulate_counts
 from sottovoce.tally.tally import Tally as Tally
 
 __version__: str
 __all__ = [
     "Above",
+    "Account",
     "AdaptiveMeanRounds",
     "Arm",
     "AskEveryone",
     "AskOneOfSeveral",
+    "Asked",
     "Ball",
     "Bins",
     "BlackBoxCertificate",
     "Box",
     "Branch",
     "Categories",
+    "Cdf",
     "Certificate",
+    "Circle",
+    "CircularMean",
     "Clamp",
     "ClampedMeanRound",
     "Client",
     "Decoder",
+    "Density",
     "Digit",
+    "Distribution",
     "Domain",
     "DomainError",
+    "Entry",
     "Estimate",
     "Evidence",
     "Frequency",
@@ -146,7 +171,9 @@ __all__ = [
     "PrivacyError",
     "ProgramError",
     "Protocol",
+    "Quantile",
     "Question",
+    "Range",
     "RangeSearchMean",
     "RangeSearchRounds",
     "Record",
@@ -160,6 +187,8 @@ __all__ = [
     "Sparse",
     "SpecError",
     "Square",
+    "Study",
+    "StudyPlan",
     "Tally",
     "Text",
     "Tick",
@@ -173,11 +202,16 @@ __all__ = [
     "decoder",
     "group_frequencies",
     "mechanism",
+    "metrics",
     "names",
     "participants_for",
     "plan",
+    "plan_study",
     "power_of_difference",
+    "read_study",
     "samples_needed",
+    "shuffled",
     "simulate",
     "simulate_counts",
+    "simulate_study",
 ]

@@ -136,8 +136,8 @@ BAD = {
         "--option is for a method",
     ),
     "privatize: method of the papers": (
-        "privatize good.csv --column v --method square-wave --epsilon 1 --low 0 --high 9 -o out.parquet",
-        "the square wave is known from the papers, and is not here yet.",
+        "privatize good.csv --column v --method calm --epsilon 1 --low 0 --high 9 -o out.parquet",
+        "CALM is known from the papers, and is not here yet.",
     ),
     "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, shares, variance, groups,"),
     "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "two of epsilon, participants and an error"),

@@ -50,6 +50,7 @@ LINES: dict[str, sv.Domain] = {
     **dict.fromkeys(sv.names(sv.Mean), sv.Interval(-1, 1)),
     **dict.fromkeys(sv.names(sv.GroupMean), sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1))),
     **VECTORS,
+    **dict.fromkeys(sv.names(sv.Distribution), sv.Interval(0, 1)),
 }
 COSTLY = ("designed", "n-output", "nprr", "sampled", "split-n", "split-epsilon", *sv.names(sv.GroupMean))  # to build
 every_line = pytest.mark.parametrize(

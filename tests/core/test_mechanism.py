@@ -41,7 +41,7 @@ from sottovoce.core.exact import law_of
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.mechanism import Mechanism, check_same, difference
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Frequency, GroupMean, Mean, VectorMean
+from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, VectorMean
 from sottovoce.core.rational import UNIT, loss, within
 from sottovoce.core.registry import mechanism, names
 from sottovoce.core.specs import MAX_INTEGER, canonical, parse
@@ -768,6 +768,8 @@ def test_domains_are_checked_in_one_sentence(name: str) -> None:
         unfit, sentence = (BIRDS, PEOPLE), r"must be a domain of numbers, such as Interval\(0, 10\)\.$"
     elif name in names(VectorMean):
         unfit, sentence = (Interval(0, 1), BIRDS, PEOPLE), r"must be (a Box|a vector|vectors) ?.*\.$"
+    elif name in names(Distribution):
+        unfit, sentence = (PEOPLE, Bins(Interval(0, 1), ["0.5"])), r"must be an Interval, Integers, Categories in .*\.$"
     else:
         unfit, sentence = (Interval(0, 1), PEOPLE, Integers(0, (1 << 32) - 1)), r"must have .*\. Got .*\.$"
     for domain in unfit:
@@ -822,7 +824,7 @@ def test_no_two_names_differ_by_case_and_hyphens_only() -> None:
         ("grrr", "There is no mechanism of this name; did you mean grr"),
         ("peicewise", "did you mean piecewise or group-piecewise?"),
         ("secret answer 8271", "There is no mechanism of this name. Known: "),
-        ("square_wave", "; the square wave is known from the papers, and is not here yet. Known: "),
+        ("hdg", "; hybrid-dimensional grids (HDG) is known from the papers, and is not here yet. Known: "),
         ("d-bit-flip", "d-bit flip is known from the papers, and is not here yet"),
         ("privset", "PrivSet is known"),
         ("the", "THE"),

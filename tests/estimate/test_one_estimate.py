@@ -55,12 +55,12 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
     m = tally.mechanism
     by_name, rough = m.estimate(tally, decoder="em"), m.estimate(tally, decoder=sv.decoder("em", tolerance=1e-3))
     assert by_name.fit.gap < 1e-9 and rough.fit.iterations <= by_name.fit.iterations
-    assert rough.decoder.spec() == {"name": "em", "tolerance": 1e-3, "max_iterations": 20_000}
+    assert rough.decoder.spec() == {"name": "em", "tolerance": 1e-3, "max_iterations": 20_000, "stop": None}
     same = m.estimate(tally, decoder="simplex"), m.estimate(tally).project("simplex")
     assert np.array_equal(same[0].values, same[1].values) and same[0].fit is None
     assert np.array_equal(m.estimate(tally, decoder="linear").values, m.estimate(tally).values)
     for wrong in ("cone", "../em", "Em", 3):
-        with pytest.raises(sv.ParameterError, match="em, lasso, linear"):
+        with pytest.raises(sv.ParameterError, match="em, ems, lasso, linear"):
             m.estimate(tally, decoder=wrong)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.domain import Bins, Categories, Integers
+from sottovoce.core.domain import Bins, Categories, Circle, Integers, Interval
 from sottovoce.core.errors import DomainError
 from sottovoce.fast.batch import privatize
 from sottovoce.fast.encode import encode
@@ -58,6 +58,11 @@ GOOD = [
     (YEARS, np.array([2**53, -5, 1999, 2001])),
     (YEARS, np.array([2**53, 1999], np.uint64)),
     (Bins(Integers(0, 9), [3, 7]), np.array([0, 3, 9])),
+    (Bins(Interval(0, 1), ["0.1", "0.3", "0.7"]), np.array([0.1, np.nextafter(0.1, 0), 0.3, 0.1 + 0.2, 0.7, 1.0, 0.0])),
+    (Bins(Interval(0, 1), ["0.1", "0.30000000000000000001"]), np.array([0.3, np.nextafter(0.3, 1), 0.1], np.float32)),
+    (Bins(Interval(0, 9), ["2.5"]), np.array([2, 3, 9, 0], np.uint8)),
+    (Bins(Circle(24), [6, 12]), np.array([24.0, 0.0, 6.0, 23.999, 12.0])),
+    (Bins(Circle("0.30000000000000000001"), ["0.1"]), np.array([0.3, 0.1])),
     (Integers(0, 2**32 - 1), np.array([2**32 - 1, 0])),
 ]
 

@@ -172,7 +172,7 @@ def test_a_seed_fixes_everything_and_neighbouring_seeds_share_nothing() -> None:
     rows = [tuple(cells) for cells in seen]
     assert len(set(rows)) == len(rows)
     seeds = [
-        room._derived(room._derived(seed, f"round {number}"), purpose)
+        room.derived_seed(room.derived_seed(seed, f"round {number}"), purpose)
         for seed in range(50)
         for number in range(4)
         for purpose in ("arms", "arm 0", "arm 1", "arm 2")

@@ -82,7 +82,9 @@ def test_measured_variance_is_the_predicted_one(name: str, k: int, epsilon: floa
     check_variance(name, k, epsilon, seed)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == "rappor" else pytest.mark.long) for n in ROWS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n == "rappor" else pytest.mark.long) for n in ROWS]
+)
 def test_measured_variance_of_rows_is_the_predicted_one(name: str, seed: int) -> None:
     check_variance(name, 16, 3.0, seed)
 

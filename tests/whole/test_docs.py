@@ -30,7 +30,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *s
 # Pages that a make target writes: a link to one may come before the page.
 GENERATED = {DOCS / "coverage.md": "coverage"}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-VERBS = sorted({"answer", *(command.name or command.callback.__name__ for command in app.registered_commands)})
+GROUPS = {group.name for group in app.registered_groups}
+VERBS = sorted({"answer", *(command.name or command.callback.__name__ for command in app.registered_commands), *GROUPS})
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 

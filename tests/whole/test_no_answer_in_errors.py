@@ -36,6 +36,7 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "bins": (domains.Bins(SIDE, ["0.5"]), 0.25),
     "box": (domains.Box(0, 1, 3), [0.1, 0.2, 0.3]),
     "categories": (sv.Categories(["lark", "owl"]), "owl"),
+    "circle": (domains.Circle(24), 23.5),
     "clamp": (domains.Clamp(SIDE, "0.2", "0.4"), 0.25),
     "digit": (domains.Digit(SIDE, "0.1", 2), 0.25),
     "integers": (AGES, 3),

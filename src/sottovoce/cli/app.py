@@ -114,6 +114,7 @@ def plan(
     low: options.Low = None,
     high: options.High = None,
     real: options.Real = False,
+    period: options.Period = None,
     dimensions: options.Dimensions = None,
     radius: options.Radius = None,
     most: options.Most = None,
@@ -123,19 +124,78 @@ def plan(
     std_error: options.StdError = None,
     level: options.Level = 0.95,
     target: options.Target = "population",
+    goal: options.Goals = None,
     picture: options.Picture = None,
     json_: Json = False,
     force: Force = False,
 ) -> None:
-    """Which method, and how many people or which epsilon: give two of epsilon, participants and an error."""
+    """Which method, and how many people or which epsilon: give two of epsilon, participants and an error.
+
+    A study file is planned whole: for --participants, or for every --goal "hours +- 0.1".
+    """
+    if question.lower().endswith(".toml"):
+        load("cli.study:plan")(question, participants, goal or [], level, as_json=json_)
+        return
     load("cli.plan:plan")(
         question,
-        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most),
+        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most, period),
         load("cli.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
         picture=picture,
         force=force,
         as_json=json_,
     )
+
+
+study = typer.Typer(cls=Verbs, no_args_is_help=True, help="Write and check study files.")
+app.add_typer(study, name="study")
+
+
+@study.command("check")
+def study_check(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A study file (TOML).")], json_: Json = False
+) -> None:
+    """Explain every mistake of a study file, with its line and what to do about it."""
+    if not load("cli.study:check")(file, as_json=json_):
+        raise typer.Exit(1)
+
+
+@study.command("new")
+def study_new(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The study file to write (TOML).")],
+    name: Annotated[str, typer.Option(prompt="A short name")] = "my-study",
+    owner: Annotated[str, typer.Option(prompt="Who is responsible")] = "Who is responsible",
+    contact: Annotated[str, typer.Option(prompt="The data-protection officer's mail or page")] = "privacy@example.org",
+    purpose: Annotated[str, typer.Option(prompt="What the answers are for")] = "What the answers are for.",
+    unit: Annotated[str, typer.Option(prompt="What the budget protects: person, device or event")] = "person",
+    epsilon: Annotated[str, typer.Option(prompt="The budget of one participation")] = "1",
+    force: Force = False,
+) -> None:
+    """Ask for what a study needs, and write a study file with comments."""
+    answers = {"name": name, "owner": owner, "contact": contact, "purpose": purpose, "unit": unit, "epsilon": epsilon}
+    load("cli.study:new")(file, answers, force=force)
+
+
+@app.command()
+def simulate(
+    file: Annotated[str, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Answers, CSV or Parquet: a column for each question.")],
+    runs: Annotated[int, typer.Option(min=1, max=10_000, help="How often the study is simulated.")] = 1,
+    seed: options.Seed = None,
+    output: Annotated[str | None, typer.Option(metavar="FOLDER", help="Write the export of the first run.")] = None,
+    json_: Json = False,
+) -> None:
+    """What a study would have learned: estimates beside the truth, and the export that the real study gives."""
+    load("cli.study:simulate")(file, data, runs=runs, seed=seed, output=output, as_json=json_)
+
+
+@app.command()
+def dossier(
+    file: Annotated[str, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
+    participants: Annotated[int, typer.Option(min=1, help="How many people are expected.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder.")],
+) -> None:
+    """Write what an ethics board wants to see: certificates, plan, risks, consent text, registry entry, versions."""
+    load("cli.study:dossier")(file, participants, output)
 
 
 @app.command()
@@ -152,6 +212,7 @@ def privatize(
     high: options.High = None,
     real: options.Real = False,
     text: options.AnyText = False,
+    period: options.Period = None,
     option: options.MethodOptions = None,
     spec: options.WholeSpec = None,
     write_spec: options.WriteSpec = None,
@@ -172,11 +233,11 @@ def privatize(
             load("cli.columns:separator")(delimiter),
             public_header,
         ),
-        load("cli.privatize:Asked")(
+        load("cli.privatize:AskedFor")(
             spec,
             method,
             epsilon,
-            load("cli.domains:Allowed")(categories, categories_file, low, high, real, text=text),
+            load("cli.domains:Allowed")(categories, categories_file, low, high, real, period=period, text=text),
             tuple(option or ()),
             question,
         ),
@@ -218,8 +279,8 @@ def estimate(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="simplex: shares that sum to one; em: those of largest likelihood; lasso: few of many candidates;"
-            " range: a mean in its range.",
+            help="simplex: shares that sum to one; em: those of largest likelihood; ems: smoothed ones; lasso: few of"
+            " many candidates; range: a mean in its range.",
         ),
     ] = None,
     candidates: options.Candidates = None,

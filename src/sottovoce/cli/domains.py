@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sottovoce.cli.files import cells, naming, reading
-from sottovoce.core.domain import Ball, Box, Categories, Domain, Integers, Interval, Pair, Record, Sparse, Text
+from sottovoce.core.domain import Ball, Box, Categories, Circle, Domain, Integers, Interval, Pair, Record, Sparse, Text
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import reject
-from sottovoce.core.question import Frequency, GroupMean, Mean, Question, Variance, VectorMean
+from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Question, Variance, VectorMean
 from sottovoce.core.spelling import letters
 
-QUESTIONS = ("mean", "shares", "variance", "groups", "vectors")
+QUESTIONS = ("mean", "shares", "variance", "distribution", "groups", "vectors")
 _WORDS = {
     "mean": "mean",
     "means": "mean",
@@ -21,6 +22,8 @@ _WORDS = {
     "frequency": "shares",
     "frequencies": "shares",
     "variance": "variance",
+    "distribution": "distribution",
+    "distributions": "distribution",
     "group": "groups",
     "groups": "groups",
     "groupmean": "groups",
@@ -32,7 +35,7 @@ _WORDS = {
 }
 _NOT_INFERRED = (
     "The possible answers are not inferred from the data, because that would reveal them: give one of --categories,"
-    " --categories-file, or --low and --high; or --text, if any text may be an answer."
+    " --categories-file, --period, or --low and --high; or --text, if any text may be an answer."
 )
 
 
@@ -49,6 +52,7 @@ class Allowed:
     radius: str | None = None
     most: int | None = None
     text: bool = False
+    period: str | None = None
 
     @property
     def given(self) -> bool:
@@ -62,8 +66,8 @@ class Allowed:
 
     @property
     def has_range(self) -> bool:
-        """Whether an end of a range is given."""
-        return self.low is not None or self.high is not None
+        """Whether an end of a range is given, or the length of a circle."""
+        return self.low is not None or self.high is not None or self.period is not None
 
     def one(self) -> Domain:
         """The domain of a single answer."""
@@ -71,6 +75,8 @@ class Allowed:
             raise ParameterError(_NOT_INFERRED)
         if self.text:
             return Text()
+        if self.period is not None:
+            return self.circle()
         return self.listed() if self.has_categories else self.numbers()
 
     def listed(self) -> Categories:
@@ -81,6 +87,12 @@ class Allowed:
             return Categories(cells(self.categories, skipinitialspace=True))
         with naming("The file of categories"):
             return Categories(lines_of(str(self.categories_file), "The file of categories"))
+
+    def circle(self) -> Circle:
+        """The circle around which numbers go."""
+        if self.low is not None or self.high is not None or self.real or self.period is None:
+            raise ParameterError("--period is all that describes a circle: it goes from 0 to the period.")
+        return Circle(self.period)
 
     def numbers(self) -> Integers | Interval:
         """The range of a number."""
@@ -171,6 +183,8 @@ def question_of(word: str, allowed: Allowed) -> Question:
         return GroupMean(pair.group, pair.value)
     if word == "vectors":
         return VectorMean(allowed.vector())
+    if word == "distribution":
+        return Distribution(allowed.one())
     kinds: dict[str, type[Question]] = {"mean": Mean, "shares": Frequency, "variance": Variance}
     return kinds[word].about(allowed.one(), {})
 
@@ -178,13 +192,15 @@ def question_of(word: str, allowed: Allowed) -> Question:
 def question_about(domain: Domain, word: str | None) -> Question:
     """The question to choose a mechanism for: the named one, else shares of categories and means of numbers."""
     if isinstance(domain, Pair):
-        kinds: dict[str, type[Question]] = {"groups": GroupMean}
+        kinds: dict[str, Callable[[Any], Question]] = {"groups": lambda pair: GroupMean(pair.group, pair.value)}
     elif isinstance(domain, (Ball, Box, Record, Sparse)):
         kinds = {"vectors": VectorMean}
+    elif isinstance(domain, Circle):
+        kinds = {"distribution": Distribution}
     elif domain.numbers is None:
-        kinds = {"shares": Frequency}
+        kinds = {"shares": Frequency, "distribution": Distribution}
     else:
-        kinds = {"mean": Mean, **({} if domain.size is None else {"shares": Frequency})}
+        kinds = {"mean": Mean, **({} if domain.size is None else {"shares": Frequency}), "distribution": Distribution}
     if word is not None and word not in kinds:
         raise ParameterError(f"--question must be one of {', '.join(kinds)} for these answers.")
-    return kinds[word or next(iter(kinds))].about(domain, {})
+    return kinds[word or next(iter(kinds))](domain)

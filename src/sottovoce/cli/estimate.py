@@ -42,7 +42,9 @@ def candidates_of(mechanism: Mechanism, listed: str | None, path: str | None) ->
         raise ParameterError("Candidates are given by --candidates or by --candidates-file, not by both.")
     if listed is None and path is None:
         return None
-    texts = cells(listed, skipinitialspace=True) if listed is not None else lines_of(str(path), "The file of candidates")
+    texts = (
+        cells(listed, skipinitialspace=True) if listed is not None else lines_of(str(path), "The file of candidates")
+    )
     return [typed(mechanism.domain, text) for text in texts]
 
 

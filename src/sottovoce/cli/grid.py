@@ -10,11 +10,11 @@ from typing import Any
 from sottovoce.cli.files import input_name, naming, reading
 from sottovoce.cli.show import table
 from sottovoce.core.channel.facets import dimensions_of
-from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
+from sottovoce.core.domain import Ball, Box, Circle, Domain, Integers, Interval, Pair, Sparse
 from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import GroupMean, Mean, VectorMean
+from sottovoce.core.question import Distribution, GroupMean, Mean, VectorMean
 from sottovoce.core.registry import BUILDERS, fits, mechanism, names, registered_name
 from sottovoce.fast.processes import ordered
 from sottovoce.privacy.audit import audit
@@ -65,6 +65,8 @@ def _domains(name: str) -> list[Domain]:
         return [Pair(Integers(0, groups - 1), Interval(-1, 1)) for groups in (2, 8)]
     if name in names(VectorMean):
         return [domain for domain in VECTORS if fits(name, domain)]
+    if name in names(Distribution):
+        return [domain for domain in (Interval(0, 1), Circle(24), Integers(0, 15)) if fits(name, domain)]
     return [domain for domain in (Integers(0, size - 1) for size in SIZES) if fits(name, domain)]
 
 

@@ -21,6 +21,10 @@ AnyText = Annotated[
 Low = Annotated[str | None, typer.Option(help="The least possible number.", rich_help_panel=Panel)]
 High = Annotated[str | None, typer.Option(help="The largest possible number.", rich_help_panel=Panel)]
 Real = Annotated[bool, typer.Option("--real", help="Answers are real numbers, not whole ones.", rich_help_panel=Panel)]
+Period = Annotated[
+    str | None,
+    typer.Option(help="Answers go around a circle of this length: 24 for hours of a day.", rich_help_panel=Panel),
+]
 Epsilon = Annotated[str | None, typer.Option(help="The privacy budget of each answer.", rich_help_panel=Panel)]
 
 # --- estimate ---------------------------------------------------------------------------------------------------
@@ -31,7 +35,14 @@ CandidatesFile = Annotated[str | None, typer.Option(metavar="FILE", help="The sa
 
 # --- plan ---------------------------------------------------------------------------------------------------
 PlannedQuestion = Annotated[
-    str, typer.Argument(metavar="QUESTION", help="mean, shares, variance, groups (means by group) or vectors.")
+    str,
+    typer.Argument(
+        metavar="QUESTION",
+        help="mean, shares, variance, distribution, groups (means by group), vectors; or a study file (.toml).",
+    ),
+]
+Goals = Annotated[
+    list[str] | None, typer.Option("--goal", metavar="TEXT", help='Of a study: "hours +- 0.1", "smoker +- 2 points".')
 ]
 Dimensions = Annotated[int | None, typer.Option(min=1, help="How many numbers a vector has.", rich_help_panel=Panel)]
 Radius = Annotated[
@@ -64,7 +75,10 @@ Method = Annotated[
     ),
 ]
 ChosenFor = Annotated[
-    str | None, typer.Option(help="What the plan chooses for: shares, or the mean of numbers.", rich_help_panel=Panel)
+    str | None,
+    typer.Option(
+        help="What the plan chooses for: shares, the mean of numbers, or their distribution.", rich_help_panel=Panel
+    ),
 ]
 MethodOptions = Annotated[
     list[str] | None,

@@ -43,7 +43,7 @@ NO_FILE = ""  # of a memo: nothing is opened
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedFor:
     """The mechanism that the options describe: by a file, or by its name, budget and domain. Without a name, or with
     "auto", the plan chooses it for a question."""
 
@@ -79,7 +79,7 @@ class Destination:
 
 
 def privatize(
-    source: AnswerSource, asked: Asked, goal: Destination, *, missing: str = "refuse", seed: int | None = None
+    source: AnswerSource, asked: AskedFor, goal: Destination, *, missing: str = "refuse", seed: int | None = None
 ) -> None:
     """Randomize the answers of a file, all of it or nothing."""
     chosen = mechanism_of(asked, source.columns, missing)
@@ -135,7 +135,7 @@ class Seen:
     columns: int = 0
 
 
-def _output_kind(goal: Destination, asked: Asked) -> str:
+def _output_kind(goal: Destination, asked: AskedFor) -> str:
     """The kind of the output, after all checks that need no reading."""
     check_free(goal.path, goal.force)
     if goal.spec is not None:
@@ -192,7 +192,7 @@ def _refused(column: str, domain: Domain, outside: Outside, rows: int) -> FilePr
 
 
 # --- the mechanism ----------------------------------------------------------------------------------------
-def mechanism_of(asked: Asked, columns: Sequence[str], missing: str = "refuse") -> Chosen:
+def mechanism_of(asked: AskedFor, columns: Sequence[str], missing: str = "refuse") -> Chosen:
     """The mechanism of a file, of a description in full, or of a plan."""
     if asked.spec is not None:
         described = (asked.method, asked.epsilon, asked.question)
@@ -211,7 +211,7 @@ def mechanism_of(asked: Asked, columns: Sequence[str], missing: str = "refuse") 
     return Chosen(build(str(asked.method), domain, epsilon=asked.epsilon, **_options(asked.options)))
 
 
-def _planned(asked: Asked, domain: Domain) -> Chosen:
+def _planned(asked: AskedFor, domain: Domain) -> Chosen:
     """The plan's first choice among the mechanisms that a device accepts. Their order does not depend on the number of
     participants, and errors fall with its root."""
     if asked.options:

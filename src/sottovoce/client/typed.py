@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from sottovoce.core.domain import Categories, Domain, Integers, Interval, Text
+from sottovoce.core.domain import Categories, Circle, Domain, Integers, Interval, Text
 
 MAX_LENGTH = 100  # characters of a number
 _WHOLE = re.compile(r"\s*([+-]?[0-9]+)(\.0*)?\s*")
@@ -33,7 +33,7 @@ def typed(domain: Domain, value: object) -> object:
     """
     raw = root(domain)
     if isinstance(value, str) and len(value) <= MAX_LENGTH:
-        if isinstance(raw, Interval):
+        if isinstance(raw, (Circle, Interval)):
             return _number(value)
         if isinstance(raw, Integers) or (isinstance(raw, Categories) and not holds_texts(raw)):
             whole = _WHOLE.fullmatch(value)

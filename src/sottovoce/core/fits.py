@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.vector.projected import Projected
     from sottovoce.core.channel.vector.sphere import Cap
     from sottovoce.core.domain.ball import Ball
+    from sottovoce.core.domain.circle import Circle
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Record
     from sottovoce.core.domain.powers import Powers
@@ -112,6 +113,15 @@ def _numbers(domain: Domain, channel: Channel) -> None:
         )
 
 
+def _around(domain: Circle, channel: Channel) -> None:
+    grid = need(channel, Rounded).rounding
+    if (grid.low, grid.high) != (domain.low, domain.high):
+        raise MismatchError(
+            f"A channel that rounds numbers from {decimal_text(grid.low)} to {decimal_text(grid.high)} does not fit a"
+            f" circle with the period {decimal_text(domain.period)}."
+        )
+
+
 def _same_range(domain: Domain, grid: Rounding) -> bool:
     """Whether a grid covers exactly the codes of a domain of numbers."""
     return domain.numbers is not None and domain.numbers[:2] == (Fraction(grid.low), Fraction(grid.high))
@@ -136,6 +146,7 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),
     (None, Coordinates, _coordinates),
+    ("circle", Rounded, _around),
     (None, Rounded, _numbers),
     (None, None, _indices),
 )

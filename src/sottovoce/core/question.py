@@ -9,12 +9,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar
 
+from sottovoce.core.distributed import (
+    check_circle,
+    check_distributed,
+    check_ordered,
+    in_order,
+    listed,
+    seen,
+    values_of,
+    written,
+)
 from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.late import load
-from sottovoce.core.params import reject
+from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
 from sottovoce.core.specs import Spec, take
 
 
@@ -169,6 +180,156 @@ class VectorMean(Question):
         return cls(domain)
 
 
+# --- distributions ------------------------------------------------------------------------------------------------
+WORKLOADS = ("cdf", "quantiles", "ranges", "mean", "histogram")
+MAX_BUCKETS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution(Question):
+    """How answers are distributed over a domain of numbers, of categories in their order, or over a circle.
+
+    `workload` says what the distribution is wanted for, which decides what a planner makes small; `buckets` how many
+    parts of the domain are told apart, by default as many as the method and the number of reports allow.
+    """
+
+    kind: ClassVar[str] = "distribution"
+    room: ClassVar[str] = "distribution"
+    noun: ClassVar[str] = "share"
+    domain: Domain
+    workload: str = "cdf"
+    buckets: int | None = None
+
+    def __post_init__(self) -> None:
+        check_distributed(self.kind, self.domain)
+        if self.workload not in WORKLOADS:
+            raise reject("workload", self.kind, f"one of {', '.join(WORKLOADS)}", self.workload)
+        if self.buckets is not None:
+            most = min(MAX_BUCKETS, self.domain.size or MAX_BUCKETS)
+            object.__setattr__(self, "buckets", check_integer("buckets", self.kind, self.buckets, 2, most))
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Distribution:
+        """Of a domain, or of what bins or another view of it are a view of."""
+        workload, buckets = take(fields, f"the question {cls.kind}", ("workload", "buckets"))
+        return cls(seen(domain), workload, buckets)
+
+    def fields(self) -> Spec:
+        return {"workload": self.workload, "buckets": self.buckets}
+
+
+@dataclass(frozen=True, slots=True)
+class Cdf(Question):
+    """The share of answers that are at most each of some points."""
+
+    kind: ClassVar[str] = "cdf"
+    room: ClassVar[str] = "distribution"
+    noun: ClassVar[str] = "share up to a point"
+    domain: Domain
+    points: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_ordered(self.kind, self.domain)
+        object.__setattr__(self, "points", values_of("points", self.kind, self.domain, self.points))
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Cdf:
+        (points,) = take(fields, f"the question {cls.kind}", ("points",))
+        return cls(seen(domain), tuple(points))
+
+    def fields(self) -> Spec:
+        return {"points": [written(point) for point in self.points]}
+
+
+@dataclass(frozen=True, slots=True)
+class Range(Question):
+    """The share of answers from `low` to `high`, both included; on a circle the arc from one to the other."""
+
+    kind: ClassVar[str] = "range"
+    room: ClassVar[str] = "distribution"
+    noun: ClassVar[str] = "share of a range"
+    domain: Domain
+    low: Any = None
+    high: Any = None
+
+    def __post_init__(self) -> None:
+        check_distributed(self.kind, self.domain)
+        low, high = values_of("low, high", self.kind, self.domain, (self.low, self.high))
+        if not in_order(self.domain, low, high):
+            raise reject("high", self.kind, "a value that is not before low", high)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Range:
+        return cls(seen(domain), *take(fields, f"the question {cls.kind}", ("low", "high")))
+
+    def fields(self) -> Spec:
+        return {"low": written(self.low), "high": written(self.high)}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile(Question):
+    """The value below which each of some shares of the answers lie."""
+
+    kind: ClassVar[str] = "quantile"
+    room: ClassVar[str] = "distribution"
+    noun: ClassVar[str] = "quantile"
+    domain: Domain
+    shares: tuple[Decimal, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_ordered(self.kind, self.domain)
+        shares = tuple(check_decimal("shares", self.kind, share) for share in listed("shares", self.kind, self.shares))
+        if not all(0 < share < 1 for share in shares):
+            raise reject("shares", self.kind, "numbers in (0, 1)", self.shares)
+        object.__setattr__(self, "shares", shares)
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Quantile:
+        (shares,) = take(fields, f"the question {cls.kind}", ("shares",))
+        return cls(seen(domain), tuple(shares))
+
+    def fields(self) -> Spec:
+        return {"shares": [decimal_text(share) for share in self.shares]}
+
+
+@dataclass(frozen=True, slots=True)
+class Density(Question):
+    """The share of answers for each unit of the domain."""
+
+    kind: ClassVar[str] = "density"
+    room: ClassVar[str] = "distribution"
+    noun: ClassVar[str] = "density"
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        check_distributed(self.kind, self.domain)
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Density:
+        _no_fields(cls, fields)
+        return cls(seen(domain))
+
+
+@dataclass(frozen=True, slots=True)
+class CircularMean(Question):
+    """The direction of the mean of all answers as points of a circle."""
+
+    kind: ClassVar[str] = "circular-mean"
+    room: ClassVar[str] = "distribution"
+    noun: ClassVar[str] = "circular mean"
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        check_circle(self.kind, self.domain)
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> CircularMean:
+        _no_fields(cls, fields)
+        return cls(seen(domain))
+
+
 @dataclass(frozen=True, slots=True)
 class Several(Question):
     """Several questions, each answered by a part of the participants. Protocols ask them; a mechanism asks one."""
@@ -208,7 +369,11 @@ def _held(domain: Domain) -> Domain:
 
 
 QUESTIONS: dict[str, type[Question]] = {
-    question.kind: question for question in (Frequency, Mean, Variance, GroupMean, VectorMean)
+    question.kind: question
+    for question in (
+        *(Frequency, Mean, Variance, GroupMean, VectorMean),
+        *(Distribution, Cdf, Range, Quantile, Density, CircularMean),
+    )
 }
 
 

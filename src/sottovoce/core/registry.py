@@ -14,7 +14,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Question, VectorMean
 from sottovoce.core.spelling import letters, suggestion
 
 FREQUENCIES = {
@@ -71,11 +71,17 @@ VECTORS = {
     "priv-unit-g": "mechanisms.vector.priv_unit_g:build",
     "proj-unit": "mechanisms.vector.proj_unit:build",
 }
+DISTRIBUTIONS = {
+    "square-wave": "mechanisms.distribution.square_wave:build",
+    "square-wave-discrete": "mechanisms.distribution.square_wave:discrete",
+    "general-wave": "mechanisms.distribution.general_wave:build",
+}
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,
     Mean: MEANS,
     GroupMean: GROUPS,
     VectorMean: VECTORS,
+    Distribution: DISTRIBUTIONS,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
 ALIASES = {
@@ -95,6 +101,8 @@ ALIASES = {
     "1bit-mean": "bernoulli",
     "pm": "piecewise",
     "three-outputs": "three-output",
+    "sw": "square-wave",
+    "gw": "general-wave",
 }
 
 

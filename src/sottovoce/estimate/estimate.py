@@ -20,6 +20,7 @@ from sottovoce.estimate.by_group import ByGroup
 from sottovoce.estimate.decoder import Decoder, Fit, as_decoder, check_needs
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.of_distribution import OfDistribution
 from sottovoce.estimate.remarks import outside, reach, remark
 from sottovoce.estimate.show import ShownEstimate
 
@@ -77,7 +78,7 @@ def sources_of(tallies: Iterable[Any]) -> tuple[EstimateSource, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate(ByGroup, ShownEstimate):
+class Estimate(ByGroup, OfDistribution, ShownEstimate):
     """The estimated answer to a question, with standard errors for the population.
 
     Attributes:

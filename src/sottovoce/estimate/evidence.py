@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sottovoce.estimate.decoder import Decoded, Decoder
+    from sottovoce.estimate.distribution.base import DistributionEvidence
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
     from sottovoce.estimate.shares.mixture import Mixture
@@ -54,6 +55,7 @@ class Offer(Enum):
     DESIGN = "counts that are linear in the shares of candidates, with known coefficients"
     RANGE = "a range for each value by itself"
     BALL = "a ball that holds the answers"
+    ORDER = "an order of its values"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +83,7 @@ class Evidence(ABC):
         noun: the name of one value.
         quality: the kind of the linear estimate, in a word.
         column: the heading of the labels in a table.
+        picture: the function that draws it.
         n: how many reports there are.
         labels: one for each value.
         question: the question of the values, if it is known.
@@ -93,6 +96,7 @@ class Evidence(ABC):
     noun: ClassVar[str]
     quality: ClassVar[str] = "unbiased"
     column: ClassVar[str] = "value"
+    picture: ClassVar[str] = "estimate.plot:plot"
     n: int
     labels: Sequence[object]
     question: Question | None = None
@@ -175,6 +179,16 @@ class Evidence(ABC):
     @property
     def by_group(self) -> GroupMeansEvidence | None:
         """The evidence about groups, if this is about groups."""
+        return None
+
+    @property
+    def distribution(self) -> DistributionEvidence | None:
+        """The evidence about the shares of buckets, if this is about a distribution."""
+        return None
+
+    @property
+    def early_stop(self) -> float | None:
+        """The change of the total log-likelihood at which EM ends, if it is not run to the largest likelihood."""
         return None
 
     def answer(self, question: Question) -> Evidence:

@@ -40,7 +40,7 @@ class ShownEstimate:
         bounds = _own(self).ci(level, method=method, target=target, simultaneous=simultaneous)
         about = f"{100 * level:g} % {method or _own(self).default_method} intervals"
         about += ", all at once" * simultaneous + ", for these participants" * (target == "sample")
-        return late.load("estimate.plot:plot")(_own(self), bounds, about, target, axes)
+        return late.load(_own(self).evidence.picture)(_own(self), bounds, about, target, axes)
 
     def to_markdown(
         self,

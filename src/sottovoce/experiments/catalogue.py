@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.experiments.coverage import studies, studies_of_rounds
+from sottovoce.experiments.distribution import wave
 from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.group_means import losses as group_losses
 from sottovoce.experiments.group_means import real as group_real
@@ -15,6 +16,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *group_synthetic.EXPERIMENTS,
     *group_real.EXPERIMENTS,
     group_losses.EXPERIMENT,
+    wave.EXPERIMENT,
     *studies.STUDIES,
     *studies_of_rounds.STUDIES,
 )

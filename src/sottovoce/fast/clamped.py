@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import inf, nextafter
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,11 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Clamp, Integers, Interval
+from sottovoce.fast.digits import first_float
 from sottovoce.fast.encode import encode, refuse
 
 Positions = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
-
-
-def first_float(low: Fraction) -> float:
-    """The least float whose shortest decimal is not below a number.
-
-    The decimal of a float before the nearest one lies on the float's side of `low`.
-    """
-    nearest = float(low)
-    return nearest if Fraction(repr(nearest)) >= low else nextafter(nearest, inf)
 
 
 def clamped_positions(

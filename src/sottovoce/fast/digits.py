@@ -6,6 +6,7 @@ computed beside a bound of its error, and only where a border lies within the bo
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
@@ -20,6 +21,15 @@ from sottovoce.core.errors import DomainError
 # Reading the decimal, the ends of the grid, one difference and one quotient: five errors of 2**-53 at most,
 # each relative to at most |x| + |origin| + width; eight of them are allowed for.
 _ERROR = 2.0**-50
+
+
+def first_float(low: Fraction) -> float:
+    """The least float whose shortest decimal is not below a number.
+
+    The decimal of a float before the nearest one lies on the float's side of `low`.
+    """
+    nearest = float(low)
+    return nearest if Fraction(repr(nearest)) >= low else nextafter(nearest, inf)
 
 
 def reads_digits(domain: Above | Digit, values: NDArray[Any]) -> bool:

@@ -12,9 +12,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.client.typed import root
-from sottovoce.core.domain import Above, Categories, Digit, Domain, Integers, Record, Text
+from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Record, Text
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
+from sottovoce.fast.bins import bins, reads_bins
 from sottovoce.fast.digits import digits, reads_digits
 from sottovoce.fast.threads import run
 
@@ -36,6 +37,10 @@ def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
             refuse(domain, array, np.ones(len(array), bool))
     if isinstance(array, np.ndarray) and isinstance(domain, (Above, Digit)) and reads_digits(domain, array):
         codes, outside = digits(domain, array)
+        refuse(domain, array, outside)
+        return codes
+    if isinstance(array, np.ndarray) and isinstance(domain, Bins) and reads_bins(domain, array):
+        codes, outside = bins(domain, array)
         refuse(domain, array, outside)
         return codes
     listed = in_python(array)

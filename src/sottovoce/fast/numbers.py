@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Each, Keyed, Rounding
 from sottovoce.core.channel.facets import Coordinates, facet, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.domain import Ball, Clamp, Domain, Integers, Interval, Pair, Powers, Record, Sparse, Square
+from sottovoce.core.domain import Ball, Circle, Clamp, Domain, Integers, Interval, Pair, Powers, Record, Sparse, Square
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.balls import ball_codes
-from sottovoce.fast.clamped import clamped_positions, first_float
+from sottovoce.fast.clamped import clamped_positions
+from sottovoce.fast.digits import first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
 from sottovoce.fast.kernels.compose.mix import positions
@@ -65,7 +66,7 @@ def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: 
     if isinstance(domain, Integers):
         return _shared(lambda codes: positions(rounding, codes), encode(domain, values, threads=threads), threads)
     array = column(domain, values)
-    if isinstance(domain, (Clamp, Interval, Square)) and not isinstance(array, np.ndarray):
+    if isinstance(domain, (Circle, Clamp, Interval, Square)) and not isinstance(array, np.ndarray):
         array = list(array)
         if all(type(value) is float for value in array):
             array = np.array(array, np.float64)
@@ -77,7 +78,8 @@ def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: 
         squares = square_positions(domain, rounding, array, threads)
         if squares is not None:
             return squares
-    if isinstance(domain, Interval) and isinstance(array, np.ndarray):
+    if isinstance(domain, (Circle, Interval)) and isinstance(array, np.ndarray):
+        # The end of a circle keeps a position of its own, from which reports are those of its start.
         if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # longer floats are not Python floats
             return _floats(domain, rounding, array, threads)
         if array.dtype.kind in "iu":
@@ -237,7 +239,7 @@ def _locate(values, first, last, low, low_rest, scale, scale_rest, of_value, fix
     return outside, count
 
 
-def _floats(domain: Interval, rounding: Rounding, array: NDArray[Any], threads: int | None) -> Positions:
+def _floats(domain: Circle | Interval, rounding: Rounding, array: NDArray[Any], threads: int | None) -> Positions:
     known = _filter(rounding)
     numbers = (known.first, known.last, *known.low, *known.scale, known.of_value, known.fixed)
 
@@ -248,7 +250,9 @@ def _floats(domain: Interval, rounding: Rounding, array: NDArray[Any], threads: 
     return located(domain, array, (known.first, known.last), kernel, partial(_exactly, rounding), threads)
 
 
-def _whole_numbers(domain: Interval, rounding: Rounding, array: NDArray[Any], threads: int | None) -> Positions:
+def _whole_numbers(
+    domain: Circle | Interval, rounding: Rounding, array: NDArray[Any], threads: int | None
+) -> Positions:
     """Integers, as floats where these are the same numbers."""
     low, high = Fraction(domain.low), Fraction(domain.high)
     least, most = (int(array.min()), int(array.max())) if len(array) else (0, 0)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Integers, Square
-from sottovoce.fast.clamped import first_float
+from sottovoce.fast.digits import first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, difference, located, product, two
 from sottovoce.fast.encode import encode
 

@@ -33,7 +33,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Question, VectorMean
 from sottovoce.core.registry import mechanism, names, registered_name
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA
@@ -58,6 +58,7 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
         (Integers(0, 1), (("first category, last category", 0, 1),)),
     ),
     Mean: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
+    Distribution: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
     GroupMean: (
         (
             Pair(Integers(0, 3), Interval(-1, 1)),

@@ -78,7 +78,7 @@ class _Crowd:
             if not len(waiting):
                 return None
             now, waiting = waiting[:quota], waiting[quota:]
-            tallies = _ask(stage, self.answers, now, _derived(self.seed, f"round {number}"), self.choices)
+            tallies = _ask(stage, self.answers, now, derived_seed(self.seed, f"round {number}"), self.choices)
             self.unfinished = tallies if short else ()
             return None if short else tallies
 
@@ -94,7 +94,7 @@ def _stream(seed: int | None, words: int = 2) -> WordStream:
     return WordStream.secure(words) if seed is None else WordStream.seeded(words, seed)
 
 
-def _derived(seed: int | None, purpose: str) -> int | None:
+def derived_seed(seed: int | None, purpose: str) -> int | None:
     """A separate seed for each purpose: with seed + 1 and the like, runs of neighbouring seeds would share noise."""
     if seed is None:
         return None
@@ -103,19 +103,19 @@ def _derived(seed: int | None, purpose: str) -> int | None:
 
 def _order(answers: Any, seed: int | None) -> NDArray[np.int64]:
     """A random order of the participants, by words that are independent of the answers."""
-    return np.argsort(_stream(_derived(seed, "order")).rows(0, len(answers))[:, 0], kind="stable")
+    return np.argsort(_stream(derived_seed(seed, "order")).rows(0, len(answers))[:, 0], kind="stable")
 
 
 def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None, choices: Any = None) -> tuple[Any, ...]:
     if stage.chosen:
         arms = _chosen(stage, len(answers), choices)[who]
     else:
-        arms = _assign(stage, len(who), _derived(seed, "arms"))
+        arms = _assign(stage, len(who), derived_seed(seed, "arms"))
     tallies = []
     for place, arm in enumerate(stage.arms):
         chosen = who[arms == place]
         values = _take(answers, chosen, whole=isinstance(arm.mechanism.question, VectorMean))
-        reports = arm.mechanism.privatize(values, seed=_derived(seed, f"arm {place}"))
+        reports = arm.mechanism.privatize(values, seed=derived_seed(seed, f"arm {place}"))
         tallies.append(replace(arm.mechanism.tally(reports), simulated=True))  # with any source of noise
     return tuple(tallies)
 

@@ -42,6 +42,7 @@ _OTHERS = (
     "core.channel.compose.rows:BloomMap",
     "core.channel.compose.rows:PermutationMap",
     "core.channel.compose.rows:RowMap",
+    "core.channel.finite.block:ArcSets",
     "core.channel.finite.block:HadamardSets",
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.facets import Rates as Rates
     from sottovoce.core.channel.facets import Scale as Scale
     from sottovoce.core.channel.finite.bits import Bits as Bits
+    from sottovoce.core.channel.finite.block import ArcSets as ArcSets
     from sottovoce.core.channel.finite.block import Block as Block
     from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
     from sottovoce.core.channel.finite.subset import Subset as Subset

@@ -8,6 +8,7 @@ from sottovoce.core.late import load
 if TYPE_CHECKING:
     from sottovoce.core.domain.ball import Ball
     from sottovoce.core.domain.box import Box
+    from sottovoce.core.domain.circle import Circle
     from sottovoce.core.domain.clamp import Clamp
     from sottovoce.core.domain.digit import Digit
     from sottovoce.core.domain.pair import Pair
@@ -21,6 +22,7 @@ _HOMES = {
     "Ball": "ball",
     "Box": "box",
     "Categories": "plain",
+    "Circle": "circle",
     "Clamp": "clamp",
     "Digit": "digit",
     "Integers": "plain",
@@ -44,6 +46,7 @@ __all__ = [
     "Bins",
     "Box",
     "Categories",
+    "Circle",
     "Clamp",
     "Digit",
     "Domain",

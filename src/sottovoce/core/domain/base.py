@@ -17,6 +17,7 @@ KINDS = {
     "bins": "core.domain.views:Bins",
     "box": "core.domain.box:Box",
     "categories": "core.domain.plain:Categories",
+    "circle": "core.domain.circle:Circle",
     "clamp": "core.domain.clamp:Clamp",
     "digit": "core.domain.digit:Digit",
     "integers": "core.domain.plain:Integers",

@@ -14,6 +14,7 @@ from itertools import pairwise, product
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
+from sottovoce.core.domain.circle import Circle
 from sottovoce.core.domain.plain import MAX_CODES, Integers, Interval, Record
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
@@ -35,7 +36,7 @@ def _finite(owner: str, of: Domain) -> int:
     raise reject("of", owner, "a domain with at most 2**32 codes", of)
 
 
-def _number(of: Integers | Interval, value: object) -> Fraction:
+def _number(of: Circle | Integers | Interval, value: object) -> Fraction:
     """The raw number behind a value, after the domain accepted it."""
     code = of.encode(value)
     return Fraction(of.low + code) if isinstance(of, Integers) else Fraction(code)
@@ -46,11 +47,11 @@ class Bins(Domain):
     """In which bin a number lies: [low, e1), [e1, e2), ..., [em, high]."""
 
     kind: ClassVar[str] = "bins"
-    of: Integers | Interval
+    of: Circle | Integers | Interval
     edges: tuple[Decimal, ...]
 
-    def __init__(self, of: Integers | Interval, edges: Iterable[Number]) -> None:
-        base = _numeric(self.kind, of)
+    def __init__(self, of: Circle | Integers | Interval, edges: Iterable[Number]) -> None:
+        base = of if isinstance(of, Circle) else _numeric(self.kind, of)
         inner = tuple(check_decimal("edges", self.kind, edge) for edge in edges)
         ascending = all(a < b for a, b in pairwise(inner))
         if not inner or not ascending or not base.low < inner[0] or not inner[-1] <= base.high:
@@ -59,11 +60,12 @@ class Bins(Domain):
         object.__setattr__(self, "edges", inner)
 
     @classmethod
-    def even(cls, of: Integers | Interval, bins: int) -> Bins:
+    def even(cls, of: Circle | Integers | Interval, bins: int) -> Bins:
         """Bins of equal width."""
         count = check_integer("bins", cls.kind, bins, 2, 1 << 20)
         context = Context(prec=34)
-        low, width = Decimal(_numeric(cls.kind, of).low), context.subtract(Decimal(of.high), Decimal(of.low))
+        base = of if isinstance(of, Circle) else _numeric(cls.kind, of)
+        low, width = Decimal(base.low), context.subtract(Decimal(base.high), Decimal(base.low))
         steps = (context.divide(context.multiply(width, Decimal(i)), Decimal(count)) for i in range(1, count))
         return cls(of, [context.add(low, step) for step in steps])
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.distribution.iterate import accelerated, iterate
 from sottovoce.estimate.evidence import Evidence, Offer
 from sottovoce.estimate.shares.maximise import MAX_ITERATIONS, TOLERANCE, maximise
 
@@ -14,22 +15,39 @@ from sottovoce.estimate.shares.maximise import MAX_ITERATIONS, TOLERANCE, maximi
 @dataclass(frozen=True, slots=True)
 class EmDecoder(Decoder):
     """Shares whose log-likelihood per report is within `tolerance` of the largest; `fit.gap` bounds the difference
-    (`estimate.shares.maximise`)."""
+    (`estimate.shares.maximise`).
+
+    For a distribution it is EM that ends early, when the total log-likelihood changes by less than `stop`, by default
+    by e**epsilon / 1000 (`estimate.distribution.iterate`); with a tolerance it is run to the largest likelihood.
+    """
 
     name: ClassVar[str] = "em"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD})
     projects: ClassVar[bool] = False
-    tolerance: float = TOLERANCE
+    tolerance: float | None = None
     max_iterations: int = MAX_ITERATIONS
+    stop: float | None = None
 
     def __post_init__(self) -> None:
-        given = self.tolerance
-        if isinstance(given, bool) or not isinstance(given, (int, float)) or not 1e-12 <= given < 1:
+        given, stop = self.tolerance, self.stop
+        if given is not None and (not _is_number(given) or not 1e-12 <= given < 1):
             raise reject("tolerance", "a likelihood decoder", "a number in [1e-12, 1)", given)
+        if stop is not None and (given is not None or not _is_number(stop) or not stop > 0):
+            raise reject("stop", "a likelihood decoder", "a number above 0, and is not for a tolerance", stop)
         check_integer("max_iterations", "a likelihood decoder", self.max_iterations, 0, 1 << 40)
 
     def decode(self, evidence: Evidence) -> Decoded:
-        return Decoded(*maximise(evidence.likelihood(), tolerance=self.tolerance, max_iterations=self.max_iterations))
+        mixture, most = evidence.likelihood(), self.max_iterations
+        stop = evidence.early_stop if self.stop is None else self.stop
+        if self.tolerance is None and stop is not None:
+            return Decoded(*iterate(mixture, stop=stop, smooth=False, max_iterations=most))
+        tolerance = TOLERANCE if self.tolerance is None else self.tolerance
+        find = maximise if evidence.early_stop is None else accelerated
+        return Decoded(*find(mixture, tolerance=tolerance, max_iterations=most))
 
     def quality(self, evidence: Evidence) -> str:
         return f"those of largest likelihood ({self.name})"
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, (int, float)) and not isinstance(given, bool)

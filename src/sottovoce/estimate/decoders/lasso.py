@@ -48,8 +48,8 @@ class LassoFit(Fit):
         how = "reports that did not choose them" if self.held_back else "a fit of all candidates"
         low, high = (min(1.0, max(0.0, self.unexplained + side * 1.96 * self.unexplained_error)) for side in (-1, 1))
         return (
-            f"{len(self.discoveries)} candidates have a share above zero, confirmed by {how} with a false discovery rate"
-            f" of at most {self.false_discovery:g}; the others are shown as zero.",
+            f"{len(self.discoveries)} candidates have a share above zero, confirmed by {how} with a false discovery"
+            f" rate of at most {self.false_discovery:g}; the others are shown as zero.",
             f"An estimated {100 * min(1.0, max(0.0, self.unexplained)):.1f} % of the answers are no candidates (95 %"
             f" normal interval from {100 * low:.1f} to {100 * high:.1f} %).",
         )
@@ -61,8 +61,8 @@ class LassoDecoder(Decoder):
 
     Which candidates count as discoveries is decided by the unbiased fit of all of them, or, where there are too many
     for such a fit, by the odd rows after the even rows made the selection: never by the reports that selected. The
-    procedure is that of Benjamini and Hochberg at `false_discovery`. Other candidates get zero. Intervals are those of the
-    unbiased estimates.
+    procedure is that of Benjamini and Hochberg at `false_discovery`. Other candidates get zero. Intervals are those of
+    the unbiased estimates.
     """
 
     name: ClassVar[str] = "lasso"
@@ -144,7 +144,9 @@ def selected(rows: RowCounts, codes: Ints, n: int) -> Chosen:
         places = np.sort(np.argsort(-alone, kind="stable")[:MAX_CANDIDATES])
     error = float(np.sqrt(np.median(rows.spreads(codes[places])))) / scale
     upper, target = _square_root(rows, codes[places], alone[places])
-    model = _lasso()(alpha=SCREEN * error / len(target), positive=True, fit_intercept=False, max_iter=MAX_STEPS, tol=1e-3)
+    model = _lasso()(
+        alpha=SCREEN * error / len(target), positive=True, fit_intercept=False, max_iter=MAX_STEPS, tol=1e-3
+    )
     return np.asarray(places[model.fit(upper, target).coef_ > 0])
 
 

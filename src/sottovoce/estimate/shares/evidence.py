@@ -42,9 +42,7 @@ def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
     return from_cells(mechanism, tally.n, tally.cells)
 
 
-def evidence_about(
-    mechanism: Mechanism, data: Tally | Reports, codes: Ints, names: Sequence[object]
-) -> SharesEvidence:
+def evidence_about(mechanism: Mechanism, data: Tally | Reports, codes: Ints, names: Sequence[object]) -> SharesEvidence:
     """The evidence about some codes only; of hashed reports also from the reports, which need no tally of all codes."""
     if isinstance(data, Reports):
         return from_reports(mechanism, data, codes, names)
@@ -53,7 +51,9 @@ def evidence_about(
         return found
     whole = evidence(mechanism, data)
     if not whole.picks:
-        raise ParameterError("Candidates are supported for shares that can be read one by one, not for a general table.")
+        raise ParameterError(
+            "Candidates are supported for shares that can be read one by one, not for a general table."
+        )
     return whole.restricted(codes, names)  # type: ignore[return-value]
 
 

@@ -70,15 +70,19 @@ def maximise(
         shares = em_step(moved, further)
         slope = mixture.slope(shares)
         iterations += 1
-    fit = Fit(iterations, certificate(slope))
+    return shares, ended(Fit(iterations, certificate(slope)), tolerance)
+
+
+def ended(fit: Fit, tolerance: float) -> Fit:
+    """How a decoder ended, with a warning if its certificate is not below the tolerance."""
     if fit.gap >= tolerance:
         warnings.warn(
-            f"The likelihood decoder ended after {iterations} iterations; its log-likelihood per report may be"
+            f"The likelihood decoder ended after {fit.iterations} iterations; its log-likelihood per report may be"
             f" {fit.gap:.2g} below the largest. Allow more iterations, or a larger tolerance.",
             NotConvergedWarning,
             stacklevel=_outside(),
         )
-    return shares, fit
+    return fit
 
 
 def _outside() -> int:

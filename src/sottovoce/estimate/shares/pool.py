@@ -1,4 +1,4 @@
-"""Decoding numbered public functions: for each code, the reports whose value is that of the code under their function."""
+"""Decoding numbered public functions: for each code, the reports whose value is that of the code."""
 
 from __future__ import annotations
 

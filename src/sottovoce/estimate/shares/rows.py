@@ -2,8 +2,9 @@
 
 The count of a position, less what it is on average over all values, has a mean that is linear in the shares, with known
 coefficients. Where the public functions are balanced, the columns of this design are orthogonal, and the fit of one
-value does not depend on which others are listed. Hashed functions, fewer than values, are not balanced: there the listed
-values are fitted together. Values that are not listed add to the noise; on average over the functions they add nothing.
+value does not depend on which others are listed. Hashed functions, fewer than values, are not balanced: there the
+listed values are fitted together. Values that are not listed add to the noise; on average over the functions they add
+nothing.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ class RowsEvidence(SharesEvidence):
         try:
             factor = linalg.cho_factor(self.rows.gram(self.codes))
         except linalg.LinAlgError:
-            raise ParameterError("Some candidates have the same positions in all rows, so they have no estimate.") from None
+            raise ParameterError(
+                "Some candidates have the same positions in all rows, so they have no estimate."
+            ) from None
         return np.asarray(linalg.cho_solve(factor, np.eye(len(self.codes))))
 
     @property
@@ -115,7 +118,9 @@ class RowsEvidence(SharesEvidence):
 
     def covariance(self, target: str) -> Floats:
         if len(self.codes) > MAX_TOGETHER:
-            raise TooLargeError(f"The covariance of {len(self.codes)} shares is too large; it is given up to {MAX_TOGETHER}.")
+            raise TooLargeError(
+                f"The covariance of {len(self.codes)} shares is too large; it is given up to {MAX_TOGETHER}."
+            )
         found = self.rows.spread(self.codes) / self._scale**2
         if self.together:
             found = self.inverse @ found @ self.inverse

@@ -33,6 +33,4 @@ def build(domain: Domain, *, epsilon: Any, epsilon_forever: Any = None) -> Mecha
     k = categories("basic-rappor", domain, 1 << 12)
     p = kept(forever)
     channel = two_rounds(Bits(k, p, UNIT - p), budget)
-    return Mechanism(
-        "basic-rappor", Frequency(domain), channel, budget, CountSupports(), claimed_forever=forever
-    )
+    return Mechanism("basic-rappor", Frequency(domain), channel, budget, CountSupports(), claimed_forever=forever)

@@ -56,7 +56,10 @@ def functions(owner: str, domain: Domain, hashes: int, bits: Any, cohorts: Any) 
             raise reject("bits", owner, "a power of two for each hash", bits)
         return RowMap(size, wide // hashes, hashes, rows)
     if size > MOST_LISTED:
-        sentence = f"The 'domain' parameter of {owner} must have from 2 to {MOST_LISTED} codes, or be Text, or cohorts given."
+        sentence = (
+            f"The 'domain' parameter of {owner} must have from 2 to {MOST_LISTED} codes, or be Text, unless cohorts"
+            " are given."
+        )
         raise ParameterError(sentence, count_text(size))
     length = _length(size) if bits is None else check_integer("bits", owner, bits, 2 * hashes, 256 * hashes) // hashes
     if bits is not None and (bits % hashes or not is_order(length) or length ** digits(size, length) > MAX_COHORTS):
@@ -132,8 +135,8 @@ def rows_or_permutations(
     fitting = [one for one in range(2, min(prime, MOST_VALUES) + 1) if prime * (prime - 1) * (one + more) <= MAX_CELLS]
     if not fitting:
         sentence = (
-            f"The 'domain' parameter of {owner} must have so few codes that a tally of all permutations has at most 2**24"
-            " cells, or be Text, or cohorts given."
+            f"The 'domain' parameter of {owner} must have so few codes that a tally of all permutations has at most"
+            " 2**24 cells, or be Text, unless cohorts are given."
         )
         raise ParameterError(sentence, count_text(size))
     if g is not None:

@@ -24,8 +24,8 @@ def build(domain: Domain, *, epsilon: Any, g: int | None = None, cohorts: int | 
     Privacy: that of the randomized response, e**epsilon; the function is public.
     Estimator: (count / n - q) / (p - q) with q = c p + (1 - c) (1 - p) / (g - 1), where c is the exact probability of
         a collision, below 1/g; over an open domain a least-squares fit of the candidates.
-    Cost: one or two bytes beside the id; by default the g of least variance. Closed domains have up to 2,000 codes or so:
-        a tally has P (P - 1) g cells.
+    Cost: one or two bytes beside the id; by default the g of least variance. Closed domains have up to 2,000 codes or
+        so: a tally has P (P - 1) g cells.
     Reference: Kairouz, Bonawitz, Ramage, "Discrete distribution estimation under local privacy", ICML 2016.
     """
     budget = check_epsilon("o-rr", epsilon)

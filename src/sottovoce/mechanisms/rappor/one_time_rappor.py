@@ -14,7 +14,9 @@ from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.mechanisms.rappor.common import MAX_HASHES, bits_of, each_hash, functions, kept
 
 
-def build(domain: Domain, *, epsilon: Any, hashes: int = 2, bits: int | None = None, cohorts: int | None = None) -> Mechanism:
+def build(
+    domain: Domain, *, epsilon: Any, hashes: int = 2, bits: int | None = None, cohorts: int | None = None
+) -> Mechanism:
     """One-time RAPPOR: the permanent round of RAPPOR alone, for a single report.
 
     Law: the report's id chooses a cohort, whose h hashes set one bit each in h blocks of g; every bit is flipped with

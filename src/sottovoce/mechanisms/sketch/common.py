@@ -17,7 +17,9 @@ OPEN_WIDTH, OPEN_ROWS = 256, 1024
 MAX_WIDTH, MAX_ROWS = 1 << 12, 1 << 14
 
 
-def rows(owner: str, domain: Domain, width: Any, cells: Any, *, values: int = 1, hashed: Any = None) -> PoolMap | RowMap:
+def rows(
+    owner: str, domain: Domain, width: Any, cells: Any, *, values: int = 1, hashed: Any = None
+) -> PoolMap | RowMap:
     """Functions to `values` values for each of `width` positions; a row of a tally has cells(width) cells.
 
     The rows of a closed domain are balanced, so that two codes collide under exactly one in width of them: there must
@@ -34,7 +36,7 @@ def rows(owner: str, domain: Domain, width: Any, cells: Any, *, values: int = 1,
         if order <= 256 and size < MAX_CELLS and order ** digits(size, order) * cells(one) <= MAX_CELLS:
             return PoolMap(size, order, digits(size, order))
     sentence = (
-        f"The 'domain' parameter of {owner} must have so few codes that a balanced sketch of them fits into 2**24 cells, or"
-        " be Text, or rows given."
+        f"The 'domain' parameter of {owner} must have so few codes that a balanced sketch of them fits into 2**24"
+        " cells, or be Text, unless rows are given."
     )
     raise ParameterError(sentence, count_text(size))

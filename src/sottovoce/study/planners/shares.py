@@ -20,6 +20,7 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.study.planners.base import CLOSE, OWNER, Option, Planner, Request, RootWays, no_method
 
+LARGE = 256  # cells of a tally for each category
 MANY = 4096  # candidates from which on one hash for each report and candidate is too much work
 
 
@@ -49,7 +50,8 @@ class SharesPlanner(Planner):
                 mechanism = build(name, self.domain, epsilon=epsilon)
             except ParameterError:
                 continue
-            if mechanism.claimed_forever is not None:  # asked for by name: its devices keep a file
+            # Asked for by name: devices keep a file for a memo, and all permutations make a very large tally.
+            if mechanism.claimed_forever is not None or mechanism.cells > LARGE * len(self.truth):
                 continue
             error = math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
             candidates.append((error, codec.payload_bytes(mechanism.channel), mechanism))

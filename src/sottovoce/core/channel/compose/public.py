@@ -138,7 +138,9 @@ class NumberedMap(ABC):
         if self.bits not in (2, 4, 6, 8, WORD):
             raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
         if self.seeds > 1 << min(self.bits, FINE):
-            raise reject(name, self.kind, f"so few that words of {self.bits} bits can choose a map", getattr(self, name))
+            raise reject(
+                name, self.kind, f"so few that words of {self.bits} bits can choose a map", getattr(self, name)
+            )
 
     def _drawn(self, words: Words) -> tuple[int, int]:
         """The number in the leading bits of the first word, and how many such numbers there are."""

@@ -50,7 +50,9 @@ class Bits(Channel, Supporting, Costed):
         if self.encoding == "mask":
             check_integer("k", self.kind, self.k, 1, MAX_MASK if self.rates_vary else 1 << 12)
         if self.encoding == "blocks" and (self.ones < 2 or self.k % self.ones or self.k < 2 * self.ones):
-            raise reject("ones", self.kind, "the number of blocks: at least 2, of equal length of at least 2", self.ones)
+            raise reject(
+                "ones", self.kind, "the number of blocks: at least 2, of equal length of at least 2", self.ones
+            )
         if self.encoding == "blocks" and (self.ones > MAX_BLOCKS or self.inputs > 1 << MAX_BLOCKS):
             raise reject("ones", self.kind, f"so small that there are at most {1 << MAX_BLOCKS} codes", self.ones)
         if self.encoding not in ("mask", "blocks") and self.ones != 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 from typing import ClassVar, Protocol
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
@@ -114,7 +115,66 @@ class HadamardSets:
         return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
 
 
-SETS = {"hadamard": "core.channel.finite.block:HadamardSets", "signed": "core.channel.vector.place:SignedSets"}
+@dataclass(frozen=True, slots=True)
+class ArcSets:
+    """Arcs of a circle of outputs: the set of code c are the `size` outputs from c on, which start again at 0.
+
+    A circle that is rounded to as many points as it has outputs has one code more: its last point is its first.
+    """
+
+    kind: ClassVar[str] = "arcs"
+    codes: int
+    outputs: int
+    size: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", check_integer("outputs", self.kind, self.outputs, 2, 1 << 24))
+        object.__setattr__(self, "size", check_integer("size", self.kind, self.size, 1, self.outputs - 1))
+        codes = check_integer("codes", self.kind, self.codes, self.outputs, self.outputs + 1)
+        object.__setattr__(self, "codes", codes)
+
+    def member(self, code: int, output: int) -> bool:
+        return (output - code) % self.outputs < self.size
+
+    def inside(self, code: int, index: int) -> int:
+        return self.output(code, index, True)
+
+    def output(self, code: int, index: int, inside: bool) -> int:
+        """The index-th output of the arc, or of what is left of the circle, which follows it."""
+        return (code + index + self.size * (not inside)) % self.outputs
+
+    def rates(self, inside: Fraction) -> None:
+        """Codes near each other share more outputs than distant ones."""
+        return None
+
+    def miniatures(self) -> tuple[ArcSets, ...]:
+        """Fewer outputs, and arcs of about the same share of them."""
+        spare, share = self.codes - self.outputs, Fraction(self.size, self.outputs)
+        return tuple(type(self)(outputs + spare, outputs, nearest_arc(share, outputs)) for outputs in (2, 3, 4, 5, 6))
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "codes": self.codes, "outputs": self.outputs, "size": self.size}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> ArcSets:
+        names = ("codes", "outputs", "size")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
+
+
+def nearest_arc(share: Fraction, outputs: int) -> int:
+    """The size of an arc near a share of the outputs that has no divisor in common with their number.
+
+    Otherwise some patterns that repeat around the circle would not show in the reports at all.
+    """
+    sizes = (size for size in range(1, outputs) if gcd(size, outputs) == 1)
+    return min(sizes, key=lambda size: abs(size - share * outputs))
+
+
+SETS = {
+    "arcs": "core.channel.finite.block:ArcSets",
+    "hadamard": "core.channel.finite.block:HadamardSets",
+    "signed": "core.channel.vector.place:SignedSets",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,11 @@ MAX_OUTPUTS = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Window(Channel, Numbered, Numeric, Extremal, Costed):
-    """With probability `inside` uniform over the `width` outputs from stride * code on, else uniform over the rest."""
+    """With probability `inside` uniform over the `width` outputs from stride * code on, else uniform over the rest.
+
+    The last window ends with the last output, so that every window lies inside whole: the mean report is exactly linear
+    in the code, and its mean square exactly quadratic. Borders rounded to the outputs one by one would bias both.
+    """
 
     kind: ClassVar[str] = "window"
     k: int

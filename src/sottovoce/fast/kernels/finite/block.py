@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sottovoce.core.channel import Block, HadamardSets
+from sottovoce.core.channel import ArcSets, Block, HadamardSets
 from sottovoce.core.errors import NoBatchError
 from sottovoce.fast.kernels.arithmetic import divisor, high_product, last_start, lowest, ones, remainder
 from sottovoce.fast.kernels.base import ByClass, Codes, Draws, Reports, Sample, sampler
@@ -60,6 +60,36 @@ def _(sets: HadamardSets, inside: int) -> Sample:
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         last_start(max(sizes), draws.bits)  # refuses a draw from more outcomes than a coin has
         _draw_hadamard(codes, draws.words, at, *numbers, draws.bits, out, draws.redo)
+
+    return draw
+
+
+@njit(nogil=True, cache=True)
+def _draw_arcs(codes, words, at, outputs, size, inside, choices, bits, out, redo):
+    shift = np.uint64(64 - bits)
+    scale = np.uint64(53 - bits)
+    whole = np.uint64(1) << np.uint64(bits)
+    for i in range(codes.shape[0]):
+        beyond = np.uint64((words[i, at] >> shift) << scale >= inside)
+        drawn = words[i, at + 1] >> shift
+        outcomes = choices[beyond, 0]
+        index = remainder(drawn, outcomes, choices[beyond, 1], choices[beyond, 2])
+        if drawn - index > whole - outcomes:
+            redo[i] = 1
+        place = np.uint64(codes[i]) + index + beyond * size  # below twice the outputs
+        place -= outputs * np.uint64(place >= outputs)
+        out[i] = place
+
+
+@sets_sampler.register
+def _(sets: ArcSets, inside: int) -> Sample:
+    sizes = (sets.size, sets.outputs - sets.size)
+    choices = np.array([divisor(size) for size in sizes], np.uint64)
+    numbers = (np.uint64(sets.outputs), np.uint64(sets.size), np.uint64(inside), choices)
+
+    def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
+        last_start(max(sizes), draws.bits)
+        _draw_arcs(codes, draws.words, at, *numbers, draws.bits, out, draws.redo)
 
     return draw
 

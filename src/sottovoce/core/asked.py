@@ -1,0 +1,142 @@
+"""A question of a study: named, with its texts, and with reasons for giving no answer, which are answers too.
+
+Who does not know or refuses sends a report like everyone: a missing report would tell. Among categories a reason is one
+category more. A number and the reasons are a group and a value: "answered" is the first group; the value of a person
+without one does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sottovoce.core.domain import Categories, Integers
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.core.question import Frequency, GroupMean, Mean, Question
+
+ANSWERED = "answered"
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+MAX_TEXT = 2000
+MAX_SHARE = 1000
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
+MOST_WHOLE = 1000  # whole numbers that become categories where there are reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a study.
+
+    Attributes:
+        name: short, for files and programs.
+        question: about the answers themselves.
+        texts: what participants read, by language.
+        missing: reasons for giving no answer, such as "don't know".
+        share: of the participants who are asked this, relative to the other questions.
+        unit: of a number, such as "hours".
+    """
+
+    name: str
+    question: Question
+    texts: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    share: int = 1
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
+            raise ParameterError(
+                "The name of a question must begin with a small letter and have at most 40 small letters, digits,"
+                " hyphens and underscores."
+            )
+        if not isinstance(self.question, Question):
+            raise ParameterError(f"The question {self.name} must be a question, such as Mean(Interval(0, 14)).")
+        object.__setattr__(self, "texts", _texts(self.name, self.texts))
+        object.__setattr__(self, "missing", _reasons(self.name, self.missing))
+        check_integer("share", f"the question {self.name}", self.share, 1, MAX_SHARE)
+        self.whole  # noqa: B018  (refuses reasons that the question cannot have)
+
+    @property
+    def whole(self) -> Question:
+        """The question with the reasons for giving no answer among the answers."""
+        asked = self.question
+        if not self.missing:
+            return asked
+        if isinstance(asked, Frequency) and (listed := _listed(asked.domain)) is not None:
+            return Frequency(self._categories(listed))
+        if isinstance(asked, Mean):
+            return GroupMean(self._categories((ANSWERED,)), asked.domain)
+        if isinstance(asked, GroupMean) and (listed := _listed(asked.by)) is not None:
+            return GroupMean(self._categories(listed), asked.value)
+        raise ParameterError(
+            f"The question {self.name} cannot have reasons for giving no answer: only shares of categories, means and"
+            " means by group can."
+        )
+
+    def _categories(self, listed: Iterable[str]) -> Categories:
+        values = [*listed, *self.missing]
+        if len({*values}) < len(values):
+            raise ParameterError(f"A reason for giving no answer to {self.name} is among the answers already.")
+        return Categories(values)
+
+    def answer(self, value: object) -> Any:
+        """What the domain of the whole question takes for an answer or a reason."""
+        asked = self.question
+        if not self.missing:
+            return value
+        reason = value if isinstance(value, str) and value in self.missing else None
+        if isinstance(asked, Frequency):
+            asked.domain.encode(value) if reason is None else None  # refused before it becomes a text
+            return reason if reason is not None else str(_whole(value))
+        blank = _lowest(asked.value if isinstance(asked, GroupMean) else asked.domain)
+        if reason is not None:
+            return reason, blank
+        return value if isinstance(asked, GroupMean) else (ANSWERED, value)
+
+    def text(self, language: str) -> str:
+        """In a language, else in the first one; without any, the name."""
+        found = dict(self.texts)
+        return found.get(language) or next(iter(found.values()), self.name)
+
+
+def _texts(name: str, given: object) -> tuple[tuple[str, str], ...]:
+    if isinstance(given, str):
+        given = {"en": given}
+    items = tuple(given.items()) if isinstance(given, Mapping) else given
+    if not isinstance(items, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in items):
+        raise ParameterError(f"The text of the question {name} must be a text, or a table of texts by language.")
+    for language, text in items:
+        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+            raise ParameterError(f"The texts of the question {name} must be named by languages, such as en or de.")
+        if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
+            raise ParameterError(f"A text of the question {name} must have 1 to {MAX_TEXT} characters.")
+    return items
+
+
+def _reasons(name: str, given: object) -> tuple[str, ...]:
+    reasons = tuple(given) if isinstance(given, (list, tuple)) else None
+    if reasons is None or not all(isinstance(one, str) and one.strip() for one in reasons):
+        raise ParameterError(f"The reasons for giving no answer to {name} must be a list of texts.")
+    if len({*reasons}) < len(reasons):
+        raise ParameterError(f"The reasons for giving no answer to {name} must differ.")
+    return reasons
+
+
+def _listed(domain: Domain) -> tuple[str, ...] | None:
+    """The answers as texts, if they can be listed."""
+    if isinstance(domain, Categories) or (isinstance(domain, Integers) and domain.size <= MOST_WHOLE):
+        return tuple(map(str, domain.labels()))
+    return None
+
+
+def _whole(value: object) -> object:
+    """3.0 is the whole number 3."""
+    return int(value) if isinstance(value, float) else value
+
+
+def _lowest(domain: Domain) -> object:
+    """Any number of a domain: it does not count."""
+    return getattr(domain, "low", 0)

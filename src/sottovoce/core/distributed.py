@@ -1,0 +1,77 @@
+"""Domains over which answers are distributed, and the values of them that questions name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.params import check_decimal, decimal_text, reject
+
+_ORDERED = ("interval", "integers", "categories")
+_AROUND = "circle"
+
+
+def check_distributed(owner: str, domain: object) -> None:
+    """A domain of numbers, of categories in their order, or a circle."""
+    if not isinstance(domain, Domain) or domain.kind not in (*_ORDERED, _AROUND):
+        raise reject("domain", owner, "an Interval, Integers, Categories in their order, or a Circle", domain)
+
+
+def check_ordered(owner: str, domain: object) -> None:
+    """A domain whose values have an order."""
+    if isinstance(domain, Domain) and domain.kind == _AROUND:
+        raise ParameterError("Values on a circle have no order: ask for the share of an arc, or for the circular mean.")
+    check_distributed(owner, domain)
+
+
+def check_circle(owner: str, domain: object) -> None:
+    """A circle."""
+    if not isinstance(domain, Domain) or domain.kind != _AROUND:
+        raise reject("domain", owner, "a Circle", domain)
+
+
+def seen(domain: Domain) -> Domain:
+    """The numbers or categories that bins, or the levels of a tree over them, are a view of."""
+    while domain.numbers is None and isinstance(of := getattr(domain, "of", None), Domain):
+        domain = of
+    return domain
+
+
+def listed(name: str, owner: str, values: object) -> tuple[Any, ...]:
+    """A list of at least one value."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or not (found := tuple(values)):
+        raise reject(name, owner, "a list of at least one", values)
+    return found
+
+
+def values_of(name: str, owner: str, domain: Domain, given: object) -> tuple[Any, ...]:
+    """Values of a domain: categories as they are, numbers as exact decimals. Between whole numbers others may lie."""
+    named = domain.kind == "categories"
+    found = listed(name, owner, given)
+    values = found if named else tuple(check_decimal(name, owner, value) for value in found)
+    for value in values:
+        try:
+            domain.encode(math.floor(value) if domain.size is not None and not named else value)
+        except DomainError as problem:
+            raise ParameterError(
+                f"The {name!r} parameter of {owner} must hold values of the domain: {problem.must_be}."
+            ) from None
+    return values
+
+
+def in_order(domain: Domain, first: Any, second: Any) -> bool:
+    """Whether a value is not before another; on a circle no value is."""
+    if domain.kind == _AROUND:
+        return True
+    if domain.kind == "categories":
+        return bool(domain.encode(first) <= domain.encode(second))
+    return bool(first <= second)
+
+
+def written(value: object) -> Any:
+    """A value in plain data."""
+    return decimal_text(value) if isinstance(value, Decimal) else value

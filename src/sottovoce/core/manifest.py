@@ -1,0 +1,265 @@
+"""Manifests: the immutable description of one round of a study, which a device reads, checks and may refuse.
+
+It names itself by its content: the SHA-256 of its canonical text. Changing anything makes another manifest. A device
+computes every epsilon from the channels and compares it with what the manifest states and with its own limit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from sottovoce.core import codec
+from sottovoce.core.asked import Asked
+from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_epsilon, decimal_text
+from sottovoce.core.question import question_from_spec
+from sottovoce.core.rational import within
+from sottovoce.core.round import Arm, Round
+from sottovoce.core.specs import Spec, canonical, integer, parse, take
+from sottovoce.core.specs import text as text_of
+from sottovoce.core.work import Budget
+
+VERSION = 1
+UNITS = ("person", "device", "event")
+ID_BYTES = 16
+PREFIX_BYTES = 8
+_KEYS = ("version", "study", "questions", "round", "quota", "parent", "arms")
+_STUDY_KEYS = (
+    *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
+    *("unit", "epsilon", "lifetime", "languages"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFacts:
+    """What a study says about itself."""
+
+    name: str
+    owner: str
+    contact: str
+    purpose: str
+    unit: str
+    epsilon: Decimal
+    lifetime: Decimal
+    analysts: str = ""
+    start: str | None = None
+    end: str | None = None
+    languages: tuple[str, ...] = ("en",)
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise SpecError(f"A manifest without a unit of privacy ({', '.join(UNITS)}) is not valid.")
+        if not self.contact or not self.owner or not self.purpose:
+            raise SpecError("A manifest without an owner, a contact and a purpose is not valid.")
+        if self.lifetime < self.epsilon:
+            raise SpecError("The lifetime budget of a manifest is at least that of one participation.")
+        for day in filter(None, (self.start, self.end)):
+            try:
+                date.fromisoformat(day)
+            except ValueError:
+                raise SpecError("The dates of a manifest are like 2027-03-31.") from None
+
+    def spec(self) -> Spec:
+        """In plain data."""
+        return {
+            "name": self.name,
+            "owner": self.owner,
+            "contact": self.contact,
+            "purpose": self.purpose,
+            "analysts": self.analysts,
+            "start": self.start,
+            "end": self.end,
+            "unit": self.unit,
+            "epsilon": decimal_text(self.epsilon),
+            "lifetime": decimal_text(self.lifetime),
+            "languages": list(self.languages),
+        }
+
+    @classmethod
+    def from_spec(cls, spec: object) -> StudyFacts:
+        """From plain data."""
+        values = dict(zip(_STUDY_KEYS, take(spec, "a study", _STUDY_KEYS), strict=True))
+        for key in ("name", "owner", "contact", "purpose", "analysts", "unit", "epsilon", "lifetime"):
+            text_of(values[key], "a study", key)
+        for key in ("start", "end"):
+            if values[key] is not None:
+                text_of(values[key], "a study", key)
+        languages = values["languages"]
+        if not isinstance(languages, list) or not languages or not all(isinstance(one, str) for one in languages):
+            raise SpecError("The languages of a study are a list of texts.")
+        values["languages"] = tuple(languages)
+        for key in ("epsilon", "lifetime"):
+            values[key] = check_epsilon("a study", values[key])
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One round of a study."""
+
+    facts: StudyFacts
+    questions: tuple[Asked, ...]
+    stage: Round
+    number: int = 1
+    parent: str | None = None
+
+    def __post_init__(self) -> None:
+        known = {asked.name for asked in self.questions}
+        for arm in self.stage.arms:
+            if question_of(arm.name) not in known:
+                raise SpecError("An arm of a manifest belongs to none of its questions.")
+            if arm.mechanism.claimed > self.facts.epsilon:
+                raise PrivacyError(
+                    f"An arm claims epsilon {decimal_text(arm.mechanism.claimed)}, more than the"
+                    f" {decimal_text(self.facts.epsilon)} that the study states."
+                )
+
+    # --- plain data --------------------------------------------------------------------------------
+    def spec(self) -> Spec:
+        """All of it, without floats."""
+        return {
+            "version": VERSION,
+            "study": self.facts.spec(),
+            "questions": [_asked_spec(asked) for asked in self.questions],
+            "round": self.number,
+            "quota": self.stage.quota,
+            "parent": self.parent,
+            "arms": [
+                {"name": arm.name, "weight": arm.weight, "mechanism": arm.mechanism.spec()} for arm in self.stage.arms
+            ],
+        }
+
+    @cached_property
+    def content(self) -> bytes:
+        """The canonical text, which travels."""
+        return canonical(self.spec())
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the content, in hexadecimal: the manifest's name."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def prefix(self) -> bytes:
+        """The part of the hash that travels with every batch."""
+        return bytes.fromhex(self.hash)[:PREFIX_BYTES]
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any] | str | bytes) -> Manifest:
+        """Read a manifest; every mechanism is computed anew, and one that exceeds its claim is refused."""
+        written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
+        plain = parse(written)
+        version, study, questions, number, quota, parent, arms = take(plain, "a manifest", _KEYS)
+        if version != VERSION:
+            raise SpecError(f"This manifest has another version than {VERSION}: update the client.")
+        if not isinstance(questions, list) or not isinstance(arms, list):
+            raise SpecError("The questions and arms of a manifest are lists.")
+        budget = Budget(len(written))
+        try:
+            stage = Round(
+                tuple(_arm(one, budget) for one in arms),
+                quota=None if quota is None else integer(quota, "a manifest", "quota"),
+            )
+            asked = tuple(_asked(one) for one in questions)
+        except ParameterError as problem:
+            raise SpecError(str(problem)) from None
+        found = cls(
+            StudyFacts.from_spec(study),
+            asked,
+            stage,
+            integer(number, "a manifest", "round"),
+            None if parent is None else text_of(parent, "a manifest", "parent"),
+        )
+        if found.content != canonical(plain):
+            raise SpecError("The manifest is not the one that this version writes.")
+        return found
+
+    # --- what a device does with it ------------------------------------------------------------------
+    def check(self, *, limit: Decimal | None = None, lifetime_limit: Decimal | None = None) -> None:
+        """Refuse it if a channel loses more than the study states, or more than this device allows."""
+        for arm in self.stage.arms:
+            ratio = arm.mechanism.ratio
+            if not within(ratio, self.facts.epsilon):
+                raise PrivacyError("A mechanism of this study loses more than the epsilon that the study states.")
+            if limit is not None and not within(ratio, limit):
+                raise PrivacyError("A mechanism of this study loses more than this device allows for one report.")
+        if lifetime_limit is not None and self.facts.lifetime > lifetime_limit:
+            raise PrivacyError("The lifetime budget of this study is more than this device allows.")
+
+    def arm_of(self, report_id: bytes) -> int:
+        """The arm of a report, which nobody chooses: from SHA-256 of the manifest's hash, the id and a counter."""
+        if len(report_id) != ID_BYTES:
+            raise ParameterError(f"A report id has {ID_BYTES} bytes.")
+        weight, limit = self.stage.weight, (1 << 53) - (1 << 53) % self.stage.weight
+        for counter in range(1 << 16):
+            digest = hashlib.sha256(bytes.fromhex(self.hash) + report_id + counter.to_bytes(4, "big")).digest()
+            ticket = int.from_bytes(digest[:8], "big") >> 11
+            if ticket < limit:
+                return self.stage.arm_at(ticket % weight)
+        raise AssertionError("No ticket in 65,536 draws.")
+
+    def asked(self, arm: int) -> Asked:
+        """The question of an arm."""
+        name = question_of(self.stage.arms[arm].name)
+        return next(one for one in self.questions if one.name == name)
+
+    def fields_sent(self) -> list[tuple[str, str]]:
+        """Everything that leaves a device, and what it is."""
+        sizes = [codec.payload_bytes(arm.mechanism.channel) for arm in self.stage.arms]
+        least, most = min(sizes), max(sizes)
+        size = f"{least}" if least == most else f"{least} to {most}"
+        return [
+            ("version", "of the wire format"),
+            ("manifest", f"{PREFIX_BYTES} bytes of the hash of this manifest"),
+            ("epoch", "a number of the day or week of the study, the same for everyone"),
+            ("round", "a number"),
+            ("arm", "which question was asked; drawn from the id, not chosen"),
+            ("id", f"{ID_BYTES} random bytes, drawn for this report only"),
+            ("payload", f"the answer after noise, {size} bytes"),
+        ]
+
+
+def question_of(arm: str) -> str:
+    """The question that an arm belongs to: arms of several rounds or methods are named after it."""
+    return arm.partition(":")[0]
+
+
+def _asked_spec(asked: Asked) -> Spec:
+    return {
+        "name": asked.name,
+        "question": asked.question.spec(),
+        "texts": dict(asked.texts),
+        "missing": list(asked.missing),
+        "share": asked.share,
+        "unit": asked.unit,
+    }
+
+
+def _asked(spec: object) -> Asked:
+    name, question, texts, missing, share, unit = take(
+        spec, "a question", ("name", "question", "texts", "missing", "share", "unit")
+    )
+    return Asked(
+        text_of(name, "a question", "name"),
+        question_from_spec(question),
+        texts,
+        tuple(missing) if isinstance(missing, list) else missing,
+        integer(share, "a question", "share"),
+        text_of(unit, "a question", "unit"),
+    )
+
+
+def _arm(spec: object, budget: Budget) -> Arm:
+    name, weight, mechanism = take(spec, "an arm", ("name", "weight", "mechanism"))
+    return Arm(
+        text_of(name, "an arm", "name"),
+        Mechanism.from_spec(mechanism, budget=budget),
+        integer(weight, "an arm", "weight"),
+    )

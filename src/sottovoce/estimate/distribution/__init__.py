@@ -1,0 +1,1 @@
+"""Distributions over buckets of a domain."""

@@ -1,0 +1,326 @@
+"""What a distribution answers: cumulative shares, ranges, densities, means, variances, quantiles, directions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.question import (
+    Cdf,
+    CircularMean,
+    Density,
+    Distribution,
+    Mean,
+    Quantile,
+    Question,
+    Range,
+    Variance,
+)
+from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.moments import from_waves
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, deviate
+from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
+from sottovoce.estimate.variance.spread import VarianceEvidence
+
+Floats = NDArray[np.float64]
+Read = Callable[[Floats], Floats]
+
+
+class AnswerEvidence(Evidence):
+    """What was read from a distribution; `read` gives the same of any other shares of its buckets."""
+
+    methods: ClassVar[tuple[str, ...]] = ("normal",)
+    default: ClassVar[str] = "normal"
+    source: DistributionEvidence
+    __slots__ = ()
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.source.n
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.full(len(self.labels), self.n < POOR_BELOW)
+
+    def warning(self) -> str | None:
+        return self.source.warning()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearAnswer(AnswerEvidence):
+    """Linear functionals: one row of weights of the buckets for each."""
+
+    source: DistributionEvidence
+    weights: Floats
+    labels: Sequence[object]
+    ends: tuple[float, float]
+    question: Question
+
+    @property
+    def noun(self) -> str:  # type: ignore[override]
+        return self.question.noun
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.ends
+
+    def values(self) -> Floats:
+        return self.source.functional(self.weights).values
+
+    def covariance(self, target: str) -> Floats:
+        return self.source.functional(self.weights, target).covariance
+
+    def variances(self, target: str) -> Floats:
+        return np.maximum(np.diag(self.covariance(target)), 0)
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        return self.normal(level, target)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuantileAnswer(AnswerEvidence):
+    """Quantiles of the unbiased cumulative shares, made rising.
+
+    An interval holds all values whose own interval of the cumulative share contains the wanted one: it misses no more
+    often than that interval does.
+    """
+
+    quality: ClassVar[str] = "those of the unbiased cumulative shares"
+    noun: ClassVar[str] = "quantile"
+    source: DistributionEvidence
+    question: Quantile
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return [f"{float(share):g}" for share in self.question.shares]
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return float(self.source.edges[0]), float(self.source.edges[-1])
+
+    def values(self) -> Floats:
+        shares, buckets = self.source.values(), self.source.buckets
+        heights = np.concatenate([[0.0], np.cumsum(shares)])
+        # Halfway between the curve made rising from below and the one from above.
+        up, down = np.maximum.accumulate(heights), np.minimum.accumulate(heights[::-1])[::-1]
+        return np.array([buckets.at_level((up + down) / 2, float(part)) for part in self.question.shares])
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        values, errors = _heights(self.source, target)
+        half, buckets = deviate(level) * errors, self.source.buckets
+        upper, lower = np.clip(values + half, 0, 1), np.clip(values - half, 0, 1)
+        upper[-1] = lower[-1] = 1.0
+        # The first point where the upper curve reaches the share, and the last one where the lower is still below it.
+        falling = np.minimum.accumulate(lower[::-1])[::-1]
+        low = np.array([buckets.at_level(upper, float(part)) for part in self.question.shares])
+        high = np.array([buckets.at_level(falling, float(part)) for part in self.question.shares])
+        return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
+
+    def variances(self, target: str) -> Floats:
+        """From the width of the interval of one standard error."""
+        low, high = self.interval(0.6826894921370859, "normal", target)
+        return np.asarray(((high - low) / 2) ** 2)
+
+
+def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:
+    """The unbiased cumulative share at each edge, and its standard error."""
+    d = len(source.buckets)
+    found = source.functional(np.tri(d - 1, d), target)
+    return np.concatenate([[0.0], found.values, [1.0]]), np.concatenate([[0.0], found.errors, [0.0]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpreadAnswer(AnswerEvidence):
+    """The distance of two quantiles; its interval holds where both of theirs do."""
+
+    quality: ClassVar[str] = QuantileAnswer.quality
+    noun: ClassVar[str] = "interquartile range"
+    labels: ClassVar[tuple[str, ...]] = ("interquartile range",)  # type: ignore[misc]
+    quantiles: QuantileAnswer
+
+    @property
+    def source(self) -> DistributionEvidence:  # type: ignore[override]
+        return self.quantiles.source
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        low, high = self.quantiles.limits
+        return 0.0, high - low
+
+    def values(self) -> Floats:
+        low, high = self.quantiles.values()
+        return np.array([high - low])
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        low, high = self.quantiles.interval(1 - (1 - level) / 2, method, target)
+        return Bounds(np.maximum(low[1:] - high[:1], 0), high[1:] - low[:1])
+
+    def variances(self, target: str) -> Floats:
+        return np.array([self.quantiles.variances(target).sum()])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DirectionAnswer(AnswerEvidence):
+    """The direction of the mean point of a circle, from its mean cosine and sine."""
+
+    quality: ClassVar[str] = "the direction of an unbiased mean point"
+    noun: ClassVar[str] = "circular mean"
+    labels: ClassVar[tuple[str, ...]] = ("circular mean",)  # type: ignore[misc]
+    source: DistributionEvidence
+    question: Question
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+    @property
+    def _unit(self) -> float:
+        return float(self.source.edges[-1] - self.source.edges[0]) / (2 * math.pi)
+
+    def values(self) -> Floats:
+        cosine, sine = self.source.functional(np.array(self.source.buckets.directions())).values
+        return np.array([math.atan2(sine, cosine) % (2 * math.pi) * self._unit])
+
+    def variances(self, target: str) -> Floats:
+        """By the delta method."""
+        found = self.source.functional(np.array(self.source.buckets.directions()), target)
+        cosine, sine = found.values
+        slope = np.array([-sine, cosine]) / (cosine**2 + sine**2) * self._unit
+        return np.array([float(slope @ found.covariance @ slope)])
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        """Its ends may lie beyond the period; it is never longer than the circle."""
+        half = np.minimum(deviate(level) * np.sqrt(self.variances(target)), math.pi * self._unit)
+        return Bounds(self.values() - half, self.values() + half)
+
+
+# --- which question, which answer ----------------------------------------------------------------------------------
+def answer(found: DistributionEvidence, question: Question) -> Evidence | None:
+    """The answer to a question about the same domain; None if it is another question."""
+    if question.domain != found.buckets.domain:
+        return None
+    return _answer(question, found)
+
+
+@singledispatch
+def _answer(question: Question, found: DistributionEvidence) -> Evidence | None:
+    return None
+
+
+@_answer.register
+def _(question: Distribution, found: DistributionEvidence) -> Evidence | None:
+    return found
+
+
+@_answer.register
+def _(question: Cdf, found: DistributionEvidence) -> Evidence | None:
+    weights = np.array([found.buckets.up_to(point) for point in question.points])
+    return LinearAnswer(found, weights, _shown(question.points), (0.0, 1.0), question)
+
+
+@_answer.register
+def _(question: Range, found: DistributionEvidence) -> Evidence | None:
+    weights = found.buckets.between(question.low, question.high)
+    low, high = _shown((question.low, question.high))
+    return LinearAnswer(found, weights.reshape(1, -1), [f"{low} to {high}"], (0.0, 1.0), question)
+
+
+@_answer.register
+def _(question: Density, found: DistributionEvidence) -> Evidence | None:
+    widths = found.buckets.widths
+    return LinearAnswer(found, np.diag(1 / widths), found.labels, (0.0, float(1 / widths.min())), question)
+
+
+@_answer.register
+def _(question: Mean, found: DistributionEvidence) -> Evidence | None:
+    read = from_waves(found, question)
+    if read is not None:
+        return read
+    numbers = found.buckets.numbers()
+    ends = float(question.domain.low), float(question.domain.high)  # type: ignore[attr-defined]
+    return LinearAnswer(found, numbers.reshape(1, -1), ["mean"], ends, question)
+
+
+@_answer.register
+def _(question: Quantile, found: DistributionEvidence) -> Evidence | None:
+    return QuantileAnswer(found, question)
+
+
+@_answer.register
+def _(question: CircularMean, found: DistributionEvidence) -> Evidence | None:
+    return DirectionAnswer(found, question)
+
+
+@_answer.register
+def _(question: Variance, found: DistributionEvidence) -> Evidence | None:
+    """Each report is read as a number and as the square of its distance from the middle of the domain."""
+    known = from_waves(found, question)
+    if known is not None:
+        return known
+    if found.n < 2:
+        raise ParameterError("A variance needs at least two reports.")
+    low, high = float(question.domain.low), float(question.domain.high)  # type: ignore[attr-defined]
+    centre, n = (low + high) / 2, found.n
+    weights = np.array([found.buckets.numbers() - centre, found.buckets.squares(centre)])
+    crowd = found.functional(weights)
+    each = crowd.covariance * n * n / (n - 1)
+    poor = bool(found.normal_is_poor().any())
+    number, square = (
+        MeanPart(n, Fraction(start + value), Fraction(spread), found.reach_of(row), ends, poor)
+        for start, value, spread, row, ends in zip(
+            (centre, 0.0),
+            crowd.values,
+            np.diag(each),
+            weights,
+            ((low, high), (0.0, (high - low) ** 2 / 4)),
+            strict=True,
+        )
+    )
+
+    def noise() -> ReadingNoise:
+        own = found.functional(weights, "sample").covariance * n
+        return ReadingNoise(own[0, 0], own[1, 1], own[0, 1])
+
+    mean = answer(found, Mean(question.domain))
+    return VarianceEvidence(
+        *(number, square, Fraction(centre), (low, high)),
+        joint=Fraction(each[0, 1]),
+        noise=noise,
+        question=question,
+        also=() if mean is None else (mean,),
+    )
+
+
+def _shown(points: Sequence[Any]) -> list[object]:
+    return [point if isinstance(point, (str, int)) else f"{float(point):g}" for point in points]
+
+
+# --- the same of other shares --------------------------------------------------------------------------------------
+def read(found: Evidence, source: DistributionEvidence, shares: Floats) -> Floats:
+    """What shares of buckets, such as those of a decoder, answer to the question of some evidence."""
+    buckets = source.buckets
+    if isinstance(found, LinearAnswer):
+        return np.asarray(found.weights @ shares)
+    if isinstance(found, MeanEvidence):
+        return np.array([float(buckets.numbers() @ shares)])
+    if isinstance(found, QuantileAnswer):
+        return np.array([buckets.quantile(shares, float(part)) for part in found.question.shares])
+    if isinstance(found, SpreadAnswer):
+        low, high = read(found.quantiles, source, shares)
+        return np.array([high - low])
+    if isinstance(found, DirectionAnswer):
+        cosine, sine = np.array(buckets.directions()) @ shares
+        period = float(buckets.edges[-1] - buckets.edges[0])
+        return np.array([math.atan2(sine, cosine) % (2 * math.pi) / (2 * math.pi) * period])
+    if isinstance(found, VarianceEvidence):
+        centre = float(buckets.numbers() @ shares)
+        return np.array([float(buckets.squares(centre) @ shares)])
+    raise ParameterError(f"A {found.noun} is not read from shares.")

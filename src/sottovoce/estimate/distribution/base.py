@@ -1,0 +1,129 @@
+"""Evidence about a distribution: the shares of buckets, for any shape of the law.
+
+A shape derives from `DistributionEvidence` and has `buckets`, `n`, `values()`, the unbiased shares of the buckets, and
+`covariance(target)`, their joint covariance. Everything that is asked of a distribution follows: `functional(weights)`
+gives linear functionals with their covariance, and `answer` reads cumulative shares, ranges, quantiles, means,
+variances and densities from it (`estimate/distribution/answers.py`). A shape that can do without the matrix of all
+covariances overrides `functional`; one that has a likelihood of shares overrides `likelihood` and says so in `offers`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core import late
+from sottovoce.core.question import Question
+from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence, Offer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sottovoce.estimate.estimate import Estimate
+
+Floats = NDArray[np.float64]
+EARLY = 1e-3  # change of the total log-likelihood, times e**epsilon, at which EM ends
+
+
+class Functional(NamedTuple):
+    """Linear functionals of a distribution: unbiased values, and their joint covariance."""
+
+    values: Floats
+    covariance: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+
+class DistributionEvidence(Evidence):
+    """Evidence about the shares of `buckets`."""
+
+    methods: ClassVar[tuple[str, ...]] = ("normal",)
+    default: ClassVar[str] = "normal"
+    noun: ClassVar[str] = "share"
+    picture: ClassVar[str] = "estimate.distribution.picture:plot"
+    buckets: Buckets
+    counted: Counted | None
+    __slots__ = ()
+
+    @property
+    def edges(self) -> Floats:
+        """The ends of the buckets, in the units of the domain."""
+        return self.buckets.edges
+
+    @property
+    def circular(self) -> bool:
+        """Whether the last bucket is next to the first."""
+        return self.buckets.circular
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return self.buckets.labels()
+
+    @property
+    def question(self) -> Question | None:  # type: ignore[override]
+        return None if self.counted is None else self.counted.mechanism.question
+
+    @property
+    def distribution(self) -> DistributionEvidence:
+        return self
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.ALL_SHARES, Offer.COVARIANCE, Offer.ORDER})
+
+    def variances(self, target: str) -> Floats:
+        return np.maximum(np.diag(self.covariance(target)), 0)
+
+    def functional(self, weights: Floats, target: str = "population") -> Functional:
+        """Sums of shares with these weights, one row for each functional."""
+        rows = np.atleast_2d(weights)
+        return Functional(rows @ self.values(), rows @ self.covariance(target) @ rows.T)
+
+    def reach_of(self, weights: Floats) -> float:
+        """A bound on the range of the readings of one report, for these weights."""
+        return math.inf
+
+    def answer(self, question: Question) -> Evidence:
+        found: Evidence | None = late.load("estimate.distribution.answers:answer")(self, question)
+        return super().answer(question) if found is None else found
+
+    @property
+    def early_stop(self) -> float | None:
+        """EM ends early, as its authors propose: shares of largest likelihood are rougher than the truth."""
+        if self.counted is None:
+            return EARLY
+        return EARLY * math.exp(self.counted.mechanism.epsilon)
+
+    # --- intervals ---------------------------------------------------------------------------------
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        return self.normal(level, target)
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.full(len(self.buckets), self.n < POOR_BELOW)
+
+    def warning(self) -> str | None:
+        return f"The normal interval is poor for {self.n} reports." if self.n < POOR_BELOW else None
+
+    # --- showing -----------------------------------------------------------------------------------
+    def sentence(self, found: Estimate, level: float) -> str:
+        return (
+            f"The estimates of the shares of {len(self.buckets)} buckets are {found.quality}; the standard error of an"
+            f" unbiased share is about {np.median(found.std_errors):.2g}."
+        )
+
+    def framed(self, table: pd.DataFrame) -> pd.DataFrame:
+        table.insert(1, "from", self.edges[:-1])
+        table.insert(2, "to", self.edges[1:])
+        return table

@@ -1,0 +1,89 @@
+"""The distribution of answers from a tally."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.domain import Circle
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_integer
+from sottovoce.core.question import Distribution, Question
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets, even_buckets
+from sottovoce.estimate.distribution.linear import linear_decode
+from sottovoce.estimate.distribution.of_shares import of_shares
+from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.transition import transition_of
+from sottovoce.estimate.estimate import check_target
+from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.tally.tally import Tally
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+READS = (CountOutputs,)
+FEWEST = 8  # buckets, however few reports there are
+
+
+def evidence(mechanism: Mechanism, tally: Tally) -> DistributionEvidence:
+    """The evidence of a tally, in the shape of the channel's law."""
+    return from_cells(mechanism, tally.n, tally.cells)
+
+
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> OutputsEvidence:
+    """The evidence of cells that count outputs."""
+    buckets = buckets_of(mechanism, n)
+    transition = transition_of(mechanism.channel, len(buckets))
+    return OutputsEvidence(buckets, n, cells, transition, Counted(mechanism, n, cells))
+
+
+def answer(found: Evidence, question: Question) -> Evidence | None:
+    """A distribution from evidence about the shares of its values, and what is asked of it."""
+    if not isinstance(found, SharesEvidence):
+        return None
+    whole = of_shares(found, Distribution(question.domain))
+    if whole is None or isinstance(question, Distribution):
+        return whole
+    return whole.answer(question)
+
+
+def buckets_of(mechanism: Mechanism, n: int) -> Buckets:
+    """The buckets that n reports of a mechanism are read in.
+
+    Where numbers are rounded to a grid, as many as the question asks for, else near the root of n: fewer would hide
+    what the reports show, and more would show noise. Everywhere else the codes are the buckets.
+    """
+    grid, asked = rounding_of(mechanism.channel), mechanism.question
+    if grid is None:
+        return coded_buckets(mechanism.domain)
+    wanted = asked.buckets if isinstance(asked, Distribution) else None
+    # Around a circle of as many buckets as steps, a share that changes with each bucket would not show.
+    most = grid.steps // 2 if isinstance(asked.domain, Circle) and grid.steps % 2 == 0 else grid.steps
+    return even_buckets(asked.domain, wanted or near_root(n, most))
+
+
+def near_root(n: int, steps: int) -> int:
+    """The power of two next to the root of n that cuts a grid into equal buckets."""
+    count = max(FEWEST, 1 << round(math.log2(max(n, 1)) / 2))
+    while count > 1 and steps % count:
+        count //= 2
+    return count if count > 1 else steps
+
+
+def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str = "population") -> Floats:
+    """The exact variance of the unbiased share of each bucket, for these true shares of n participants."""
+    check_target(target)
+    check_integer("n", "variance", n, 1, 1 << 53)
+    truth = np.asarray(shares, float)
+    transition = transition_of(mechanism.channel, len(truth))
+    if not (truth.ndim == 1 and truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
+        raise ParameterError("The 'shares' parameter of variance must be shares that sum to 1, one for each bucket.")
+    second = linear_decode(mechanism.channel, len(truth)).squares(transition.forward(truth))
+    return np.asarray((second - (truth**2 if target == "population" else truth)) / n)

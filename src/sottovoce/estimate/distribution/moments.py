@@ -1,0 +1,89 @@
+"""Mean and variance of numbers from the reports of a wave, without buckets.
+
+The mean report of a window is exactly linear in the number, and its mean square exactly quadratic. So a report is read
+as a number and as a square whose means are those of the answers, however these lie inside a bucket. Shares of buckets
+give about five percent less variance, but only where answers are spread evenly inside them.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Then, Window
+from sottovoce.core.channel.facets import outputs_of, readings, rounding_of, scales_of
+from sottovoce.core.domain import Interval
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Mean, Question, Variance
+from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
+from sottovoce.estimate.mean.moments import profile
+from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
+from sottovoce.estimate.variance.spread import VarianceEvidence
+
+Floats = NDArray[np.float64]
+
+
+def from_waves(found: DistributionEvidence, question: Question) -> MeanEvidence | VarianceEvidence | None:
+    """The mean or variance from the readings of reports; None where they are not those of a rounded number's wave."""
+    if not isinstance(found, OutputsEvidence) or not isinstance(found.buckets.domain, Interval):
+        return None
+    own = found.counted.mechanism
+    if not isinstance(own.channel, Then) or not isinstance(own.channel.second, Window):
+        return None
+    twin = Mechanism(own.name, Mean(question.domain), own.channel, own.claimed, own.statistic)
+    mean = from_cells(twin, found.n, found.cells)
+    return mean if isinstance(question, Mean) else _variance(found, mean, question)
+
+
+def square_readings(mechanism: Mechanism, centre: float) -> tuple[Floats, Floats]:
+    """Each report as a distance from the centre, and as a squared distance; both without bias at points of the grid.
+
+    With R the reading of a number x, E[R**2] = x**2 + v(x), where the variance v is a parabola a + b x + c x**2 about
+    the centre; so (R**2 - a - b R) / (1 + c) has the mean x**2. Rounding to a grid adds at most a quarter of the square
+    of its step.
+    """
+    channel, grid = mechanism.channel, rounding_of(mechanism.channel)
+    scales, known = scales_of(channel), profile(channel)
+    if grid is None or scales is None:
+        raise ParameterError("These reports are not read as numbers.")
+    number = np.array([float(one) for one in readings(scales, outputs_of(channel) or 0)]) - centre
+    half, last = grid.steps // 2, grid.steps // 2 * 2
+    reach = float(grid.step) * half
+    low, middle, high = (float(known.variances[place]) for place in (0, half, last))
+    away = float(grid.low) + reach - centre  # of the middle of the parabola, which is that of the range
+    slope, bend = (high - low) / (2 * reach), (high + low - 2 * middle) / (2 * reach**2)
+    level = middle - slope * away + bend * away**2
+    return number, (number**2 - level - (slope - 2 * bend * away) * number) / (1 + bend)
+
+
+def _variance(found: OutputsEvidence, mean: MeanEvidence, question: Question) -> VarianceEvidence:
+    n = found.n
+    if n < 2:
+        raise ParameterError("A variance needs at least two reports.")
+    (low, high), centre, rates = mean.ends, mean.centre, found.cells / n
+    scores = np.array(square_readings(found.counted.mechanism, centre))
+    values, second = scores @ rates, (scores * rates) @ scores.T
+    each = (second - np.outer(values, values)) * n / (n - 1)
+    poor = bool(mean.normal_is_poor()[0])
+    ends = ((low, high), (0.0, (high - low) ** 2 / 4))
+    number, square = (
+        MeanPart(n, Fraction(start + values[i]), Fraction(each[i, i]), float(np.ptp(scores[i])), ends[i], poor)
+        for i, start in ((0, centre), (1, 0.0))
+    )
+
+    def noise() -> ReadingNoise:
+        powers = [found.buckets.powers(centre, power) @ found.values() for power in (2, 3, 4)]
+        return ReadingNoise(second[0, 0] - powers[0], second[1, 1] - powers[2], second[0, 1] - powers[1])
+
+    return VarianceEvidence(
+        *(number, square, Fraction(centre), (low, high)),
+        joint=Fraction(each[0, 1]),
+        noise=noise,
+        question=Variance(question.domain),
+        also=(mean,),
+    )

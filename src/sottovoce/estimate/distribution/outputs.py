@@ -1,0 +1,72 @@
+"""Shares of buckets from a count of each output, through the law of the channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.estimate.distribution.base import DistributionEvidence, Functional
+from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
+from sottovoce.estimate.distribution.transition import BucketMixture, Transition
+from sottovoce.estimate.evidence import Counted, Offer
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutputsEvidence(DistributionEvidence):
+    """`cells` counts the outputs of n reports, whose law given the bucket is `transition`.
+
+    A functional is the mean of a score of the outputs. The scores are those of least variance if all buckets are
+    equally common, among all that are unbiased for every distribution over the buckets.
+    """
+
+    buckets: Buckets
+    n: int
+    cells: Ints
+    transition: Transition
+    counted: Counted
+
+    @property
+    def decode(self) -> LinearDecode:
+        """The scores of the outputs."""
+        return linear_decode(self.counted.mechanism.channel, len(self.buckets))
+
+    def scores(self, weights: Floats) -> Floats:
+        """The score of each output, one row for each functional."""
+        return self.decode.scores(np.atleast_2d(weights))
+
+    def values(self) -> Floats:
+        return self.decode.values(self.cells / self.n)
+
+    def variances(self, target: str) -> Floats:
+        values = self.values()
+        first = values**2 if target == "population" else values
+        return np.maximum(self.decode.squares(self.cells / self.n) - first, 0) / self.n
+
+    def covariance(self, target: str) -> Floats:
+        return self.functional(np.eye(len(self.buckets)), target).covariance
+
+    def functional(self, weights: Floats, target: str = "population") -> Functional:
+        rows = np.atleast_2d(weights)
+        scores, rates = self.scores(rows), self.cells / self.n
+        values = scores @ rates
+        second = (scores * rates) @ scores.T
+        if target == "population":
+            return Functional(values, (second - np.outer(values, values)) / self.n)
+        # For these participants, the part of the spread that lies between their buckets is no error.
+        return Functional(values, (second - (rows * self.values()) @ rows.T) / self.n)
+
+    def reach_of(self, weights: Floats) -> float:
+        return float(np.ptp(self.scores(weights)))
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({*DistributionEvidence.offers.fget(self), Offer.LIKELIHOOD})  # type: ignore[attr-defined]
+
+    def likelihood(self) -> BucketMixture:
+        return BucketMixture(self.transition, self.cells.astype(np.float64))

@@ -1,0 +1,197 @@
+"""Transitions: from the shares of buckets to the probabilities of reports, and back, without a matrix where possible.
+
+A wave adds the same constant to all outputs and one more for those near the code, so both products are sums over
+windows, computed from running sums in a time linear in the number of buckets and outputs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import ArcSets, Block, Channel, Rounding, Then, Window
+from sottovoce.core.channel.facets import outputs_of, rounding_of
+from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.rational import units
+from sottovoce.estimate.shares.mixture import Mixture
+from sottovoce.tally.laws import law_row
+
+Floats = NDArray[np.float64]
+MAX_DENSE = 1 << 24  # entries of a matrix
+
+
+class Transition(ABC):
+    """The law of a report given the bucket of an answer, which is spread evenly inside its bucket."""
+
+    buckets: int
+    outputs: int
+
+    @abstractmethod
+    def forward(self, shares: Floats) -> Floats:
+        """The probability of each output."""
+
+    @abstractmethod
+    def backward(self, ratios: Floats) -> Floats:
+        """The transposed product: the mean of the ratios of the outputs, for each bucket."""
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """The probabilities themselves, one row for each output and one column for each bucket."""
+        if self.buckets * self.outputs > MAX_DENSE:
+            raise TooLargeError(f"A matrix of {self.outputs} x {self.buckets} probabilities is too large.")
+        return np.column_stack([self.forward(one) for one in np.eye(self.buckets)])
+
+
+class DenseTransition(Transition):
+    """Any law."""
+
+    def __init__(self, matrix: Floats) -> None:
+        self.matrix = np.ascontiguousarray(matrix)
+        self.outputs, self.buckets = matrix.shape
+
+    def forward(self, shares: Floats) -> Floats:
+        return np.asarray(self.matrix @ shares)
+
+    def backward(self, ratios: Floats) -> Floats:
+        return np.asarray(ratios @ self.matrix)
+
+
+class WaveTransition(Transition):
+    """`high` for the `width` outputs from stride * code on, `low` for all others.
+
+    Each bucket holds `per_bucket` codes; or, where numbers are rounded, so many steps of the grid, whose points are the
+    codes: an even spread gives both ends of a step the same weight, so that the edges of a bucket are ramps.
+    """
+
+    def __init__(self, window: Window | Block, buckets: int, per_bucket: int, rounded: bool) -> None:
+        self.circular = isinstance(window, Block)
+        self.buckets, self.per_bucket, self.rounded = buckets, per_bucket, rounded
+        self.outputs = window.outputs
+        if isinstance(window, Window):
+            self.stride, self.width = window.stride, window.width
+        else:
+            self.stride, self.width = 1, window.sets.size
+        inside = float(units(window.inside))
+        self.high, self.low = inside / self.width, (1 - inside) / (self.outputs - self.width)
+
+    @property
+    def moves_by_one(self) -> bool:
+        """Whether each bucket is one code, whose window lies one output after that of the code before."""
+        return self.stride == self.per_bucket == 1 and not self.rounded and not self.circular
+
+    def forward(self, shares: Floats) -> Floats:
+        """The probability of each output."""
+        out = np.zeros(self.outputs)
+        _forward(
+            shares, self.per_bucket, self.rounded, self.circular, self.stride, self.width, self.low, self.high, out
+        )
+        return out
+
+    def backward(self, ratios: Floats) -> Floats:
+        """The transposed product."""
+        out = np.zeros(self.buckets)
+        _backward(
+            ratios, self.per_bucket, self.rounded, self.circular, self.stride, self.width, self.low, self.high, out
+        )
+        return out
+
+
+@njit(nogil=True, cache=True)
+def _forward(shares, per_bucket, rounded, circular, stride, width, low, high, out):
+    """Each code opens its window at its start and closes it behind its end; a running sum fills it."""
+    outputs = out.shape[0]
+    steps = np.zeros(outputs + 1)
+    total, over = 0.0, 0.0  # `over`: windows that are open at output 0 because they started before it
+    cells = shares.shape[0] * per_bucket
+    points = cells + 1 if rounded else cells
+    for point in range(points):
+        if rounded:
+            weight = 0.0
+            if point < cells:
+                weight += shares[point // per_bucket] / (2 * per_bucket)
+            if point > 0:
+                weight += shares[(point - 1) // per_bucket] / (2 * per_bucket)
+        else:
+            weight = shares[point // per_bucket] / per_bucket
+        total += weight
+        start = stride * point
+        if circular and start >= outputs:
+            start -= outputs
+        end = start + width
+        steps[start] += weight
+        if end <= outputs:
+            steps[end] -= weight
+        else:
+            steps[end - outputs] -= weight
+            over += weight
+    level = over
+    for y in range(outputs):
+        level += steps[y]
+        out[y] = low * total + (high - low) * level
+
+
+@njit(nogil=True, cache=True)
+def _backward(ratios, per_bucket, rounded, circular, stride, width, low, high, out):
+    outputs = ratios.shape[0]
+    sums = np.empty(outputs + 1)
+    sums[0] = 0.0
+    for y in range(outputs):
+        sums[y + 1] = sums[y] + ratios[y]
+    base = low * sums[outputs]
+    cells = out.shape[0] * per_bucket
+    points = cells + 1 if rounded else cells
+    for point in range(points):
+        start = stride * point
+        if circular and start >= outputs:
+            start -= outputs
+        end = start + width
+        if end <= outputs:
+            inside = sums[end] - sums[start]
+        else:
+            inside = sums[outputs] - sums[start] + sums[end - outputs]
+        mean = base + (high - low) * inside
+        if rounded:
+            if point < cells:
+                out[point // per_bucket] += mean / (2 * per_bucket)
+            if point > 0:
+                out[(point - 1) // per_bucket] += mean / (2 * per_bucket)
+        else:
+            out[point // per_bucket] += mean / per_bucket
+
+
+class BucketMixture(Mixture):
+    """The likelihood of the shares of buckets given a count of each output."""
+
+    def __init__(self, transition: Transition, counts: Floats) -> None:
+        self.transition, self.counts = transition, np.asarray(counts, np.float64)
+        self.codes, self.n = transition.buckets, float(self.counts.sum())
+
+    def apply(self, shares: Floats) -> Floats:
+        return self.transition.forward(shares)
+
+    def adjoint(self, rows: Floats) -> Floats:
+        return self.transition.backward(rows)
+
+
+def transition_of(channel: Channel, buckets: int) -> Transition:
+    """The transition of a channel whose codes, or the steps of whose grid, fill buckets of equal size."""
+    grid = rounding_of(channel)
+    cells = channel.inputs if grid is None else grid.steps
+    if cells % buckets:
+        raise ParameterError(f"A grid of {cells} parts cannot be cut into {buckets} equal buckets.")
+    inner = channel.second if isinstance(channel, Then) and isinstance(channel.first, Rounding) else channel
+    if isinstance(inner, Window) or (isinstance(inner, Block) and isinstance(inner.sets, ArcSets)):
+        return WaveTransition(inner, buckets, cells // buckets, grid is not None)
+    outputs = outputs_of(channel)
+    if outputs is None or channel.publics:
+        raise ParameterError(f"The reports of a {channel.kind} channel are not numbered.")
+    if channel.inputs * outputs > MAX_DENSE:
+        raise TooLargeError(f"The law of this {channel.kind} channel has {channel.inputs} x {outputs} entries.")
+    law = np.array([law_row(channel, code) for code in range(channel.inputs)])
+    if grid is not None:
+        law = (law[1:] + law[:-1]) / 2
+    return DenseTransition(law.reshape(buckets, cells // buckets, outputs).mean(axis=1).T)

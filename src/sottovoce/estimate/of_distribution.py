@@ -1,0 +1,120 @@
+"""What an estimate of a distribution answers beyond the shares of its buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core import late
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.core.question import Cdf, CircularMean, Density, Mean, Quantile, Question, Range, Variance
+
+if TYPE_CHECKING:
+    from sottovoce.core.domain import Domain
+    from sottovoce.estimate.decoder import Decoder, Fit
+    from sottovoce.estimate.distribution.band import Band
+    from sottovoce.estimate.distribution.base import DistributionEvidence
+    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.evidence import Evidence
+
+Floats = NDArray[np.float64]
+
+
+class OfDistribution:
+    """Asks `evidence.distribution`. Values are read from those of the estimate, also where a decoder moved them;
+    intervals are those of the unbiased values."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def evidence(self) -> Evidence: ...
+        @property
+        def values(self) -> Floats: ...
+        @property
+        def decoder(self) -> Decoder: ...
+        @property
+        def fit(self) -> Fit | None: ...
+        def answer(self, question: Question) -> Estimate: ...
+        def _of(self, evidence: Evidence) -> Estimate: ...
+
+    @property
+    def _distribution(self) -> DistributionEvidence:
+        found = self.evidence.distribution
+        if found is None:
+            raise ParameterError(
+                f"This is an estimate of a {self.evidence.noun}, not of a distribution; answer(Distribution(domain))"
+                " may give one."
+            )
+        return found
+
+    @property
+    def _domain(self) -> Domain:
+        return self._distribution.buckets.domain
+
+    def _read(self, found: Estimate) -> Estimate:
+        """The answer from the values of this estimate."""
+        if not self.decoder.moves:
+            return found
+        read = late.load("estimate.distribution.answers:read")
+        values = read(found.evidence, self._distribution, self.values)
+        return replace(found, values=values, decoder=self.decoder, fit=self.fit)
+
+    def density(self) -> Estimate:
+        """The share for each unit of the domain, one value for each bucket."""
+        return self._read(self.answer(Density(self._domain)))
+
+    def cdf(self, points: Any) -> Estimate:
+        """The share of answers that are at most a point, or each of a list of points."""
+        return self._read(self.answer(Cdf(self._domain, _list(points))))
+
+    def quantile(self, shares: Any) -> Estimate:
+        """The value up to which a share of the answers lies, or each of a list of shares; of categories, its place."""
+        return self._read(self.answer(Quantile(self._domain, _list(shares))))
+
+    def median(self) -> Estimate:
+        """The value up to which half of the answers lie."""
+        return self.quantile("0.5")
+
+    def iqr(self) -> Estimate:
+        """The distance of the quartiles."""
+        quartiles = self.answer(Quantile(self._domain, _list(["0.25", "0.75"])))
+        return self._read(self._of(late.load("estimate.distribution.answers:SpreadAnswer")(quartiles.evidence)))
+
+    def mean(self) -> Estimate:
+        """The mean of numbers; on a circle the direction of the mean point."""
+        kind = CircularMean if self._distribution.circular else Mean
+        return self._read(self.answer(kind(self._domain)))
+
+    def variance(self) -> Estimate:
+        """The variance of numbers."""
+        return self._read(self.answer(Variance(self._domain)))
+
+    def range(self, low: Any, high: Any) -> Estimate:
+        """The share of answers from one value to another; on a circle the arc from one to the other, also over 0."""
+        low, high = (one.item() if isinstance(one, np.generic) else one for one in (low, high))
+        return self._read(self.answer(Range(self._domain, low, high)))
+
+    def band(self, level: float = 0.95, *, target: str = "population", seed: int = 0) -> Band:
+        """A band that contains the whole cumulative distribution with this probability."""
+        found: Band = late.load("estimate.distribution.band:band")(self, level, target, seed)
+        return found
+
+    def sample(self, count: int, seed: int | None = None) -> NDArray[Any]:
+        """Simulated answers from the estimated distribution; negative shares count as zero."""
+        check_integer("count", "sample", count, 0, 1 << 32)
+        found: NDArray[Any] = late.load("estimate.distribution.band:sample")(self, count, seed)
+        return found
+
+
+def _list(values: Any) -> tuple[Any, ...]:
+    """One value or several, as Python's own numbers and texts."""
+    if isinstance(values, (np.ndarray, np.generic)):
+        values = values.tolist()
+    return tuple(values) if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) else (values,)

@@ -1,0 +1,106 @@
+"""One estimate from public strata: each has its own tally, and its size in the population is its weight.
+
+Individual weights are classes of strata: people with the same weight are one stratum. Where a good part of a stratum
+takes part, fewer people are left who could have answered otherwise: the finite-population correction lowers the part of
+the variance that is due to sampling, never that of the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import NoCovarianceError, ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Bounds, Evidence
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StrataEvidence(Evidence):
+    """Independent evidences of the same question, and the number of people in each stratum."""
+
+    methods: ClassVar[tuple[str, ...]] = ("normal",)
+    default: ClassVar[str] = "normal"
+    parts: tuple[Evidence, ...]
+    people: tuple[int, ...]
+
+    @property
+    def noun(self) -> str:  # type: ignore[override]
+        return self.parts[0].noun
+
+    @property
+    def column(self) -> str:  # type: ignore[override]
+        return self.parts[0].column
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return self.parts[0].labels
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return int(sum(np.sum(part.n) for part in self.parts))
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        return self.parts[0].limits
+
+    @property
+    def _weights(self) -> Floats:
+        sizes = np.array(self.people, float)
+        return np.asarray(sizes / sizes.sum())
+
+    def values(self) -> Floats:
+        return np.asarray(sum(w * part.values() for w, part in zip(self._weights, self.parts, strict=True)))
+
+    def variances(self, target: str) -> Floats:
+        """Sampling is without replacement from the people of each stratum; noise is added to every report."""
+        total = np.zeros(len(self.labels))
+        for weight, people, part in zip(self._weights, self.people, self.parts, strict=True):
+            noise = part.variances("sample")
+            rest = np.maximum(part.variances("population") - noise, 0) if target == "population" else 0.0
+            asked = min(1.0, float(np.sum(part.n)) / people)
+            total += weight**2 * (noise + (1 - asked) * rest)
+        return total
+
+    def covariance(self, target: str) -> Floats:
+        raise NoCovarianceError("The covariance of values that were combined over strata is not known.")
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        return self.normal(level, target)
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.asarray(np.any([part.normal_is_poor() for part in self.parts], axis=0))
+
+    def warning(self) -> str | None:
+        return next(filter(None, (part.warning() for part in self.parts)), None)
+
+
+def over_strata(estimates: Mapping[str, Estimate], people: Mapping[str, int]) -> Estimate:
+    """The estimate for all strata together, weighted by the number of people in each."""
+    if {*estimates} != {*people} or len(people) < 2:
+        raise ParameterError("Strata need an estimate and a number of people each, and there are at least two.")
+    for name, count in people.items():
+        check_integer("people", "a stratum", count, 1, 1 << 53)
+        if estimates[name].n > count:
+            raise ParameterError("A stratum has more reports than people.")
+    names = list(people)
+    first = estimates[names[0]]
+    if any(one.question != first.question or list(one.labels) != list(first.labels) for one in estimates.values()):
+        raise ParameterError("The estimates of strata must be about the same question.")
+    found = StrataEvidence(tuple(estimates[name].evidence for name in names), tuple(people[name] for name in names))
+    sources = [source for name in names for source in estimates[name].sources]
+    merged = {source.mechanism.fingerprint: source for source in sources}
+    counts = {key: sum(one.n for one in sources if one.mechanism.fingerprint == key) for key in merged}
+    return Estimate.of(
+        first.question,
+        found,
+        [source._replace(n=counts[key]) for key, source in merged.items()],
+        simulated=any(one.simulated for one in estimates.values()),
+    )

@@ -1,0 +1,1 @@
+"""Distributions under local differential privacy."""

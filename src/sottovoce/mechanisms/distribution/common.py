@@ -1,0 +1,90 @@
+"""What waves share: how wide they are, and how the answers of a domain reach their codes."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+from sottovoce.core.channel import ArcSets, Block, Rounding, Window
+from sottovoce.core.domain import Bins, Categories, Circle, Domain, Integers, Interval
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.core.rational import floor_unit, odds
+
+BUCKETS = 256  # of a continuum, where numbers are put into buckets first and no other number is asked for
+MOST_CODES = 1 << 16
+_TINY = Decimal("1e-15")  # budgets below which the formulas of a bandwidth have lost their digits
+
+
+def bandwidth(epsilon: Decimal) -> Fraction:
+    """Half the width of a square wave, as a part of the range, that maximises the mutual information.
+
+    b = (epsilon e**epsilon - e**epsilon + 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)): it bounds the information
+    that a report has about its answer, whatever the answers are. It falls from 1/2 at epsilon 0.
+    """
+    if epsilon < _TINY:
+        return Fraction(1, 2)
+    e, budget = odds(epsilon), Fraction(epsilon)
+    return (budget * e - e + 1) / (2 * e * (e - 1 - budget))
+
+
+def arc_share(epsilon: Decimal) -> Fraction:
+    """The part of a circle that a square wave on it covers, by the same criterion.
+
+    The reports of a circle are no longer than the circle: the information of a share s is
+    s e**epsilon epsilon / z - ln z with z = s (e**epsilon - 1) + 1, which is largest where
+    z = epsilon e**epsilon / (e**epsilon - 1).
+    """
+    if epsilon < _TINY:
+        return Fraction(1, 2)
+    e, budget = odds(epsilon), Fraction(epsilon)
+    return (budget * e / (e - 1) - 1) / (e - 1)
+
+
+def wave(codes: int, width: int, e: Fraction) -> Window:
+    """A window over so many outputs that moves by one output from each code to the next, with the ratio e."""
+    return Window(codes, 1, width, floor_unit(e * width / (e * width + codes - 1)))
+
+
+def arc(codes: int, outputs: int, size: int, e: Fraction) -> Block:
+    """The same on a circle of outputs."""
+    return Block(ArcSets(codes, outputs, size), floor_unit(e * size / (e * size + outputs - size)))
+
+
+def rounded(domain: Interval | Circle, steps: int) -> Rounding:
+    """The grid to which the numbers of a continuum are rounded."""
+    return Rounding(domain.low, domain.high, steps)
+
+
+def coded(owner: str, domain: Domain, buckets: int | None) -> Domain:
+    """A view of the domain with as many codes as there are buckets; the domain itself where it has these codes."""
+    size = check_domain(owner, domain).size
+    if size is not None and buckets in (None, size) and size <= MOST_CODES:
+        return domain
+    if isinstance(domain, Categories):
+        raise ParameterError(f"The categories of {owner} are its buckets: leave out 'buckets', or make it {size}.")
+    if not isinstance(domain, (Circle, Integers, Interval)):
+        raise ParameterError(f"A domain of kind {domain.kind} has no buckets.")
+    count = check_integer(
+        "buckets", owner, BUCKETS if buckets is None else buckets, 2, min(size or MOST_CODES, MOST_CODES)
+    )
+    return Bins.even(domain, count)
+
+
+def check_domain(owner: str, domain: Domain) -> Domain:
+    """A domain over which answers are distributed."""
+    if not isinstance(domain, (Categories, Circle, Integers, Interval)):
+        raise ParameterError(
+            f"The 'domain' parameter of {owner} must be an Interval, Integers, Categories in their order, or a Circle."
+        )
+    return domain
+
+
+def wave_distance(apart: Fraction, half_width: Fraction, low: Fraction) -> Fraction:
+    """The Wasserstein distance of the reports of two answers that are `apart`, as parts of the range (lemma 5.4).
+
+    It is apart (1 - (2 b + 1) low) for any wave on [-b, 1 + b], with b = `half_width` and the density `low` outside,
+    since reports are moved by as much as the answer is, except for those of the uniform part. So of all waves with one
+    width the square wave, which has the smallest `low`, separates answers best.
+    """
+    return apart * (1 - (2 * half_width + 1) * low)

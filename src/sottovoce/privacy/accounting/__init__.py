@@ -1,0 +1,1 @@
+"""What several answers reveal together, and what a crowd hides: composition, shuffling, sampling."""

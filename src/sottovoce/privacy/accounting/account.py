@@ -1,0 +1,80 @@
+"""The account of one person over studies, waves and questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer
+from sottovoce.core.plural import plural
+from sottovoce.privacy.accounting.composition import Loss, advanced, parallel, sequential
+
+OWNER = "an account"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one question costs a person.
+
+    Attributes:
+        name: of the question, with its study and wave.
+        loss: of one answer; of a memoised question that for ever.
+        answers: how often it is answered afresh: waves, or distinct values of a memoised question.
+        apart: entries with the same text here are of people who are never the same, such as the arms of a round.
+    """
+
+    name: str
+    loss: Loss
+    answers: int = 1
+    apart: str | None = None
+
+    @classmethod
+    def of(cls, name: str, epsilon: object, *, delta: object = 0, answers: int = 1, apart: str | None = None) -> Entry:
+        """Checked."""
+        if not isinstance(name, str) or not name:
+            raise ParameterError("An entry of an account needs a name.")
+        return cls(name, Loss.of(epsilon, delta), check_integer("answers", OWNER, answers, 1, 10**6), apart)
+
+    @property
+    def losses(self) -> list[Loss]:
+        """One for each answer."""
+        return [self.loss] * self.answers
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """All entries of one person, or of everyone if some are of people apart."""
+
+    entries: tuple[Entry, ...]
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry]) -> Account:
+        """Of these entries, whose names differ."""
+        if len({entry.name for entry in entries}) < len(entries):
+            raise ParameterError("The entries of an account must have different names.")
+        return cls(tuple(entries))
+
+    def total(self, delta: object = None) -> Loss:
+        """The loss of a person who answers everything; with a delta to spend, by advanced composition."""
+        losses = self._worst_losses()
+        return sequential(losses) if delta is None or not losses else advanced(losses, delta)
+
+    def _worst_losses(self) -> list[Loss]:
+        """Those of the person who loses most: of entries apart, one counts."""
+        found = [loss for entry in self.entries if entry.apart is None for loss in entry.losses]
+        for kind in dict.fromkeys(entry.apart for entry in self.entries if entry.apart is not None):
+            each = [sequential(entry.losses) for entry in self.entries if entry.apart == kind]
+            found.append(parallel(each))
+        return found
+
+    def text(self, delta: object = None) -> str:
+        """One line for each entry, then the total."""
+        lines = [
+            f"{entry.name}: {entry.loss}" + (f", {plural(entry.answers, 'answer')}" if entry.answers > 1 else "")
+            for entry in self.entries
+        ]
+        lines.append(f"Together: {self.total()}.")
+        if delta is not None:
+            lines.append(f"Together, if delta may be spent: {self.total(delta)}.")
+        return "\n".join(lines)

@@ -1,0 +1,109 @@
+"""What several answers of one person reveal together.
+
+Budgets add up (sequential); those of people who cannot be the same person do not (parallel). With a small delta it is
+smaller (advanced): every epsilon is at worst a randomized response, and the law of their joint loss is
+computed, rather than bounded (Kairouz, Oh and Viswanath 2015; Murtagh and Vadhan 2016).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_decimal, check_epsilon, decimal_text, reject
+from sottovoce.core.rational import float_up
+
+OWNER = "composition"
+_GRID = 1 << 15  # steps into which the sum of the budgets is divided, each budget rounded up
+MAX_ANSWERS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An epsilon with its delta."""
+
+    epsilon: Decimal
+    delta: Decimal = Decimal(0)
+
+    @classmethod
+    def of(cls, epsilon: object, delta: object = 0) -> Loss:
+        """Checked."""
+        failing = check_decimal("delta", OWNER, delta)
+        if not 0 <= failing < 1:
+            raise reject("delta", OWNER, "a number in [0, 1)", delta)
+        return cls(check_epsilon(OWNER, epsilon), failing)
+
+    def __str__(self) -> str:
+        also = f" with delta {float(self.delta):.3g}" if self.delta else ""
+        return f"epsilon {decimal_text(self.epsilon)}{also}"
+
+
+NOTHING = Loss(Decimal(0))
+
+
+def sequential(losses: Sequence[Loss]) -> Loss:
+    """All of them about one person: both numbers add up."""
+    return Loss(sum((one.epsilon for one in losses), Decimal(0)), sum((one.delta for one in losses), Decimal(0)))
+
+
+def parallel(losses: Sequence[Loss]) -> Loss:
+    """Of people of whom none answers twice: the largest."""
+    return Loss(
+        max((one.epsilon for one in losses), default=Decimal(0)), max((one.delta for one in losses), default=Decimal(0))
+    )
+
+
+def advanced(losses: Sequence[Loss], delta: object) -> Loss:
+    """The smallest epsilon of all of them together, if this delta may be spent beside their own; never above the sum.
+
+    Each budget is rounded up to a grid of the sum's 2**15th part, so the result is at most as many steps too high as
+    there are answers, and never too low.
+    """
+    spare = check_decimal("delta", OWNER, delta)
+    if not 0 < spare < 1:
+        raise reject("delta", OWNER, "a number in (0, 1)", delta)
+    if len(losses) > MAX_ANSWERS:
+        raise ParameterError(f"Advanced composition is for at most {MAX_ANSWERS} answers. Got {len(losses)}.")
+    together = sequential(losses)
+    if len(losses) < 2:
+        return together
+    step = float(together.epsilon) / _GRID
+    sizes = [max(1, math.ceil(float(one.epsilon) / step * (1 - 1e-12))) for one in losses]
+    chances = _joint_law(sizes, step)
+    reach = sum(sizes)
+    high = _smallest(chances, np.arange(-reach, reach + 1) * step, float(spare))
+    kept = 1 - Fraction(spare)
+    for one in losses:
+        kept *= 1 - Fraction(one.delta)
+    failing = Decimal(repr(float_up(Decimal((1 - kept).numerator) / (1 - kept).denominator)))
+    found = Decimal(repr(high))
+    return Loss(found, failing) if found < together.epsilon else together
+
+
+def _joint_law(sizes: Sequence[int], step: float) -> np.ndarray:
+    """The law of the summed loss in steps, from -sum to sum, when each is a randomized response."""
+    law = np.ones(1)
+    for size in sorted(sizes):
+        keep = 1 / (1 + math.exp(-size * step))
+        longer = np.zeros(len(law) + 2 * size)
+        longer[2 * size :] = keep * law
+        longer[: len(law)] += (1 - keep) * law
+        law = longer
+    return law
+
+
+def _smallest(chances: np.ndarray, losses: np.ndarray, delta: float) -> float:
+    """The smallest epsilon with E[(1 - e**(epsilon - loss))+] at most delta, rounded up."""
+    low, high = 0.0, float(losses[-1])
+    for _ in range(100):
+        middle = (low + high) / 2
+        above = losses > middle
+        spent = float(np.sum(chances[above] * -np.expm1(middle - losses[above]))) * (1 + 1e-9)
+        low, high = (low, middle) if spent <= delta else (middle, high)
+    return high

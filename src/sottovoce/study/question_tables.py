@@ -1,0 +1,171 @@
+"""The tables [questions.NAME] of a study file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from sottovoce.core.asked import Asked
+from sottovoce.core.domain import Categories, Domain, Integers, Interval
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.question import Frequency, GroupMean, Mean, Question, Variance
+
+_RANGE = ("low", "high", "whole")
+_COMMON = ("ask", "text", "missing", "share", "unit")
+_NUMBER = 'Write the smallest and the largest possible answer, such as low = 0 and high = "14.5".'
+_LIST = 'Write the possible answers as a list, such as ["yes", "no"].'
+
+
+class Notes(Protocol):
+    """Where mistakes are noted."""
+
+    def note(self, path: tuple[str, ...], what: str, remedy: str) -> None: ...
+
+    def unknown(self, path: tuple[str, ...], table: Mapping[str, Any], known: Sequence[str], word: str) -> None: ...
+
+
+class QuestionTable:
+    """One table, which becomes a question or mistakes."""
+
+    def __init__(self, name: str, table: Mapping[str, Any], languages: Sequence[str], notes: Notes) -> None:
+        self.name, self.table, self.languages, self.notes = name, table, languages, notes
+
+    def note(self, key: str, what: str, remedy: str) -> None:
+        """A mistake at a key of this table."""
+        self.notes.note(("questions", self.name, *([key] if key else [])), what, remedy)
+
+    def asked(self) -> Asked | None:
+        """The question, if nothing is wrong with it."""
+        kind = self.table.get("ask")
+        if kind is None:
+            self.note("", f"The question {self.name!r} does not say what to ask.", f"Add ask = one of {_kinds()}.")
+            return None
+        if not isinstance(kind, str) or kind not in KINDS:
+            self.note("ask", "This is no kind of question.", f"Ask one of {_kinds()}.")
+            return None
+        keys, build = KINDS[kind]
+        self.notes.unknown(("questions", self.name), self.table, (*_COMMON, *keys), "key")
+        texts = self._texts()
+        question = build(self)
+        if question is None or texts is None:
+            return None
+        try:
+            rest = {key: self.table[key] for key in ("missing", "share", "unit") if key in self.table}
+            return Asked(self.name, question, texts, **rest)
+        except ParameterError as problem:
+            key = next((one for one in ("missing", "share") if one in str(problem)), "")
+            key = "missing" if "reason" in str(problem) else key
+            self.note(key, str(problem), _REMEDIES.get(key, "Choose another name."))
+            return None
+
+    # --- parts -----------------------------------------------------------------------------------
+    def _texts(self) -> tuple[tuple[str, str], ...] | None:
+        given = self.table.get("text")
+        if isinstance(given, str) and given.strip() and self.languages:
+            if len(self.languages) > 1:
+                self.note("text", f"The text is in one language of {len(self.languages)}.", self._by_language())
+                return None
+            return ((self.languages[0], given),)
+        if isinstance(given, Mapping):
+            wrong = [one for one in given if one not in self.languages]
+            absent = [one for one in self.languages if one not in given]
+            if wrong or absent:
+                said = "is in a language that the study does not have" if wrong else f"is missing in {absent[0]}"
+                self.note("text", f"The text {said}.", self._by_language())
+                return None
+            if all(isinstance(one, str) and one.strip() for one in given.values()):
+                return tuple((language, given[language]) for language in self.languages)
+        if self.languages:
+            self.note("text", "The text that participants read is missing or empty.", self._by_language())
+        return None
+
+    def _by_language(self) -> str:
+        if len(self.languages) == 1:
+            return 'Write text = "How many hours do you sleep?".'
+        inside = ", ".join(f'{language} = "..."' for language in self.languages)
+        return f"Write text = {{ {inside} }}."
+
+    def listed(self, key: str) -> Categories | None:
+        """A list of categories."""
+        given = self.table.get(key)
+        if given is None:
+            self.note("", f"The question {self.name!r} has no {key}.", _LIST)
+            return None
+        if not isinstance(given, list):
+            self.note(key, f"The {key} are not a list.", _LIST)
+            return None
+        try:
+            return Categories(given)
+        except ParameterError as problem:
+            self.note(
+                key, str(problem), "List at least two answers, each once, all of them texts or all whole numbers."
+            )
+            return None
+
+    def numbers(self) -> Domain | None:
+        """A range of numbers."""
+        absent = [end for end in ("low", "high") if end not in self.table]
+        for end in absent:
+            self.note("", f"The question {self.name!r} has no {end}.", _NUMBER)
+        whole = self.table.get("whole", False)
+        if not isinstance(whole, bool):
+            self.note("whole", "This is neither true nor false.", "Write whole = true where answers are whole numbers.")
+            return None
+        if absent:
+            return None
+        low, high = self.table["low"], self.table["high"]
+        try:
+            return Integers(low, high) if whole else Interval(low, high)
+        except ParameterError as problem:
+            key = "high" if "'high'" in str(problem) else "low"
+            self.note(key, str(problem), _NUMBER)
+            return None
+
+    def listed_or_numbers(self) -> Domain | None:
+        """Categories, or whole numbers that are counted one by one."""
+        ends = [end for end in ("low", "high") if end in self.table]
+        if ends and "categories" in self.table:
+            self.note(ends[0], "Answers are a list of categories or a range of numbers, not both.", "Leave one out.")
+            return None
+        if not ends:
+            return self.listed("categories")
+        if self.table.get("whole") is not True:
+            self.note(ends[0], "Shares of numbers are for whole numbers.", 'Add whole = true, or ask = "mean".')
+            return None
+        return self.numbers()
+
+
+def _mean(table: QuestionTable) -> Question | None:
+    domain = table.numbers()
+    return None if domain is None else Mean(domain)
+
+
+def _variance(table: QuestionTable) -> Question | None:
+    domain = table.numbers()
+    return None if domain is None else Variance(domain)
+
+
+def _shares(table: QuestionTable) -> Question | None:
+    domain = table.listed_or_numbers()
+    return None if domain is None else Frequency(domain)
+
+
+def _group_means(table: QuestionTable) -> Question | None:
+    groups, numbers = table.listed("by"), table.numbers()
+    return None if groups is None or numbers is None else GroupMean(groups, numbers)
+
+
+KINDS: dict[str, tuple[tuple[str, ...], Callable[[QuestionTable], Question | None]]] = {
+    "mean": (_RANGE, _mean),
+    "variance": (_RANGE, _variance),
+    "shares": (("categories", *_RANGE), _shares),
+    "group means": (("by", *_RANGE), _group_means),
+}
+_REMEDIES = {
+    "missing": 'Write reasons that are no answers, such as missing = ["don\'t know", "refused"].',
+    "share": "Write a whole number: 2 asks twice as many participants as 1.",
+}
+
+
+def _kinds() -> str:
+    return ", ".join(f'"{kind}"' for kind in KINDS)

@@ -1,0 +1,226 @@
+"""Study files: a TOML file becomes a study, or a list of mistakes, each with its line and what to do about it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from sottovoce.core.domain import Interval
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.manifest import UNITS
+from sottovoce.core.plural import plural
+from sottovoce.core.question import Mean
+from sottovoce.study.lines import key_lines, line_of
+from sottovoce.study.question_tables import KINDS, QuestionTable
+from sottovoce.study.study import Stratum, Study
+
+TABLES = ("study", "questions", "strata")
+KEYS = (
+    *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
+    *("unit", "epsilon", "lifetime", "languages"),
+)
+MUST = {
+    "name": 'Give the study a short name, such as name = "sleep-2027".',
+    "owner": "Say who is responsible for the study.",
+    "contact": "Give the address of the data-protection officer: participants must be able to ask.",
+    "purpose": "Say in a sentence what the answers are for: participants read it.",
+    "unit": f"Say what the budget protects: one of {', '.join(UNITS)}. An epsilon means nothing without it.",
+    "epsilon": 'Give the budget of one participation, such as epsilon = "1".',
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mistake:
+    """What is wrong on a line, and the remedy."""
+
+    line: int
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.what} {self.remedy}"
+
+
+class StudyFileError(ParameterError):
+    """A study file with mistakes."""
+
+    def __init__(self, mistakes: Sequence[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__(f"The study file has {plural(len(mistakes), 'mistake')}: " + " ".join(map(str, mistakes)))
+
+
+def read_study(path: str | Path) -> Study:
+    """The study of a file; all mistakes at once where there are any."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as problem:
+        raise ParameterError(f"The study file cannot be read: {problem.strerror}.") from None
+    study, mistakes = parse_study(content)
+    if study is None:
+        raise StudyFileError(mistakes)
+    return study
+
+
+def parse_study(content: bytes) -> tuple[Study | None, list[Mistake]]:
+    """The study, or its mistakes in the order of their lines."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = content[: problem.start].count(b"\n") + 1
+        return None, [Mistake(line, "This is not UTF-8.", "Save the file as UTF-8 text.")]
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        return None, [_syntax(str(problem), text)]
+    reader = _StudyReader(tables, key_lines(text))
+    study = reader.study()
+    found = sorted(set(reader.mistakes))
+    return (None, found) if found else (study, [])
+
+
+def _syntax(said: str, text: str) -> Mistake:
+    """The reader's own sentence, with the line it names."""
+    place = said.rpartition("(at line ")[2].partition(",")[0]
+    line = int(place) if place.isdigit() else len(text.splitlines()) or 1
+    return Mistake(line, f"This is not TOML: {said.partition(' (at')[0]}.", "Texts need quotes, lists need brackets.")
+
+
+class _StudyReader:
+    """Reads the tables, and notes every mistake it finds."""
+
+    def __init__(self, tables: Mapping[str, Any], lines: Mapping[tuple[str, ...], int]) -> None:
+        self.tables, self.lines = tables, lines
+        self.mistakes: list[Mistake] = []
+
+    def note(self, path: tuple[str, ...], what: str, remedy: str) -> None:
+        """A mistake at a key."""
+        self.mistakes.append(Mistake(line_of(self.lines, path), what, remedy))
+
+    def study(self) -> Study | None:
+        """The study, if nothing is wrong."""
+        self.unknown((), self.tables, TABLES, "table")
+        about = self.tables.get("study")
+        if not isinstance(about, Mapping):
+            self.note(("study",), "There is no table [study].", "Begin the file with [study] and its keys.")
+            about = {}
+        self.unknown(("study",), about, KEYS, "key")
+        for key, remedy in MUST.items():
+            if self.tables.get("study") is not None and key not in about:
+                self.note(("study",), f"The {key} is missing.", remedy)
+        dates = {key: self._date(about, key) for key in ("start", "end")}
+        languages = self._languages(about)
+        questions = self._questions(languages)
+        strata = self._strata()
+        if self.mistakes:
+            # What remains is said by the study itself, one sentence at a time, with stand-ins for what is wrong.
+            self._own(about, dates)
+            return None
+        return self._built(about, {**dates, "languages": languages, "questions": questions, "strata": strata})
+
+    def _built(self, about: Mapping[str, Any], rest: Mapping[str, Any]) -> Study | None:
+        self._own(about, rest)
+        if self.mistakes:
+            return None
+        plain = {key: about[key] for key in ("owner", "contact", "purpose", "unit")}
+        others = {key: about[key] for key in ("lifetime", "analysts") if key in about}
+        try:
+            return Study(about["name"], epsilon=about["epsilon"], **plain, **others, **rest)
+        except ParameterError as problem:  # about all of it, such as too many questions
+            self.note(("study",), str(problem), "")
+            return None
+
+    def _own(self, about: Mapping[str, Any], rest: Mapping[str, Any]) -> None:
+        """The study's own checks of one key after the other."""
+        good: dict[str, Any] = {
+            "name": "study",
+            "owner": "someone",
+            "contact": "someone@example.org",
+            "purpose": "something",
+            "unit": "person",
+            "epsilon": "1",
+        }
+        question: dict[str, Any] = {"questions": {"number": Mean(Interval(0, 1))}}
+        for key in (*good, "lifetime"):
+            if key not in about:
+                continue
+            trial = {**good, key: about[key]}
+            if key == "lifetime":
+                trial["epsilon"] = about.get("epsilon", "1")
+            try:
+                Study(trial.pop("name"), **trial, **question)
+            except ParameterError as problem:
+                if not (key == "lifetime" and self._noted("epsilon")):
+                    self.note(("study", key), str(problem), MUST.get(key, "Give it as a text or a number."))
+        start, end = rest.get("start"), rest.get("end")
+        if start is not None and end is not None and end < start:
+            self.note(("study", "end"), "The study ends before it starts.", "Exchange start and end.")
+
+    def _noted(self, key: str) -> bool:
+        line = line_of(self.lines, ("study", key))
+        return any(one.line == line for one in self.mistakes)
+
+    # --- parts -----------------------------------------------------------------------------------
+    def unknown(self, path: tuple[str, ...], table: Mapping[str, Any], known: Sequence[str], word: str) -> None:
+        """Note every key that is not known, with the one that may be meant."""
+        for key in table:
+            if key not in known:
+                close = get_close_matches(key, known, 1)
+                remedy = f"Do you mean {close[0]}?" if close else f"Known: {', '.join(known)}."
+                self.note((*path, key), f"The {word} {key!r} is not known here.", remedy)
+
+    def _date(self, about: Mapping[str, Any], key: str) -> date | None:
+        given = about.get(key)
+        if given is None:
+            return None
+        if isinstance(given, datetime) or not isinstance(given, date):
+            self.note(("study", key), f"The {key} is not a date.", f"Write it without quotes: {key} = 2027-03-31.")
+            return None
+        return given
+
+    def _languages(self, about: Mapping[str, Any]) -> tuple[str, ...]:
+        given = about.get("languages", ["en"])
+        short = isinstance(given, list) and given and all(isinstance(one, str) and 2 <= len(one) <= 12 for one in given)
+        if not short or len({*given}) < len(given):
+            self.note(
+                ("study", "languages"),
+                "The languages are not a list of different short codes.",
+                'Write languages = ["en", "de"].',
+            )
+            return ()
+        return tuple(given)
+
+    def _questions(self, languages: Sequence[str]) -> list[Any]:
+        tables = self.tables.get("questions")
+        if not isinstance(tables, Mapping) or not tables:
+            self.note(("questions",), "There are no questions.", f"Add a table [questions.NAME]: {', '.join(KINDS)}.")
+            return []
+        found = []
+        for name, table in tables.items():
+            path = ("questions", name)
+            if not isinstance(table, Mapping):
+                self.note(path, f"The question {name!r} is not a table.", f"Write [questions.{name}] and its keys.")
+                continue
+            asked = QuestionTable(name, table, languages, self).asked()
+            if asked is not None:
+                found.append(asked)
+        return found
+
+    def _strata(self) -> list[Stratum]:
+        tables = self.tables.get("strata", {})
+        if not isinstance(tables, Mapping):
+            self.note(("strata",), "The strata are not a table.", "Write [strata] and a line NAME = PEOPLE for each.")
+            return []
+        found = []
+        for name, people in tables.items():
+            try:
+                found.append(Stratum(name, people))
+            except ParameterError as problem:
+                self.note(("strata", name), str(problem), "Write how many people it has, such as north = 120000.")
+        if len(tables) == 1:
+            self.note(("strata",), "One stratum is everyone.", "Name two or more strata, or leave the table out.")
+        return found

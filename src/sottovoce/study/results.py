@@ -1,0 +1,135 @@
+"""Results of a study: one table of all estimates, with what the missing answers could hide.
+
+The table of a simulation and that of the real study have the same columns, so that the analysis can be written first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sottovoce.core.asked import ANSWERED, Asked
+from sottovoce.core.params import decimal_text
+from sottovoce.core.question import GroupMean, Mean
+from sottovoce.core.round import Estimates
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.study.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    *("study", "question", "measure", "label", "estimate", "std_error", "low", "high", "level"),
+    *("could_be_low", "could_be_high", "n", "epsilon", "method", "simulated"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultLine:
+    """One number of the results."""
+
+    measure: str
+    label: str
+    value: float
+    std_error: float
+    low: float
+    high: float
+    could_be: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResult:
+    """The estimates of one question."""
+
+    asked: Asked
+    estimates: Estimates
+
+    def lines(self, level: float) -> Iterator[ResultLine]:
+        """Every number of the question; of a number with reasons the mean of those who answered, and the reasons."""
+        for name, estimate in self.estimates.items():
+            if not isinstance(estimate, Estimate):
+                continue
+            if self.asked.missing and isinstance(self.asked.question, Mean):
+                yield from self._mean_of_answered(estimate, level)
+            elif self.asked.missing and not isinstance(self.asked.question, GroupMean):
+                yield from self._shares_with_reasons(estimate, level)
+            else:
+                yield from _plain(estimate, level, "" if len(self.estimates) == 1 else name)
+
+    def _mean_of_answered(self, estimate: Estimate, level: float) -> Iterator[ResultLine]:
+        shares = estimate.shares
+        answered = list(estimate.labels).index(ANSWERED)
+        (mean,) = (line for place, line in enumerate(_plain(estimate, level)) if place == answered)
+        silent = float(np.clip(1 - shares.values[answered], 0, 1))
+        domain: Any = self.asked.question.domain
+        ends = [(1 - silent) * mean.value + silent * float(end) for end in (domain.low, domain.high)]
+        yield ResultLine("mean", "", mean.value, mean.std_error, mean.low, mean.high, (ends[0], ends[1]))
+        yield from _plain(shares, level, "share")
+
+    def _shares_with_reasons(self, estimate: Estimate, level: float) -> Iterator[ResultLine]:
+        """A share among all lies between the share that was given and that share plus all who gave none."""
+        reasons = {*self.asked.missing}
+        silent = sum(
+            max(0.0, float(value))
+            for label, value in zip(estimate.labels, estimate.values, strict=True)
+            if label in reasons
+        )
+        for line in _plain(estimate, level):
+            spare = None if line.label in reasons else (max(0.0, line.value), min(1.0, line.value + silent))
+            yield ResultLine(line.measure, line.label, line.value, line.std_error, line.low, line.high, spare)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResults:
+    """All estimates of a study."""
+
+    study: Study
+    questions: tuple[QuestionResult, ...]
+    level: float = 0.95
+
+    def __getitem__(self, name: str) -> QuestionResult:
+        self.study.question(name)
+        return next(one for one in self.questions if one.asked.name == name)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table that is exported."""
+        import pandas as pd
+
+        return pd.DataFrame([row for one in self.questions for row in self._rows(one)], columns=list(COLUMNS))
+
+    def _rows(self, result: QuestionResult) -> Iterator[dict[str, Any]]:
+        first = next((one for one in result.estimates.values() if isinstance(one, Estimate)), None)
+        for line in result.lines(self.level):
+            could = line.could_be or (math.nan, math.nan)
+            yield {
+                "study": self.study.name,
+                "question": result.asked.name,
+                "measure": line.measure,
+                "label": line.label,
+                "estimate": line.value,
+                "std_error": line.std_error,
+                "low": line.low,
+                "high": line.high,
+                "level": self.level,
+                "could_be_low": could[0],
+                "could_be_high": could[1],
+                "n": 0 if first is None else first.n,
+                "epsilon": decimal_text(self.study.epsilon),
+                "method": "" if first is None else " and ".join(dict.fromkeys(s.mechanism.name for s in first.sources)),
+                "simulated": first is not None and first.simulated,
+            }
+
+
+def _plain(estimate: Estimate, level: float, measure: str = "") -> list[ResultLine]:
+    low, high = estimate.ci(level)
+    noun = measure or estimate.evidence.noun
+    labels = [""] if len(estimate.values) == 1 else [str(label) for label in estimate.labels]
+    columns = (estimate.values, estimate.std_errors, low, high)
+    return [
+        ResultLine(noun, label, float(value), float(error), float(least), float(most))
+        for label, value, error, least, most in zip(labels, *columns, strict=True)
+    ]

@@ -1,0 +1,169 @@
+"""A study: named questions with one budget, for whom it is, and what it is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from sottovoce.core.asked import MAX_TEXT, NAME, Asked
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.manifest import UNITS, StudyFacts
+from sottovoce.core.params import check_epsilon, check_integer, decimal_text
+from sottovoce.core.question import Question
+
+if TYPE_CHECKING:
+    from sottovoce.study.whole import StudyPlan
+
+MAX_QUESTIONS = 200
+_CONTACT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+|https://\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A public part of the population, such as a region of the invitation: everyone knows who belongs to it."""
+
+    name: str
+    people: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
+            raise ParameterError("The name of a stratum is made like that of a question.")
+        check_integer("people", f"the stratum {self.name}", self.people, 1, 1 << 40)
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Named questions with one budget.
+
+    Attributes:
+        epsilon: of one participation: each participant is asked one of the questions, with all of it.
+        lifetime: the most that one unit ever loses here, over all waves.
+        unit: what the budget protects: a person, a device, or a single event.
+        contact: of the data-protection officer, an address of mail or of a page.
+        strata: public parts of the population; estimates are then weighted by their sizes.
+    """
+
+    name: str
+    epsilon: Decimal
+    unit: str
+    owner: str
+    contact: str
+    purpose: str
+    questions: tuple[Asked, ...]
+    lifetime: Decimal | None = None
+    analysts: str = ""
+    start: date | None = None
+    end: date | None = None
+    languages: tuple[str, ...] = ("en",)
+    strata: tuple[Stratum, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        epsilon: Any,
+        unit: str,
+        owner: str,
+        contact: str,
+        purpose: str,
+        questions: Mapping[str, Question | Asked] | Sequence[Asked],
+        lifetime: Any = None,
+        analysts: str = "",
+        start: date | None = None,
+        end: date | None = None,
+        languages: Sequence[str] = ("en",),
+        strata: Mapping[str, int] | Sequence[Stratum] = (),
+    ) -> None:
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise ParameterError("The name of a study is made like that of a question, such as sleep-2027.")
+        if unit not in UNITS:
+            raise ParameterError(f"The unit of privacy must be one of {', '.join(UNITS)}.")
+        for word, text in (("owner", owner), ("purpose", purpose)):
+            if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
+                raise ParameterError(f"The {word} of a study must be a text of 1 to {MAX_TEXT} characters.")
+        if not isinstance(contact, str) or not _CONTACT.fullmatch(contact):
+            raise ParameterError("The contact must be an address of mail, or of a page that begins with https://.")
+        budget = check_epsilon("a study", epsilon)
+        whole = budget if lifetime is None else check_epsilon("a lifetime", lifetime)
+        if whole < budget:
+            raise ParameterError("The lifetime budget must be at least the epsilon of one participation.")
+        if start is not None and end is not None and end < start:
+            raise ParameterError("A study must not end before it starts.")
+        values: dict[str, Any] = {
+            "name": name,
+            "epsilon": budget,
+            "unit": unit,
+            "owner": owner,
+            "contact": contact,
+            "purpose": purpose,
+            "questions": _questions(questions),
+            "lifetime": whole,
+            "analysts": analysts,
+            "start": start,
+            "end": end,
+            "languages": tuple(languages) or ("en",),
+            "strata": _strata(strata),
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    def question(self, name: str) -> Asked:
+        """One of the questions."""
+        for asked in self.questions:
+            if asked.name == name:
+                return asked
+        raise ParameterError(f"The study has no such question. Known: {', '.join(one.name for one in self.questions)}.")
+
+    @property
+    def facts(self) -> StudyFacts:
+        """What its manifests say about it."""
+        return StudyFacts(
+            self.name,
+            self.owner,
+            self.contact,
+            self.purpose,
+            self.unit,
+            self.epsilon,
+            self.epsilon if self.lifetime is None else self.lifetime,
+            self.analysts,
+            None if self.start is None else self.start.isoformat(),
+            None if self.end is None else self.end.isoformat(),
+            self.languages,
+        )
+
+    def plan(self, participants: int, *, level: float = 0.95, priors: Mapping[str, Any] | None = None) -> StudyPlan:
+        """The method, the share of the participants and the expected error of every question."""
+        from sottovoce.study.whole import plan_study
+
+        return plan_study(self, participants, level=level, priors=priors)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {len(self.questions)} questions, epsilon {decimal_text(self.epsilon)} per {self.unit}"
+
+
+def _questions(given: Any) -> tuple[Asked, ...]:
+    if isinstance(given, Mapping):
+        found = tuple(one if isinstance(one, Asked) else Asked(name, one) for name, one in given.items())
+        if any(one.name != name for name, one in zip(given, found, strict=True)):
+            raise ParameterError("The names of questions must be those under which they are given.")
+    else:
+        found = tuple(given)
+    if not found or not all(isinstance(one, Asked) for one in found) or len(found) > MAX_QUESTIONS:
+        raise ParameterError(f"A study needs 1 to {MAX_QUESTIONS} questions.")
+    if len({one.name for one in found}) < len(found):
+        raise ParameterError("The names of the questions of a study must differ.")
+    return found
+
+
+def _strata(given: Any) -> tuple[Stratum, ...]:
+    listed = [Stratum(name, people) for name, people in given.items()] if isinstance(given, Mapping) else given
+    found = tuple(listed)
+    if len({one.name for one in found}) < len(found):
+        raise ParameterError("The names of the strata of a study must differ.")
+    if len(found) == 1:
+        raise ParameterError("One stratum is everyone: name two or more, or none.")
+    return found

@@ -1,0 +1,96 @@
+"""Checks of mechanisms for distributions, in addition to the contract: the unbiased shares of buckets."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from sottovoce.core.channel import Channel
+from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.domain import Circle, Domain, Integers, Interval
+from sottovoce.core.exact import law
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import MAX_EPSILON
+from sottovoce.core.question import Distribution
+from sottovoce.estimate.distribution.evidence import buckets_of, from_cells
+from sottovoce.fast.batch import draw
+from sottovoce.fast.words import WordStream
+from sottovoce.tally.laws import law_at
+from sottovoce.testing.codes import require
+from sottovoce.testing.statistics import check_rate
+
+HELD = Fraction(7, 10)  # of the way through the codes: the answer of everyone when reports are drawn
+REPORTS = 10_000  # of an estimate at full size
+
+
+def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
+    """The same question through a small channel."""
+    grid = rounding_of(channel)
+    domain: Domain = Integers(0, channel.inputs - 1)
+    if grid is not None:
+        around = isinstance(mechanism.question.domain, Circle)
+        domain = Circle(grid.high) if around else Interval(grid.low, grid.high)
+    return Mechanism(mechanism.name, Distribution(domain), channel, Decimal(MAX_EPSILON), mechanism.statistic)
+
+
+def check_small(mechanism: Mechanism) -> None:
+    """The law of each bucket, its unbiased shares and their variance agree with the enumerated law of the codes."""
+    laws = bucket_laws(mechanism)
+    buckets = len(laws)
+    blank = np.zeros(mechanism.cells, np.int64)
+    transition = from_cells(mechanism, 1, blank).transition
+    single = np.column_stack(
+        [from_cells(mechanism, 1, one).values() for one in np.eye(mechanism.cells, dtype=np.int64)]
+    )
+    for bucket, exact in enumerate(laws):
+        truth = np.eye(buckets)[bucket]
+        found = transition.forward(truth)
+        require(
+            float(np.abs(found - exact).max()) < 1e-12, f"The law of bucket {bucket} differs from that of its codes."
+        )
+        mean, square = single @ exact, single**2 @ exact
+        scale = float(np.sqrt(square.max()))
+        require(float(np.abs(mean - truth).max()) < 1e-9 * scale, f"The estimate is biased for bucket {bucket}.")
+        predicted = mechanism.variance(truth, 1, target="population")
+        error = float(np.abs(square - mean**2 - predicted).max())
+        require(error < 1e-9 * scale**2, f"The predicted variance differs from the law for bucket {bucket}.")
+    ratios = np.arange(1.0, mechanism.cells + 1)
+    back = np.array([ratios @ exact for exact in laws])
+    require(bool(np.allclose(transition.backward(ratios), back, rtol=1e-12)), "The transposed product is wrong.")
+
+
+def bucket_laws(mechanism: Mechanism) -> list[np.ndarray]:
+    """The enumerated law of each bucket: the mean over its codes, or over the steps of its grid, of their two ends."""
+    channel, grid = mechanism.channel, rounding_of(mechanism.channel)
+    rows = [_row(channel, code, mechanism.cells) for code in channel.codes()]
+    if grid is not None:
+        rows = [[(a + b) / 2 for a, b in zip(one, two, strict=True)] for one, two in pairwise(rows)]
+    each = len(rows) // len(buckets_of(mechanism, 1))
+    parts = [rows[start : start + each] for start in range(0, len(rows), each)]
+    return [np.array([float(sum(column, Fraction(0)) / each) for column in zip(*part, strict=True)]) for part in parts]
+
+
+def _row(channel: Channel, code: object, outputs: int) -> list[Fraction]:
+    found = law(channel, code)
+    return [sum((p for (_, report), p in found.items() if report == y), Fraction(0)) for y in range(outputs)]
+
+
+def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
+    """There is an estimate at full size, and drawn reports have the rate of the outputs near their answer."""
+    channel, grid = mechanism.channel, rounding_of(mechanism.channel)
+    if grid is None:
+        code = int(HELD * channel.inputs)
+        row, codes = law_at(channel, code), np.full(reports, code, np.uint32)
+    else:
+        place = int(HELD * (grid.steps << PLACES))
+        row, codes = law_at(channel, grid.number(place)), np.full(reports, place, np.uint64)
+    cells = mechanism.tally(draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))).cells
+    near = row > (row.max() + row.min()) / 2
+    check_rate(f"{mechanism.name}, outputs near the answer", int(cells[near].sum()), reports, float(row[near].sum()))
+    found = from_cells(mechanism, REPORTS, cells)
+    total = float(found.functional(np.ones(len(found.buckets))).values[0])
+    require(abs(total - reports / REPORTS) < 1e-6 * reports / REPORTS, "The unbiased shares do not sum to one.")

@@ -1,0 +1,127 @@
+"""Manifests: content-addressed, computed anew, and refused where they promise more than they keep."""
+
+import hashlib
+import json
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.core.manifest import Manifest
+from sottovoce.core.specs import canonical
+
+HOURS = sv.Mean(sv.Interval(0, 14))
+SMOKER = sv.Frequency(sv.Categories(["yes", "no"]))
+
+
+@pytest.fixture(scope="module")
+def manifest():
+    study = sv.Study(
+        "sleep",
+        epsilon="1",
+        unit="person",
+        owner="Institute",
+        contact="privacy@example.org",
+        purpose="How long people sleep.",
+        questions=[
+            sv.Asked("hours", HOURS, {"en": "How long?"}, unit="hours"),
+            sv.Asked("smoker", SMOKER, {"en": "Do you smoke?"}, missing=("refused",), share=3),
+        ],
+    )
+    round_ = sv.Round(
+        (
+            sv.Arm("hours", sv.mechanism("bernoulli", HOURS.domain, epsilon=1), 1),
+            sv.Arm("smoker", sv.mechanism("grr", study.question("smoker").whole.domain, epsilon=1), 3),
+        )
+    )
+    return Manifest(study.facts, study.questions, round_)
+
+
+def test_its_name_is_the_hash_of_its_text(manifest):
+    plain = json.loads(manifest.content)
+    text = json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+    assert manifest.hash == hashlib.sha256(text).hexdigest()
+    assert manifest.prefix.hex() == manifest.hash[:16]
+    again = Manifest.from_spec(manifest.content)
+    assert again == manifest
+    assert again.hash == manifest.hash
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("study", "purpose"), "Another purpose."),
+        (("study", "lifetime"), "3"),
+        (("round",), 2),
+        (("quota",), 100),
+        (("arms", 0, "weight"), 2),
+        (("questions", 0, "texts", "en"), "How much?"),
+    ],
+)
+def test_every_change_is_another_manifest(manifest, path, value):
+    plain = json.loads(manifest.content)
+    place = plain
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    assert Manifest.from_spec(canonical(plain)).hash != manifest.hash
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("study", "unit"), "household", "unit of privacy"),
+        (("study", "contact"), "", "a contact"),
+        (("study", "lifetime"), "0.5", "lifetime budget"),
+        (("study", "start"), "soon", "dates"),
+        (("study", "epsilon"), "0.9", "more than the 0.9 that the study states"),
+        (("version",), 2, "another version"),
+        (("arms", 0, "name"), "weight", "none of its questions"),
+        (("arms", 0, "weight"), 0, "must be an integer"),
+        (("questions",), {}, "are lists"),
+        (("unknown",), 1, "unknown: 1"),
+    ],
+)
+def test_refusals(manifest, path, value, words):
+    plain = json.loads(manifest.content)
+    place = plain
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(sv.SottovoceError, match=words):
+        Manifest.from_spec(canonical(plain))
+
+
+def test_a_channel_that_loses_more_than_it_claims_is_refused(manifest):
+    plain = json.loads(manifest.content)
+    plain["arms"][1]["mechanism"]["channel"]["keep"] += 1 << 48
+    with pytest.raises(sv.SottovoceError, match="epsilon"):
+        Manifest.from_spec(canonical(plain))
+
+
+def test_a_device_compares_the_computed_loss_with_its_limits(manifest):
+    manifest.check()
+    manifest.check(limit=Decimal(1), lifetime_limit=Decimal(1))
+    with pytest.raises(sv.PrivacyError, match="than this device allows for one report"):
+        manifest.check(limit=Decimal("0.99"))
+    with pytest.raises(sv.PrivacyError, match="lifetime budget"):
+        manifest.check(lifetime_limit=Decimal("0.5"))
+
+
+def test_arms_follow_from_ids_with_their_weights(manifest):
+    ids = [hashlib.sha256(b"%d" % number).digest()[:16] for number in range(8000)]
+    counts = Counter(manifest.arm_of(one) for one in ids)
+    # Binomial(8000, 1/4): six standard deviations are 232.
+    assert abs(counts[0] - 2000) < 232
+    ticket = int.from_bytes(hashlib.sha256(bytes.fromhex(manifest.hash) + ids[0] + bytes(4)).digest()[:8], "big")
+    assert manifest.arm_of(ids[0]) == (0 if (ticket >> 11) % 4 < 1 else 1)
+    assert manifest.asked(1).name == "smoker"
+    with pytest.raises(sv.ParameterError, match="16 bytes"):
+        manifest.arm_of(b"short")
+
+
+def test_every_field_is_listed(manifest):
+    assert [name for name, _ in manifest.fields_sent()] == [
+        "version", "manifest", "epoch", "round", "arm", "id", "payload",
+    ]  # fmt: skip

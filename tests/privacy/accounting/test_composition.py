@@ -1,0 +1,92 @@
+"""Composition against enumerated randomized responses."""
+
+import math
+from decimal import Decimal
+from itertools import product
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.privacy.accounting.account import Account, Entry
+from sottovoce.privacy.accounting.composition import Loss, advanced, parallel, sequential
+from sottovoce.privacy.accounting.sampling import sampled
+
+
+def enumerated_delta(budgets, epsilon):
+    """The exact delta of independent randomized responses, over all outcomes."""
+    total = 0.0
+    for kept in product((1, -1), repeat=len(budgets)):
+        loss = sum(sign * one for sign, one in zip(kept, budgets, strict=True))
+        chance = math.prod(1 / (1 + math.exp(-sign * one)) for sign, one in zip(kept, budgets, strict=True))
+        total += chance * max(0.0, 1 - math.exp(epsilon - loss))
+    return total
+
+
+@pytest.mark.parametrize("budgets", [[0.1] * 10, [0.5, 0.3, 1, 0.05, 0.2, 0.7], [1, 1]])
+@pytest.mark.parametrize("delta", [0.1, 1e-3])
+def test_advanced_composition_is_that_of_randomized_responses(budgets, delta):
+    found = advanced([Loss.of(one) for one in budgets], delta)
+    exact = enumerated_delta(budgets, float(found.epsilon))
+    assert exact <= delta
+    if float(found.epsilon) < sum(budgets):
+        assert enumerated_delta(budgets, float(found.epsilon) * 0.995) > delta
+
+
+def test_deltas_of_the_parts_join_the_one_that_is_spent():
+    found = advanced([Loss.of(0.1, "0.001")] * 20, "0.01")
+    assert float(found.delta) == pytest.approx(1 - 0.99 * 0.999**20, rel=1e-12)
+    assert found.epsilon < 2
+
+
+def test_nothing_is_gained_where_the_sum_is_smaller():
+    losses = [Loss.of(3)] * 2
+    found = advanced(losses, 1e-9)
+    assert 6 - 1e-8 < found.epsilon < 6
+    assert found.delta >= Decimal("1e-9")
+    assert sequential(losses) == Loss(Decimal(6))
+    assert advanced(losses[:1], 1e-3) == losses[0]
+
+
+def test_many_waves_of_a_small_budget():
+    """The formula of the first advanced composition theorem is looser; the sum much more so."""
+    waves, each, delta = 365, 0.05, 1e-6
+    found = float(advanced([Loss.of(each)] * waves, delta).epsilon)
+    theorem = each * math.sqrt(2 * waves * math.log(1 / delta)) + waves * each * math.expm1(each)
+    assert found < theorem < waves * each
+
+
+def test_sequential_and_parallel():
+    losses = [Loss.of("0.1"), Loss.of("0.2", "0.001")]
+    assert sequential(losses) == Loss(Decimal("0.3"), Decimal("0.001"))
+    assert parallel(losses) == Loss(Decimal("0.2"), Decimal("0.001"))
+    assert sequential([]) == parallel([]) == Loss(Decimal(0))
+
+
+def test_an_account_of_waves_and_arms():
+    account = Account.of(
+        [
+            Entry.of("sleep, hours", 1, answers=3),
+            Entry.of("sleep, smoker, panel A", "0.5", apart="panel"),
+            Entry.of("sleep, smoker, panel B", "0.7", apart="panel"),
+        ]
+    )
+    assert account.total() == Loss(Decimal("3.7"))
+    assert account.text().splitlines() == [
+        "sleep, hours: epsilon 1, 3 answers",
+        "sleep, smoker, panel A: epsilon 0.5",
+        "sleep, smoker, panel B: epsilon 0.7",
+        "Together: epsilon 3.7.",
+    ]
+    assert float(Account.of([Entry.of("a", "0.1", answers=100)]).total(1e-6).epsilon) < 6
+    with pytest.raises(sv.ParameterError, match="different names"):
+        Account.of([Entry.of("a", 1), Entry.of("a", 2)])
+
+
+def test_sampling_of_a_randomized_response():
+    """Take part with probability 1/4, else send nothing: the ratio in a crowd."""
+    epsilon, delta = sampled(1, rate="0.25", delta=1e-6)
+    assert epsilon == pytest.approx(math.log(0.75 + 0.25 * math.e), rel=1e-12)
+    assert delta == 2.5e-7
+    assert sampled(1, rate=1) == (1.0, 0.0)
+    with pytest.raises(sv.ParameterError, match="rate"):
+        sampled(1, rate=0)

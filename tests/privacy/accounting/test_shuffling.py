@@ -1,0 +1,128 @@
+"""Bounds of shuffling against the exact loss of every small crowd."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.privacy.accounting import bounds, exact_shuffle
+from sottovoce.privacy.accounting.shuffling import shuffled, smallest_epsilon
+
+LOCAL = (0.4, 1.0, 2.0, 4.0)
+
+
+def randomized_response(local, choices):
+    odds = math.exp(local)
+    return (np.ones((choices, choices)) + (odds - 1) * np.eye(choices)) / (odds + choices - 1)
+
+
+def claimed(local, n):
+    """Delta by every claimed numeric bound that knows the local budget only."""
+    return [bounds.clones(local, n).delta, bounds.blanket(local, n)]
+
+
+@pytest.mark.parametrize("local", LOCAL)
+def test_bounds_are_not_below_the_exact_loss_of_yes_and_no(local):
+    odds = math.exp(local)
+    for n in (2, 3, 10, 50):
+        exact = exact_shuffle.YesNo(n, odds / (odds + 1))
+        for share in (0.05, 0.3, 0.7, 0.95):
+            for bound in [*claimed(local, n), bounds.blanket(local, n, 2 / (odds + 1))]:
+                assert bound(share * local) >= exact.delta(share * local) / (1 + 2e-9)
+
+
+@pytest.mark.parametrize(("choices", "sizes"), [(3, (2, 5, 20)), (4, (2, 8))])
+def test_bounds_are_not_below_the_exact_loss_of_k_ary_randomized_response(choices, sizes):
+    for local in (1.0, 2.0):
+        law = randomized_response(local, choices)
+        for n in sizes:
+            for epsilon in (0.1 * local, 0.5 * local):
+                exact = exact_shuffle.delta(law, n, epsilon)
+                assert all(bound(epsilon) >= exact for bound in claimed(local, n))
+
+
+def test_fifty_people_and_three_values_in_the_worst_crowds():
+    local, n, epsilon = 1.0, 50, 0.5
+    law = randomized_response(local, 3)
+    for crowd in ((0, 0, 49), (1, 0, 48), (16, 16, 17), (49, 0, 0), (0, 25, 24)):
+        others = np.zeros((n + 1, n + 1))
+        others[0, 0] = 1
+        for answer, count in enumerate(crowd):
+            for _ in range(count):
+                others = exact_shuffle.joined(others, law[answer])
+        first, second = (exact_shuffle.joined(others, law[answer]) for answer in (0, 1))
+        exact = np.maximum(first - math.exp(epsilon) * second, 0).sum()
+        assert all(bound(epsilon) >= exact for bound in claimed(local, n))
+
+
+def test_two_enumerations_agree_on_yes_and_no():
+    odds = math.exp(1.5)
+    law = randomized_response(1.5, 2)
+    for n in (1, 2, 7):
+        found = exact_shuffle.YesNo(n, odds / (odds + 1)).delta(0.4)
+        assert found == pytest.approx(exact_shuffle.delta(law, n, 0.4), rel=1e-8)
+
+
+def test_tokens_equal_a_sum_over_all_outcomes():
+    tokens = bounds.Tokens(12, 0.37, 0.6, 0.15)
+    others = np.zeros((13, 13))
+    others[0, 0] = 1
+    for _ in range(11):
+        others = exact_shuffle.joined(others, np.array([0.185, 0.185, 0.63]))
+    first = exact_shuffle.joined(others, np.array([0.6, 0.15, 0.25]))
+    second = exact_shuffle.joined(others, np.array([0.15, 0.6, 0.25]))
+    for epsilon in (0.0, 0.2, 0.8, 1.3):
+        whole = np.maximum(first - math.exp(epsilon) * second, 0).sum()
+        assert tokens.delta(epsilon) == pytest.approx(whole, rel=2e-9, abs=1e-15)
+
+
+def test_the_refinement_by_distance_lies_below_an_exact_loss():
+    """Why it is not claimed: three values, 20 people of whom one shares the person's answer."""
+    local, n, epsilon = 2.0, 20, 1.0
+    odds = math.exp(local)
+    refined = bounds.stronger_clones(local, n, (odds - 1) / (odds + 2)).delta(epsilon)
+    exact = exact_shuffle.delta(randomized_response(local, 3), n, epsilon)
+    assert 1.001 < exact / refined < 1.01
+
+
+def test_the_best_bound_of_yes_and_no_is_exact():
+    rr = sv.mechanism("rr", sv.Categories(["yes", "no"]), epsilon=1)
+    for n in (5, 50):
+        found = shuffled(rr, participants=n, delta=1e-3)
+        exact = smallest_epsilon(exact_shuffle.YesNo(n, rr.channel.keep / 2**53).delta, rr.epsilon, 1e-3)
+        assert exact <= found.epsilon <= 1.05 * exact
+        assert found.method == ("exact" if n == 50 else found.method)
+        assert found.claimed["clones"] > exact * 1.2 or n == 5
+
+
+def test_methods_agree_in_order_for_a_large_crowd():
+    found = shuffled(1.0, participants=100_000, delta=1e-6)
+    assert found.epsilon == found.claimed["clones"] < found.claimed["blanket"] < 1
+    assert found.claimed["clones"] < found.claimed["clones, closed form"] < 1
+    assert found.shown["stronger clones"] < found.epsilon
+    assert math.isinf(found.claimed["erlingsson"])
+    small = shuffled("0.4", participants=100_000, delta=1e-6)
+    assert small.claimed["clones"] < small.claimed["erlingsson"] == 12 * 0.4 * math.sqrt(math.log(1e6) / 1e5)
+
+
+def test_a_billion_people_and_one_person():
+    alone = shuffled(1, participants=1, delta=1e-6)
+    assert 1 - 1e-5 < alone.epsilon <= 1
+    assert shuffled(1, participants=1, delta=1e-12).claimed["blanket"] == 1
+    delta = bounds.clones(1.0, 10**9).delta(2e-4)
+    # Nearly normal: the tokens of half of the clones' number, shifted by the person's.
+    assert 1e-12 < delta < 1e-3
+
+
+def test_more_people_and_a_larger_epsilon_hide_better():
+    deltas = [bounds.clones(2.0, n).delta(0.5) for n in (10, 100, 1000)]
+    assert deltas == sorted(deltas, reverse=True)
+    curve = [bounds.clones(2.0, 100).delta(epsilon) for epsilon in np.linspace(0, 2, 9)]
+    assert curve == sorted(curve, reverse=True)
+
+
+@pytest.mark.parametrize("wrong", [{"participants": 0, "delta": 0.1}, {"participants": 5, "delta": 0}])
+def test_bad_parameters(wrong):
+    with pytest.raises(sv.ParameterError, match="shuffling must be"):
+        shuffled(1, **wrong)

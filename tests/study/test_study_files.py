@@ -1,0 +1,161 @@
+"""Every kind of mistake in a study file is a sentence with its line and a remedy."""
+
+import pytest
+
+from sottovoce.study.reading import StudyFileError, parse_study, read_study
+
+GOOD = """\
+# A study about sleep
+[study]
+name = "sleep-2027"
+owner = "Institute of Sleep"
+contact = "privacy@example.org"
+purpose = "How long people sleep, and whether they smoke."
+analysts = "Two statisticians of the institute"
+start = 2027-01-01
+end = 2027-03-31
+unit = "person"
+epsilon = "1"
+lifetime = "2"
+languages = ["en", "de"]
+
+[questions.hours]
+ask = "mean"
+text = { en = "How many hours do you sleep?", de = "Wie viele Stunden schlafen Sie?" }
+low = 0
+high = "14.5"
+missing = ["don't know", "refused"]
+unit = "hours"
+
+[questions.smoker]
+ask = "shares"
+text = { en = "Do you smoke?", de = "Rauchen Sie?" }
+categories = ["yes", "no"]
+share = 2
+
+[questions.weight]
+ask = "group means"
+text = { en = "How much do you weigh?", de = "Wie viel wiegen Sie?" }
+by = ["f", "m", "d"]
+low = 30
+high = 250
+whole = true
+
+[strata]
+north = 120000
+south = 80000
+"""
+
+
+def changed(old: str, new: str) -> bytes:
+    assert GOOD.count(old) == 1
+    return GOOD.replace(old, new).encode()
+
+
+def test_a_good_file():
+    study, mistakes = parse_study(GOOD.encode())
+    assert mistakes == []
+    assert [asked.name for asked in study.questions] == ["hours", "smoker", "weight"]
+    assert (study.unit, str(study.epsilon), str(study.lifetime), study.languages) == ("person", "1", "2", ("en", "de"))
+    assert study.question("hours").missing == ("don't know", "refused")
+    assert study.question("hours").text("de") == "Wie viele Stunden schlafen Sie?"
+    assert study.question("smoker").share == 2
+    assert [(one.name, one.people) for one in study.strata] == [("north", 120000), ("south", 80000)]
+
+
+# The change of the good file, the line, and words of the sentence.
+MISTAKES = {
+    "not TOML": ('name = "sleep-2027"', "name = sleep-2027", 3, "not TOML"),
+    "unclosed text": ('owner = "Institute of Sleep"', 'owner = "Institute', 4, "not TOML"),
+    "the same key twice": ('unit = "person"', 'unit = "person"\nunit = "device"', 11, "not TOML"),
+    "no table": ("[study]\n", "[studies]\n", 2, "Do you mean study?"),
+    "unknown table": ("[strata]", "[stratum]", 37, "Do you mean strata?"),
+    "unknown key": ('purpose = "How', 'porpose = "How', 6, "Do you mean purpose?"),
+    "no name": ('name = "sleep-2027"\n', "\n", 2, "The name is missing."),
+    "bad name": ('"sleep-2027"', '"Sleep 2027"', 3, "The name of a study"),
+    "no owner": ('owner = "Institute of Sleep"\n', "\n", 2, "The owner is missing."),
+    "empty owner": ('"Institute of Sleep"', '" "', 4, "The owner of a study"),
+    "no contact": ('contact = "privacy@example.org"\n', "\n", 2, "The contact is missing."),
+    "no address": ('"privacy@example.org"', '"the officer"', 5, "The contact must be an address"),
+    "no purpose": ('purpose = "How long people sleep, and whether they smoke."\n', "\n", 2, "The purpose is missing."),
+    "purpose is a number": ('"How long people sleep, and whether they smoke."', "7", 6, "The purpose of a study"),
+    "no unit": ('unit = "person"\n', "\n", 2, "The unit is missing."),
+    "unknown unit": ('unit = "person"', 'unit = "household"', 10, "The unit of privacy must be one of"),
+    "no epsilon": ('epsilon = "1"\n', "\n", 2, "The epsilon is missing."),
+    "epsilon is a word": ('epsilon = "1"', 'epsilon = "small"', 11, "must be a number in (0, 20]"),
+    "epsilon is negative": ('epsilon = "1"', "epsilon = -1", 11, "must be a number in (0, 20]"),
+    "epsilon is huge": ('epsilon = "1"', "epsilon = 100", 11, "must be a number in (0, 20]"),
+    "lifetime too small": ('lifetime = "2"', 'lifetime = "0.5"', 12, "at least the epsilon of one participation"),
+    "lifetime is a list": ('lifetime = "2"', "lifetime = [2]", 12, "must be a number"),
+    "start is a text": ("start = 2027-01-01", 'start = "January"', 8, "The start is not a date."),
+    "end is a time": ("end = 2027-03-31", "end = 2027-03-31T00:00:00", 9, "The end is not a date."),
+    "ends before it starts": ("end = 2027-03-31", "end = 2026-03-31", 9, "ends before it starts"),
+    "languages are a text": ('languages = ["en", "de"]', 'languages = "en"', 13, "not a list of different short"),
+    "a language twice": ('languages = ["en", "de"]', 'languages = ["en", "en"]', 13, "not a list of different"),
+    "question is no table": ("[strata]", "[questions]\nsmokers = 3\n[strata]", 38, "is not a table"),
+    "bad name of a question": ("[questions.smoker]", "[questions.Smoker]", 23, "The name of a question"),
+    "no kind": ('ask = "mean"\n', "\n", 15, "does not say what to ask"),
+    "unknown kind": ('ask = "mean"', 'ask = "average"', 16, "This is no kind of question."),
+    "unknown key of a question": ("share = 2", "shares = 2", 27, "Do you mean share?"),
+    "text in one language": (
+        '{ en = "Do you smoke?", de = "Rauchen Sie?" }',
+        '"Do you smoke?"',
+        25,
+        "in one language of 2",
+    ),
+    "text misses a language": (', de = "Rauchen Sie?"', "", 25, "missing in de"),
+    "text in a foreign language": ('de = "Rauchen Sie?"', 'fr = "Fumez-vous?"', 25, "a language that the study"),
+    "empty text": ('en = "Do you smoke?"', 'en = ""', 25, "missing or empty"),
+    "no categories": ('categories = ["yes", "no"]\n', "\n", 23, "has no categories"),
+    "categories are a text": ('["yes", "no"]', '"yes, no"', 26, "not a list"),
+    "one category": ('["yes", "no"]', '["yes"]', 26, "at least two distinct"),
+    "a category twice": ('["yes", "no"]', '["yes", "yes"]', 26, "at least two distinct"),
+    "texts and numbers": ('["yes", "no"]', '["yes", 0]', 26, "texts only, or integers only"),
+    "categories and a range": ("share = 2", "low = 0", 27, "not both"),
+    "shares of a continuum": ('categories = ["yes", "no"]', "low = 0\nhigh = 3", 26, "Shares of numbers"),
+    "no low": ("low = 0\n", "\n", 15, "has no low"),
+    "no high": ('high = "14.5"\n', "\n", 15, "has no high"),
+    "low above high": ('high = "14.5"', 'high = "-1"', 19, "high"),
+    "low is a word": ("low = 0", 'low = "none"', 18, "low"),
+    "whole is a text": ("whole = true", 'whole = "yes"', 35, "neither true nor false"),
+    "whole numbers with a half": ("low = 30", "low = 30.5", 33, "low"),
+    "no groups": ('by = ["f", "m", "d"]\n', "\n", 29, "has no by"),
+    "one group": ('["f", "m", "d"]', '["f"]', 32, "at least two distinct"),
+    "reasons are a text": ('["don\'t know", "refused"]', '"refused"', 20, "must be a list of texts"),
+    "a reason twice": ('["don\'t know", "refused"]', '["refused", "refused"]', 20, "must differ"),
+    "a reason is an answer": ("share = 2", 'missing = ["no"]', 27, "is among the answers already"),
+    "reasons for a variance": ('ask = "mean"', 'ask = "variance"', 20, "cannot have reasons"),
+    "share is zero": ("share = 2", "share = 0", 27, "must be an integer in [1, 1000]"),
+    "a stratum is a text": ("north = 120000", 'north = "many"', 38, "must be an integer"),
+    "one stratum": ("south = 80000\n", "", 37, "One stratum is everyone."),
+    "bad name of a stratum": ("north = 120000", "North = 120000", 38, "The name of a stratum"),
+}
+
+
+@pytest.mark.parametrize("kind", MISTAKES)
+def test_mistakes(kind):
+    old, new, line, words = MISTAKES[kind]
+    study, mistakes = parse_study(changed(old, new))
+    assert study is None
+    found = [one for one in mistakes if one.line == line and words in f"{one.what} {one.remedy}"]
+    assert len(found) == 1, [str(one) for one in mistakes]
+    assert all(one.what.endswith((".", "?")) for one in mistakes)
+
+
+def test_no_questions_and_bad_text():
+    _, mistakes = parse_study(GOOD[: GOOD.index("[questions.hours]")].encode())
+    assert [str(one)[:37] for one in mistakes] == ["line 1: There are no questions. Add a"]
+    _, mistakes = parse_study(GOOD.encode().replace(b"schlafen", b"schl\xe4fen"))
+    assert [str(one) for one in mistakes] == ["line 17: This is not UTF-8. Save the file as UTF-8 text."]
+    _, mistakes = parse_study(b"")
+    assert [one.what for one in mistakes] == ["There are no questions.", "There is no table [study]."]
+
+
+def test_all_mistakes_at_once(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(GOOD.replace('unit = "person"', "").replace("share = 2", "share = 0").replace("low = 30", ""))
+    with pytest.raises(StudyFileError, match="has 3 mistakes: line 2: ") as caught:
+        read_study(path)
+    assert [one.line for one in caught.value.mistakes] == [2, 27, 29]
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_study(tmp_path / "none.toml")
