@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 from decimal import ROUND_UP, Context, Decimal, FloatOperation, Inexact, Rounded, localcontext
 from fractions import Fraction
@@ -73,7 +74,8 @@ def check_limits(mechanism: sv.Mechanism) -> None:
         assert sv.Client(mechanism, limit=limit, accept=accept, **lifetime)
     needed = loss(mechanism.ratio)
     below = math.nextafter(mechanism.epsilon, 0)
-    below = below if below != float(mechanism.claimed) else math.nextafter(below, 0)  # this text is the claim
+    while len(Decimal(repr(below)).as_tuple().digits) <= sys.float_info.dig:  # this text stands for a decimal
+        below = math.nextafter(below, 0)
     for limit in (below, needed - Decimal("1e-9"), trifle_below(needed)):
         with pytest.raises(sv.PrivacyError, match="more than the limit of this device"):
             sv.Client(mechanism, limit=limit, accept=accept, **lifetime)

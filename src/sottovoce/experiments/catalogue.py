@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.experiments import words
 from sottovoce.experiments.coverage import studies, studies_of_rounds
 from sottovoce.experiments.distribution import wave
 from sottovoce.experiments.experiment import Experiment
@@ -17,6 +18,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *group_real.EXPERIMENTS,
     group_losses.EXPERIMENT,
     wave.EXPERIMENT,
+    words.EXPERIMENT,
     *studies.STUDIES,
     *studies_of_rounds.STUDIES,
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from sottovoce.core.params import reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.evidence import Evidence, Floats, Ints, Offer
 from sottovoce.estimate.shares.design import RowCounts
-from sottovoce.estimate.shares.rows import MAX_TOGETHER, RowsEvidence, fitted
+from sottovoce.estimate.shares.rows import MAX_TOGETHER, RowsEvidence
 
 Chosen = NDArray[np.intp]
 SCREEN = 1.0  # standard errors below which the lasso leaves a candidate out
@@ -32,7 +33,8 @@ class LassoFit(Fit):
     Attributes:
         discoveries: places of the candidates whose share is above zero, in the order of the candidates.
         false_discovery: the stated level: at most this share of the discoveries is expected to be false.
-        unexplained: the share of answers that are no candidates, and its standard error.
+        unexplained: the share of answers that are no candidates, or where reports were held back, none of the
+            discoveries; `unexplained_error` is its standard error.
         held_back: whether reports of other rows than those that chose the candidates confirmed them; otherwise all
             candidates were tested.
     """
@@ -46,12 +48,13 @@ class LassoFit(Fit):
     def sentences(self) -> tuple[str, ...]:
         """The same in words."""
         how = "reports that did not choose them" if self.held_back else "a fit of all candidates"
+        others = "none of these" if self.held_back else "no candidates"
         low, high = (min(1.0, max(0.0, self.unexplained + side * 1.96 * self.unexplained_error)) for side in (-1, 1))
         return (
             f"{len(self.discoveries)} candidates have a share above zero, confirmed by {how} with a false discovery"
             f" rate of at most {self.false_discovery:g}; the others are shown as zero.",
-            f"An estimated {100 * min(1.0, max(0.0, self.unexplained)):.1f} % of the answers are no candidates (95 %"
-            f" normal interval from {100 * low:.1f} to {100 * high:.1f} %).",
+            f"An estimated {100 * min(1.0, max(0.0, self.unexplained)):.1f} % of the answers are {others} (95 % normal"
+            f" interval from {100 * low:.1f} to {100 * high:.1f} %).",
         )
 
 
@@ -79,46 +82,41 @@ class LassoDecoder(Decoder):
         if not isinstance(evidence, RowsEvidence):
             raise TypeError("Only the rows of sketches and cohorts have a design.")
         values = np.zeros(len(evidence.codes))
-        if evidence.together or evidence.balanced:
-            found = discoveries(evidence.values() / evidence.null_errors(), self.false_discovery)
-            kept = np.intersect1d(selected(evidence.rows, evidence.codes, evidence.n), found)
-            values[kept] = non_negative(evidence.rows, evidence.codes[kept], evidence.n)
-        else:
-            found = self._confirmed(evidence, values)
-        return Decoded(values, self._fit(evidence, np.flatnonzero(values), len(found)))
+        whole = evidence.together or evidence.balanced
+        tested, places = (evidence, np.arange(len(values))) if whole else self._held_back(evidence)
+        if len(places):
+            found = discoveries(tested.values() / tested.null_errors(), self.false_discovery)
+            if whole:
+                found = np.intersect1d(selected(tested.rows, tested.codes, tested.n), found)
+            values[places[found]] = non_negative(tested.rows, tested.codes[found], tested.n)
+        chosen = np.flatnonzero(values)
+        about = tested if whole else tested.restricted(evidence.codes[chosen], ())
+        return Decoded(values, self._fit(about, chosen, len(places), not whole))
 
-    def _confirmed(self, evidence: RowsEvidence, values: Floats) -> Chosen:
-        """Fill in the values that even rows select and odd rows confirm."""
+    def _held_back(self, evidence: RowsEvidence) -> tuple[RowsEvidence, Chosen]:
+        """The odd rows as evidence about the candidates that the even rows select, and the places of these."""
         even, odd = (evidence.rows.some(np.arange(start, len(evidence.rows.totals), 2)) for start in (0, 1))
         chosen = selected(even, evidence.codes, int(even.totals.sum()))
         most = min(MAX_TOGETHER, odd.rank // 2)
         if len(chosen) > most:  # those that the even rows show most clearly
             alone = even.products(even.centred, evidence.codes[chosen])
             chosen = np.sort(chosen[np.argsort(-alone, kind="stable")[:most]])
-        if not len(chosen):
-            return chosen
-        n = int(odd.totals.sum())
-        shares, errors = fitted(odd, evidence.codes[chosen], n)
-        found = chosen[discoveries(shares / errors, self.false_discovery)]
-        values[found] = non_negative(odd, evidence.codes[found], n)
-        return found
+        counted = replace(evidence.counted, codes=evidence.codes[chosen], names=tuple(map(int, chosen)))
+        return RowsEvidence(odd, int(odd.totals.sum()), counted), chosen
 
-    def _fit(self, evidence: RowsEvidence, found: Chosen, steps: int) -> LassoFit:
-        """All candidates together, from the unbiased fit; of too many for that, those that were found."""
-        whole = evidence.together or evidence.balanced
-        about = evidence if whole else evidence.restricted(evidence.codes[found], tuple(map(int, found)))
-        total, variance = 0.0, 0.0
-        if len(about.codes):
-            total = float(about.values().sum())
-            variance = float(about.covariance("population").sum()) if len(about.codes) <= MAX_TOGETHER else float("nan")
+    def _fit(self, about: RowsEvidence, found: Chosen, tested: int, held_back: bool) -> LassoFit:
+        """How much of all answers the candidates are together, or those that were found."""
+        total, error = 0.0, float("nan")
+        if 0 < len(about.codes) <= MAX_TOGETHER:
+            total, error = float(about.values().sum()), math.sqrt(max(0.0, float(about.covariance("population").sum())))
         return LassoFit(
-            iterations=steps,
+            iterations=tested,
             gap=0.0,
             discoveries=tuple(map(int, found)),
             false_discovery=self.false_discovery,
             unexplained=1 - total,
-            unexplained_error=float(np.sqrt(max(variance, 0.0))),
-            held_back=not whole,
+            unexplained_error=error,
+            held_back=held_back,
         )
 
     def quality(self, evidence: Evidence) -> str:

@@ -160,13 +160,6 @@ class RowsEvidence(SharesEvidence):
         return np.full(len(self.codes), few)
 
 
-def fitted(rows: RowCounts, codes: Ints, n: int) -> tuple[Floats, Floats]:
-    """Shares of codes that are fitted together, and their standard errors if the share is zero."""
-    inverse, scale = np.asarray(linalg.inv(rows.gram(codes))), n * rows.slope * rows.norm
-    shares = inverse @ rows.products(rows.centred, codes) / scale
-    return shares, np.sqrt(_sandwich(inverse, rows.spread(codes)) / scale**2 + rows.collisions / n)
-
-
 def _sandwich(inverse: Floats, spread: Floats) -> Floats:
     """The diagonal of inverse @ spread @ inverse, whose outer factor is symmetric."""
     return np.asarray(((inverse @ spread) * inverse).sum(axis=1))

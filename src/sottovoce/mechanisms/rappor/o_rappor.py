@@ -38,4 +38,4 @@ def _variance(p: int, same: Fraction) -> float:
     """n times the variance of a rare value."""
     own = float(units(p))
     other = float(same) * own + float(1 - same) * (1 - own)
-    return other * (1 - other) / (own - other) ** 2
+    return other * (1 - other) / (own - other) ** 2 if own > other else float("inf")

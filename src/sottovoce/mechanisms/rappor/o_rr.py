@@ -39,4 +39,4 @@ def _variance(e: Fraction, g: int, same: Fraction) -> float:
     """n times the variance of a rare value."""
     own, rest = float(e / (e + g - 1)), float(1 / (e + g - 1))
     other = float(same) * own + float(1 - same) * rest
-    return other * (1 - other) / (own - other) ** 2
+    return other * (1 - other) / (own - other) ** 2 if own > other else float("inf")
