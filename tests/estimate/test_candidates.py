@@ -58,7 +58,7 @@ def test_candidates_are_checked() -> None:
         m.estimate(tally, candidates=[3])
 
 
-# --- closed domains ---------------------------------------------------------------------------------------------------
+# --- closed domains -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "name", ["olh", "flh", "hrr", "hadamard", "oue", "o-rr", "o-rappor", "cms", "hcms", "pcs", "rappor"]
 )
@@ -84,7 +84,7 @@ def test_candidates_of_a_million_are_counted_from_reports_without_a_tally() -> N
         m.estimate(reports[:0], candidates=[7])
 
 
-# --- a lasso over candidates --------------------------------------------------------------------------------------------
+# --- a lasso over candidates ----------------------------------------------------------------------------------------
 def test_benjamini_and_hochberg_by_hand() -> None:
     """One-sided p-values 0.001, 0.02, 0.03 and 0.5 of four: the third passes 0.05 * 3/4, so the first three do."""
     from scipy.special import ndtri
@@ -121,13 +121,13 @@ def test_false_discoveries_stay_below_their_level_and_intervals_cover(method: st
     (row,) = cell(point, 12, seed)
     assert row["held_back"] == (method == "rappor, 16 bits")
     # About 15 discoveries in each of 12 runs: the mean of their false share has a standard error of about 2 %.
-    assert row["false"] < LEVEL + 0.06 and row["found"] > 8
+    assert row["false"] < LEVEL + 0.06 and row["found"] > (3 if row["held_back"] else 8)
     assert row["covered"] > 93.5
     # Of the words that are listed, those that were not found are unexplained too where reports were held back.
     assert abs(row["unexplained"] - (0.22 if row["held_back"] else 0.1)) < 0.1
 
 
-# --- the command line ---------------------------------------------------------------------------------------------------
+# --- the command line -----------------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_texts_in_a_file_are_privatized_and_estimated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers, reports, listed = (tmp_path / name for name in ("answers.csv", "reports.parquet", "words.txt"))

@@ -51,8 +51,8 @@ class Allowed:
     dimensions: int | None = None
     radius: str | None = None
     most: int | None = None
-    text: bool = False
     period: str | None = None
+    text: bool = False
 
     @property
     def given(self) -> bool:

@@ -3,8 +3,8 @@
 The count of a position, less what it is on average over all values, has a mean that is linear in the shares, with known
 coefficients. Where the public functions are balanced, the columns of this design are orthogonal, and the fit of one
 value does not depend on which others are listed. Hashed functions, fewer than values, are not balanced: there the
-listed values are fitted together. Values that are not listed add to the noise; on average over the functions they add
-nothing.
+listed values are fitted together. Values that are not listed add nothing on average over the functions; standard errors
+count them as if they were one value.
 """
 
 from __future__ import annotations
@@ -110,10 +110,15 @@ class RowsEvidence(SharesEvidence):
 
     @property
     def _unbalanced(self) -> float:
-        """What other values add through functions that are not balanced, where they are not fitted together."""
-        if self.balanced or self.together:
+        """What values that are not fitted add through functions that are not balanced, on average over the functions.
+
+        Those that are not listed might all be one value, for which this is largest.
+        """
+        if self.balanced:
             return 0.0
-        squares = max(0.0, float((self._values**2 - self._noise).sum()))
+        squares = min(1.0, max(0.0, 1 - float(self._values.sum()))) ** 2
+        if not self.together:
+            squares += max(0.0, float((self._values**2 - self._noise).sum()))
         return min(1.0, squares) * self.rows.collisions / len(self.rows.totals)
 
     def covariance(self, target: str) -> Floats:
