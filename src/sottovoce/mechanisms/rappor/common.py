@@ -20,9 +20,9 @@ MOST_LISTED = 1 << 10  # codes of a closed domain whose balanced functions are f
 LEAST_LENGTH = 8  # positions of a block: fewer save nothing and collide more often
 MAX_HASHES = 8
 OPEN_BITS, OPEN_COHORTS = 128, 64
+MORE_COHORTS = 1 << 10  # where a device does not draw ids until one is of its cohort
 MAX_BITS, MAX_COHORTS = 1 << 12, 1 << 10
 MOST_VALUES = 8  # values that are tried on closed domains: more hardly collide less
-OPEN_VALUES = 128
 
 
 def each_hash(budget: Decimal, hashes: int) -> Decimal:
@@ -46,12 +46,14 @@ def countable(owner: str, domain: Domain) -> int:
     return domain.size
 
 
-def functions(owner: str, domain: Domain, hashes: int, bits: Any, cohorts: Any) -> NumberedMap:
+def functions(
+    owner: str, domain: Domain, hashes: int, bits: Any, cohorts: Any, default: int = OPEN_COHORTS
+) -> NumberedMap:
     """Balanced functions for a closed domain; hashed ones for an open one, or where their number is given."""
     size = countable(owner, domain)
     if isinstance(domain, Text) or cohorts is not None:
         wide = check_integer("bits", owner, OPEN_BITS if bits is None else bits, 2 * hashes, MAX_BITS)
-        rows = check_integer("cohorts", owner, OPEN_COHORTS if cohorts is None else cohorts, 2, MAX_COHORTS)
+        rows = check_integer("cohorts", owner, default if cohorts is None else cohorts, 2, MAX_COHORTS)
         if wide % hashes or (wide // hashes) & (wide // hashes - 1):
             raise reject("bits", owner, "a power of two for each hash", bits)
         return RowMap(size, wide // hashes, hashes, rows)
@@ -129,8 +131,10 @@ def rows_or_permutations(
     """Permutations with the number of values of least variance; a tally has g + `more` cells for each of them."""
     size = countable(owner, domain)
     if isinstance(domain, Text) or cohorts is not None:
-        rows = check_integer("cohorts", owner, OPEN_COHORTS if cohorts is None else cohorts, 2, MAX_COHORTS)
-        return RowMap(size, check_integer("g", owner, OPEN_VALUES if g is None else g, 2, 1 << 12), 1, rows)
+        rows = check_integer("cohorts", owner, MORE_COHORTS if cohorts is None else cohorts, 2, MAX_COHORTS)
+        powers = [1 << place for place in range(1, OPEN_BITS.bit_length())]
+        best = min(powers, key=lambda one: variance(one, Fraction(1, one)))
+        return RowMap(size, best if g is None else check_integer("g", owner, g, 2, 1 << 12), 1, rows)
     prime = next((one for one in range(max(size, 3), 2 * size + 3) if is_prime(one)), 0) if size < MAX_CELLS else 0
     fitting = [one for one in range(2, min(prime, MOST_VALUES) + 1) if prime * (prime - 1) * (one + more) <= MAX_CELLS]
     if not fitting:

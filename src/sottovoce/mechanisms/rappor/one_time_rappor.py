@@ -11,7 +11,7 @@ from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.cohorts import CountCohorts
-from sottovoce.mechanisms.rappor.common import MAX_HASHES, bits_of, each_hash, functions, kept
+from sottovoce.mechanisms.rappor.common import MAX_HASHES, MORE_COHORTS, bits_of, each_hash, functions, kept
 
 
 def build(
@@ -31,7 +31,7 @@ def build(
     """
     budget = check_epsilon("one-time-rappor", epsilon)
     several = check_integer("hashes", "one-time-rappor", hashes, 1, MAX_HASHES)
-    chosen = functions("one-time-rappor", domain, several, bits, cohorts)
+    chosen = functions("one-time-rappor", domain, several, bits, cohorts, MORE_COHORTS)
     p = kept(each_hash(budget, several))
     channel = Public(chosen, bits_of(chosen, several, p, UNIT - p))
     return Mechanism("one-time-rappor", Frequency(domain), channel, budget, CountCohorts())
