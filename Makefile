@@ -30,7 +30,7 @@ test: system-deps $(STAMP) ## Run everything: lint, types and all tests but the 
 		echo $$status > $(STATUS); exit $$status
 
 test-quick: $(STAMP) ## Run the tests that are not marked slow: minutes, good to begin with
-	@scripts/timed.sh test-quick "about 3 minutes" $(PYTEST) -m "not slow and not long"
+	@scripts/timed.sh test-quick "about 3 minutes" $(PYTEST) --dist worksteal -m "not slow and not long"
 
 test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and write build/test-long
 	@mkdir -p build/test-long
@@ -52,7 +52,7 @@ bench: $(STAMP) ## Measure speed on this machine
 bench-peers: $(STAMP) ## Measure the same work in other libraries
 	@scripts/bench-peers.sh
 
-coverage: $(STAMP) ## Compute how often intervals cover, into two pages of docs (STUDY=means: one study)
+coverage: $(STAMP) ## Compute how often intervals cover, into three pages of docs (STUDY=means: one study)
 	@$(BIN)/sottovoce reproduce 'coverage-$(or $(STUDY),*)' --pages docs
 
 mutants: $(STAMP) ## Change the source in small wrong ways and see whether the tests notice (MUTANTS="--help")

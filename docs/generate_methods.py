@@ -15,6 +15,7 @@ from sottovoce.core.registry import ALIASES, builder, fits
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.shares.evidence import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
@@ -29,6 +30,7 @@ WORK = {
     CountSupports: "one count per code",
     CountSeeds: "one count",
     CountCohorts: "one count per bit",
+    Sums: "one sum per code",
 }
 
 HEAD = """\
@@ -37,7 +39,8 @@ HEAD = """\
 <!-- Written by docs/generate_methods.py; change the docstring of the builder instead. -->
 
 All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories, the [mean](#means) of
-a number, [means by group](#means-by-group), the mean of [vectors](#vectors), and whole [distributions](#distributions).
+a number, [means by group](#means-by-group), the mean of [vectors](#vectors), whole [distributions](#distributions), and
+several [attributes](#attributes) of each participant.
 [Choose a method](choose-a-method.md) says when to take which. In all tables *bytes* are those of a report beside its
 16-byte id, and *cells* are integers in a tally.
 """
@@ -101,6 +104,22 @@ Numbers at epsilon {EPSILON} for {BUCKETS} buckets of a range.
   buckets are equally common. [Estimate a distribution](estimate-a-distribution.md) shows what other decoders add.
 
 | name | what it is | cumulative | bytes | cells | also called |
+|---|---|---|---|---|---|
+"""
+
+
+ATTRIBUTES = f"""
+## Attributes
+
+The shares of the categories, and the means of the numbers, of several attributes of each participant in one report.
+`SampledAttributes` splits the participants over the attributes instead. Numbers at epsilon {EPSILON}, for d attributes
+of 8 categories each.
+
+- *d = 2*, *d = 8*: n times the variance of a share, if all values are equally common; with participants split over the
+  attributes it is {{split}}.
+- *bytes* and *cells* are those for d = 8.
+
+| name | what it is | d = 2 | d = 8 | bytes | cells |
 |---|---|---|---|---|---|
 """
 
@@ -191,6 +210,28 @@ def distribution_row(name: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def categories(attributes: int) -> sv.Record:
+    return sv.Record({f"a{place}": sv.Integers(1, 8) for place in range(attributes)})
+
+
+def mean_variance_of_shares(m: sv.Mechanism) -> float:
+    names = [name for name, _ in m.question.fields_of]  # type: ignore[attr-defined]
+    return float(m.variance({name: [1 / 8] * 8 for name in names}).mean())
+
+
+def attributes_head() -> str:
+    one = mean_variance_of_shares(sv.mechanism("split-attributes", categories(1), epsilon=EPSILON))
+    return ATTRIBUTES.format(split=f"{2 * one:.1f} and {8 * one:.1f}")
+
+
+def attributes_row(name: str) -> str:
+    cells = [f"`{name}`", plain(slots(name)[""]).rstrip(".")]
+    for attributes in (2, 8):
+        m = sv.mechanism(name, categories(attributes), epsilon=EPSILON)
+        cells.append(f"{mean_variance_of_shares(m):.1f}")
+    return f"| {' | '.join([*cells, str(codec.payload_bytes(m.channel)), str(m.cells)])} |\n"
+
+
 def section(name: str) -> str:
     said = slots(name)
     options = [option for option in inspect.signature(builder(name)).parameters if option not in ("domain", "epsilon")]
@@ -209,7 +250,9 @@ def page() -> str:
     parts += [GROUPS, *map(group_row, groups), *map(section, groups)]
     parts += [VECTORS, *map(vector_row, vectors), *map(section, vectors)]
     whole = sv.names(sv.Distribution)
-    return "".join([*parts, DISTRIBUTIONS, *map(distribution_row, whole), *map(section, whole)])
+    parts += [DISTRIBUTIONS, *map(distribution_row, whole), *map(section, whole)]
+    several = sv.names(sv.Attributes)
+    return "".join([*parts, attributes_head(), *map(attributes_row, several), *map(section, several)])
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import glob
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -47,6 +49,16 @@ def find_tool(name: str) -> str | None:
             return path
     found = sorted(glob.glob(f"{OTHER_PLACES}/{name}"), key=lambda path: int(Path(path).parts[-3]))
     return found[-1] if found else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """All that is collected stays to the end: looking for garbage in it, now or later, finds none."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -12,8 +12,8 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Above", "Ball", "Bins", "Box", "Categories", "Circle", "Clamp", "Digit", "Domain", "Integers", "Interval",
-            "Level", "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square", "Text",
+            "Above", "Ball", "Bins", "Box", "Categories", "Circle", "Clamp", "Digit", "Domain", "Fields", "Integers",
+            "Interval", "Level", "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square", "Text",
         )
     },
     **{
@@ -27,8 +27,8 @@ _NAMES = {
     **{
         name: f"core.question:{name}"
         for name in (
-            "Cdf", "CircularMean", "Density", "Distribution", "Frequency", "GroupMean", "Mean", "Quantile", "Question",
-            "Range", "Variance", "VectorMean",
+            "Attributes", "Cdf", "CircularMean", "Density", "Distribution", "Frequency", "GroupMean", "Mean",
+            "Quantile", "Question", "Range", "Variance", "VectorMean",
         )
     },
     "Mechanism": "core.mechanism:Mechanism",
@@ -46,6 +46,7 @@ _NAMES = {
     "Evidence": "estimate.evidence:Evidence",
     "Decoder": "estimate.decoder:Decoder",
     "decoder": "estimate.decoder:decoder",
+    "combine": "estimate.combine:combine",
     "Certificate": "privacy.certificate:Certificate",
     "audit": "privacy.audit:audit",
     "Account": "privacy.accounting.account:Account",
@@ -59,6 +60,8 @@ _NAMES = {
     "AskEveryone": "protocols.ask:AskEveryone",
     "AskOneOfSeveral": "protocols.ask:AskOneOfSeveral",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
+    "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",
+    "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
@@ -86,6 +89,7 @@ _NAMES = {
     "simulate_study": "study.simulating:simulate_study",
     "Plan": "study.plan:Plan",
     "plan": "study.plan:plan",
+    "smallest_share": "study.detect:smallest_share",
     "group_frequencies": "estimate.group.within:group_frequencies",
     "power_of_difference": "estimate.group.power:power_of_difference",
     "participants_for": "estimate.group.power:participants_for",

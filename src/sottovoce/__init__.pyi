@@ -13,6 +13,7 @@ from sottovoce.core.domain import Circle as Circle
 from sottovoce.core.domain import Clamp as Clamp
 from sottovoce.core.domain import Digit as Digit
 from sottovoce.core.domain import Domain as Domain
+from sottovoce.core.domain import Fields as Fields
 from sottovoce.core.domain import Integers as Integers
 from sottovoce.core.domain import Interval as Interval
 from sottovoce.core.domain import Level as Level
@@ -39,6 +40,7 @@ from sottovoce.core.errors import SottovoceError as SottovoceError
 from sottovoce.core.errors import SpecError as SpecError
 from sottovoce.core.errors import TooLargeError as TooLargeError
 from sottovoce.core.mechanism import Mechanism as Mechanism
+from sottovoce.core.question import Attributes as Attributes
 from sottovoce.core.question import Cdf as Cdf
 from sottovoce.core.question import CircularMean as CircularMean
 from sottovoce.core.question import Density as Density
@@ -57,6 +59,7 @@ from sottovoce.core.round import Arm as Arm
 from sottovoce.core.round import Protocol as Protocol
 from sottovoce.core.round import Round as Round
 from sottovoce.estimate import metrics as metrics
+from sottovoce.estimate.combine import combine as combine
 from sottovoce.estimate.decoder import Decoder as Decoder
 from sottovoce.estimate.decoder import decoder as decoder
 from sottovoce.estimate.estimate import Estimate as Estimate
@@ -93,8 +96,11 @@ from sottovoce.protocols.ranges.clamped import ClampedMeanRound as ClampedMeanRo
 from sottovoce.protocols.ranges.mean import RangeSearchMean as RangeSearchMean
 from sottovoce.protocols.ranges.search import RangeSearchRounds as RangeSearchRounds
 from sottovoce.protocols.ranges.stretch import FullestStretch as FullestStretch
+from sottovoce.protocols.shares.attributes import SampledAttributes as SampledAttributes
+from sottovoce.protocols.shares.personal import PersonalBudgetShares as PersonalBudgetShares
 from sottovoce.protocols.simulate import simulate as simulate
 from sottovoce.protocols.variance.rounds import VarianceRounds as VarianceRounds
+from sottovoce.study.detect import smallest_share as smallest_share
 from sottovoce.study.plan import Plan as Plan
 from sottovoce.study.plan import plan as plan
 from sottovoce.study.planners.base import Option as Option
@@ -115,6 +121,7 @@ __all__ = [
     "AskEveryone",
     "AskOneOfSeveral",
     "Asked",
+    "Attributes",
     "Ball",
     "Bins",
     "BlackBoxCertificate",
@@ -137,6 +144,7 @@ __all__ = [
     "Entry",
     "Estimate",
     "Evidence",
+    "Fields",
     "Frequency",
     "FullestStretch",
     "GaussianMeanKnownSigma",
@@ -162,6 +170,7 @@ __all__ = [
     "Pair",
     "ParameterError",
     "PersonalBudgetMean",
+    "PersonalBudgetShares",
     "Plan",
     "PluginWarning",
     "PoorIntervalWarning",
@@ -180,6 +189,7 @@ __all__ = [
     "ReportError",
     "Reports",
     "Round",
+    "SampledAttributes",
     "SeededCoins",
     "Select",
     "SideBySide",
@@ -198,6 +208,7 @@ __all__ = [
     "VectorMean",
     "audit",
     "audit_black_box",
+    "combine",
     "command_source",
     "decoder",
     "group_frequencies",
@@ -214,4 +225,5 @@ __all__ = [
     "simulate",
     "simulate_counts",
     "simulate_study",
+    "smallest_share",
 ]

@@ -139,7 +139,11 @@ BAD = {
         "privatize good.csv --column v --method calm --epsilon 1 --low 0 --high 9 -o out.parquet",
         "CALM is known from the papers, and is not here yet.",
     ),
-    "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, shares, variance, groups,"),
+    "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, shares, variance, distr"),
+    "plan: no study": ("plan nowhere.toml --participants 100", "The study file cannot be read: No such file"),
+    "study: no study": ("study check nowhere.toml", "The study file cannot be read: No such file"),
+    "simulate: no study": ("simulate good.csv good.csv", "The study file has a mistake, line 1: "),
+    "dossier: no study": ("dossier good.csv --participants 9 -o out", "The study file has a mistake, line 1: "),
     "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "two of epsilon, participants and an error"),
     "plan: too few people": (
         "plan shares --low 0 --high 9 --participants 50 --half-width 0.001",
@@ -270,7 +274,7 @@ BAD = {
     "estimate: target": ("estimate good.parquet --target all", "'population' or 'sample'"),
     "estimate: projection": (
         "estimate good.parquet --decoder cone",
-        "Unknown decoder. Known: ball, base-cut",
+        "Unknown decoder. Known: ",
     ),
     "estimate: top": ("estimate good.parquet --top 0", "The value of --top must be a number of its type from 1;"),
     "estimate: two forms": ("estimate good.parquet --json --csv", "not as both"),

@@ -281,25 +281,31 @@ def test_tables_are_aligned_and_labels_cannot_steer_a_terminal(made: Path) -> No
 
 # --- bad input --------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
-def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of broken things, and good ones to break others with."""
-    return write_bad_files(tmp_path_factory.mktemp("bad"))
+def bad(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[Path, bytes]]:
+    """A folder of broken things, and good ones to break others with; its files as they must stay."""
+    folder = write_bad_files(tmp_path_factory.mktemp("bad"))
+    return folder, files_in(folder)
+
+
+def files_in(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 @pytest.mark.parametrize(("line", "said"), BAD.values(), ids=BAD.keys())
 def test_bad_input_is_one_sentence_and_leaves_nothing(
-    line: str, said: str, bad: Path, monkeypatch: pytest.MonkeyPatch
+    line: str, said: str, bad: tuple[Path, dict[Path, bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(bad)
-    before = {path: path.read_bytes() for path in bad.iterdir() if path.is_file()}
+    folder, before = bad
+    monkeypatch.chdir(folder)
     done = call(*shlex.split(line), stdin=b"")
     assert said in done.err and done.code == 2, done.err
     assert done.err.startswith("sottovoce: ") and done.err.count("\n") == 1 and "Traceback" not in done.err
-    assert {path: path.read_bytes() for path in bad.iterdir() if path.is_file()} == before
+    assert files_in(folder) == before
 
 
 def test_every_verb_is_walked_with_bad_input() -> None:
     verbs = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+    verbs |= {group.name or "" for group in app.registered_groups}
     assert {line.split()[0] for line, _ in BAD.values()} - {"whisper"} == verbs
 
 

@@ -48,6 +48,7 @@ COINS = 60  # different coins that each answer is drawn with
 BALLS = {"duchi-l2", "priv-unit", "priv-unit-g", "proj-unit"}  # whose guarantee is not pure
 MEMOS = ("basic-rappor", "rappor")  # whose duration is that of a file
 PURE = [name for name in names() if name not in (*BALLS, *MEMOS)]  # proven below; `pure_names` builds all of them
+DESIGNED = {"designed", "group-designed", "n-output"}  # by linear programs; tables, as those of other mechanisms
 built_once = pytest.mark.xdist_group("subjects of durations")
 
 
@@ -105,7 +106,10 @@ def sparse_case(kind: str) -> tuple[Mechanism, Any]:
 
 
 @built_once
-@pytest.mark.parametrize("name", [*PURE, "hints", "then"])
+@pytest.mark.parametrize(
+    "name",
+    [*(pytest.param(name, marks=pytest.mark.slow if name in DESIGNED else []) for name in PURE), "hints", "then"],
+)
 def test_every_answer_and_coin_takes_the_same_calls(name: str) -> None:
     """Deterministic: a branch that is entered by a coin or by an answer calls something else, or more often."""
     mechanism, pairs = sparse_case(name) if name in ("hints", "then") else subject(name)
@@ -122,6 +126,7 @@ def test_a_branch_on_a_coin_is_seen_in_the_calls() -> None:
     assert len(call_counts(sound, 0)) == 1
 
 
+@pytest.mark.slow
 @built_once
 def test_the_pure_mechanisms_are_all_measured() -> None:
     assert set(pure_names()) == set(PURE)
@@ -448,6 +453,7 @@ def test_runs_alternate_and_are_timed_without_a_collector() -> None:
     assert bound(runs)[0] > 3
 
 
+@pytest.mark.slow
 @built_once
 def test_the_page_shows_every_mechanism() -> None:
     page = (Path(__file__).parents[2] / "docs" / "duration.md").read_text("utf-8")

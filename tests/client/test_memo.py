@@ -171,6 +171,14 @@ def test_equal_codes_have_one_text() -> None:
         _text("secret")
 
 
+def test_long_memos_are_kept_whole(path: Path) -> None:
+    """Twenty bits take up to three bytes."""
+    mechanism = unary(20)
+    kept = [Memo(path).keep(mechanism, value) for value in range(20)]
+    assert max(kept).answer >= 1 << 16
+    assert [Memo(path).keep(mechanism, value) for value in range(20)] == kept
+
+
 # --- what it counts ----------------------------------------------------------------------------------------------
 @every_toy
 def test_the_lifetime_limit_counts_distinct_values(name: str, path: Path) -> None:

@@ -43,6 +43,7 @@ from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import canonical
 from sottovoce.core.statistic.outputs import CountOutputs
 from tests.client.test_duration import call_counts
+from tests.each import for_each
 
 PEOPLE = Record({"age": Integers(0, 3), "type": Categories(["lark", "owl"]), "bmi": Interval(10, 60)})
 DOMAINS: dict[str, Domain] = {
@@ -140,8 +141,8 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize("name", DOMAINS)
-@pytest.mark.parametrize("secret", SECRETS, ids=lambda s: type(s).__name__)
+@for_each("name", DOMAINS)
+@for_each("secret", SECRETS)
 def test_an_error_never_prints_the_value(name: str, secret: object) -> None:
     with pytest.raises(DomainError) as caught:
         DOMAINS[name].encode(secret)
@@ -346,7 +347,7 @@ WRONG: list[tuple[type[Domain], tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "arguments"), WRONG, ids=str)
+@for_each("kind,arguments", WRONG)
 def test_a_wrong_domain_is_refused_in_one_sentence(kind: type[Domain], arguments: tuple[Any, ...]) -> None:
     with pytest.raises(ParameterError) as caught:
         kind(*arguments)
@@ -669,3 +670,9 @@ def test_a_huge_decimal_is_refused_at_once() -> None:
     for domain in (Interval(0, 1), Square(Interval(0, 1)), Bins(Interval(0, 1), ["0.5"]), Integers(0, 1)):
         with pytest.raises(DomainError):
             domain.encode(huge)
+
+
+@pytest.mark.parametrize("values", [["a", 1], [1, "a"], ["a", "b", 1.5]])
+def test_texts_and_integers_are_not_mixed(values: list[object]) -> None:
+    with pytest.raises(ParameterError, match="texts only, or integers only"):
+        Categories(values)  # type: ignore[arg-type]

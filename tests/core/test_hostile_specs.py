@@ -72,6 +72,7 @@ def bombs() -> dict[str, TextReading]:
     return {f"{name} {seed}": reading for (name, seed), reading in found}
 
 
+@pytest.mark.slow  # the next test has a few seeds of each recipe
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_are_read_or_refused_in_a_second_and_100_mb(name: str, bombs: dict[str, TextReading]) -> None:
     sentence, said = BOMBS[name][2], []

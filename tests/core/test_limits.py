@@ -323,7 +323,7 @@ def test_guarantees_that_cannot_be_checked_are_refused() -> None:
             promised(STAGE, "2", guarantee)
     with pytest.raises(sv.SpecError, match="lie below 4"):
         promised(utility_optimised("1"), "1", f"{KIND}(0,4)")
-    for channel in (Public(HashMap(4, 2), STAGE), Bits(4, UNIT // 2, UNIT // 4)):
+    for channel in (Public(HashMap(4, 2), STAGE), Subset(4, 2, 3 * UNIT // 4)):
         with pytest.raises(sv.SpecError, match="not numbered"):
             sv.Mechanism(
                 "x", Frequency(sv.Integers(0, 3)), channel, Decimal(5), CountSupports(), guarantee=f"{KIND}(0)"

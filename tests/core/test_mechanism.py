@@ -48,6 +48,7 @@ from sottovoce.core.specs import MAX_INTEGER, canonical, parse
 from sottovoce.core.spelling import NOT_YET, letters
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
+from tests.each import for_each
 
 U = UNIT
 ORACLES = ["grr", "subset", "sue", "oue", "olh", "hadamard"]  # those for any number of categories, worked out by hand
@@ -891,8 +892,8 @@ def build(name: str, epsilon: str, size: int) -> Mechanism:
     return mechanism(name, Integers(0, size - 1), epsilon=epsilon)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", ORACLES)
+@for_each("epsilon", EPSILONS)
+@for_each("name", ORACLES)
 def test_the_budget_is_spent_and_not_exceeded(name: str, epsilon: str) -> None:
     for size in SIZES:
         one = build(name, epsilon, size)
@@ -907,8 +908,8 @@ def close(exact: Fraction, formula: float) -> bool:
     return math.isclose(exact, formula, rel_tol=1e-9, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("k", SIZES)
+@for_each("epsilon", EPSILONS)
+@for_each("k", SIZES)
 def test_formulas_of_randomized_response(epsilon: str, k: int) -> None:
     e = math.exp(float(epsilon))
     rates = rates_of(build("grr", epsilon, k).channel)
@@ -916,8 +917,8 @@ def test_formulas_of_randomized_response(epsilon: str, k: int) -> None:
     assert close(rates.own, e / (e + k - 1)) and close(rates.other, 1 / (e + k - 1))
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("k", SIZES)
+@for_each("epsilon", EPSILONS)
+@for_each("k", SIZES)
 def test_formulas_of_unary_encodings(epsilon: str, k: int) -> None:
     e = math.exp(float(epsilon))
     sue, oue = (rates_of(build(name, epsilon, k).channel) for name in ("sue", "oue"))
@@ -933,8 +934,8 @@ def test_formulas_of_unary_encodings(epsilon: str, k: int) -> None:
     assert math.isclose(variance, 4 * e / (e - 1) ** 2, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("k", SIZES)
+@for_each("epsilon", EPSILONS)
+@for_each("k", SIZES)
 def test_formulas_of_subset_selection(epsilon: str, k: int) -> None:
     """METHODS, erratum 4."""
     e = math.exp(float(epsilon))
@@ -949,8 +950,8 @@ def test_formulas_of_subset_selection(epsilon: str, k: int) -> None:
         assert math.isclose(rates.other, (w - rates.own) / (k - 1), rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("k", SIZES)
+@for_each("epsilon", EPSILONS)
+@for_each("k", SIZES)
 def test_formulas_of_local_hashing(epsilon: str, k: int) -> None:
     e = math.exp(float(epsilon))
     one = build("olh", epsilon, k).channel
@@ -967,8 +968,8 @@ def test_formulas_of_local_hashing(epsilon: str, k: int) -> None:
         assert close(rates.other, c * p + (1 - c) * (1 - p) / (g - 1))
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("k", SIZES)
+@for_each("epsilon", EPSILONS)
+@for_each("k", SIZES)
 def test_formulas_of_hadamard_response(epsilon: str, k: int) -> None:
     e = math.exp(float(epsilon))
     one = build("hadamard", epsilon, k).channel

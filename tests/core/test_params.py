@@ -19,6 +19,7 @@ from sottovoce.core.params import (
     check_integer,
     count_text,
     decimal_text,
+    shown,
 )
 
 
@@ -93,3 +94,10 @@ def test_counts_that_are_too_long_to_print() -> None:
     assert count_text((1 << 64) - 1) == "18446744073709551615"
     assert count_text(1 << 64) == "at least 2**64"
     assert count_text((1 << 65) - 1) == "at least 2**64"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_very_large_integers_are_not_written_out(sign: int) -> None:
+    largest = sign * ((1 << 256) - 1)
+    assert shown(largest) == repr(largest)
+    assert shown(largest + sign) == shown(largest << 9) == "a very large integer"

@@ -22,6 +22,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import names
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.estimate import Estimate
@@ -53,7 +54,7 @@ def answers(mechanism: Mechanism, n: int, seed: int) -> Reports:
 
 def mixture(mechanism: Mechanism, data: Any) -> shapes.Mixture:
     """The likelihood operator of a tally or of reports."""
-    if isinstance(data, Reports) and isinstance(mechanism.statistic, CountSupports):
+    if isinstance(data, Reports) and isinstance(mechanism.statistic, (CountSupports, Sums)):
         return likelihood.mixture(Counted(mechanism, len(data), np.empty(0, np.int64), data))
     tally = mechanism.tally(data) if isinstance(data, Reports) else data
     found: shapes.Mixture = mechanism.estimate(tally).evidence.likelihood()

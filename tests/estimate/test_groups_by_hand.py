@@ -7,10 +7,11 @@ import warnings
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import sottovoce as sv
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
@@ -27,6 +28,7 @@ from sottovoce.estimate.group.law import key_law
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd, square_line
 from sottovoce.estimate.group.views import GroupSharesEvidence
+from sottovoce.estimate.group.within import group_frequencies
 from sottovoce.estimate.ratio import Ratios, Shown
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.mean import nprr
@@ -151,3 +153,80 @@ def test_the_score_of_a_ratio_without_any_error_is_zero_or_beyond_all_bounds(mar
         warnings.simplefilter("error")
         score = ratios(0.0, shown=True).scores(np.ones(2), np.full(2, margin))
     assert abs(score[0]) < 1e-9 and score[1] > 1e9
+
+
+@pytest.mark.parametrize(("ends", "most"), [((10, 60), (0, 60)), ((-60, -10), (-60, 0)), ((-3, 4), (-3, 4))])
+def test_sums_lie_between_those_of_nobody_and_everybody(ends: tuple[int, int], most: tuple[int, int]) -> None:
+    m = sv.mechanism("group-bernoulli", sv.Pair(sv.Categories(["f", "m"]), sv.Interval(*ends)), epsilon=2)
+    found = m.estimate(m.tally(m.privatize([("f", ends[0]), ("m", ends[1])] * 20, seed=1)))
+    assert found.sums.evidence.limits == pytest.approx(tuple(40 * end for end in most))
+
+
+def test_intervals_of_shares_within_groups_are_those_of_their_method() -> None:
+    record = sv.Record({"sex": sv.Categories(["f", "m"]), "type": sv.Categories(["lark", "owl"])})
+    m = sv.mechanism("grr", sv.Select(record, ["sex", "type"]), epsilon=3)
+    people = [{"sex": "fm"[i % 2], "type": ["lark", "owl"][i % 5 < 2]} for i in range(2000)]
+    found = group_frequencies(m.estimate(m.tally(m.privatize(people, seed=3))))
+    low, high = found.ci(0.95, method="delta")
+    assert np.allclose((high - low) / 2, 1.959964 * found.std_errors, rtol=1e-5)
+    assert np.allclose((high + low) / 2, found.values, rtol=1e-9)  # others lean to one side
+    assert (np.abs(np.mean(found.ci(0.95, method="fieller"), axis=0) - found.values) > 1e-7).all()
+
+
+@pytest.mark.parametrize("person", [(0, Fraction(10)), (0, Fraction(35)), (1, Fraction(60))])
+def test_sizes_sums_and_read_squares_of_one_report_are_unbiased(person: tuple[int, Fraction]) -> None:
+    m = sv.mechanism("group-nprr", PAIR, epsilon=2)
+    channel, found = m.channel, np.zeros((3, 2))
+    for key, within in product(range(2), range(channel.inner_outputs)):
+        cells = np.zeros((2, channel.inner_outputs), np.int64)
+        cells[key, within] = 1
+        totals = group.solve(m, 1, cells.ravel())
+        weight = float(channel.likelihood(channel.join(key, within), person))
+        found += weight * np.array([totals.sizes, totals.sums, totals.read_squares])
+    away, (mean, square) = person[1] - 35, channel.inner.moments(person[1])
+    own = [1, away, square - 70 * mean + 35**2]  # numbers are read from the middle on
+    assert np.allclose(found[:, person[0]], np.array(own, float), rtol=1e-9, atol=1e-9)
+    assert np.allclose(found[:, 1 - person[0]], 0, atol=1e-7)
+
+
+def test_a_mean_is_shown_from_the_fewest_supports_that_estimate_its_size_above_the_least() -> None:
+    m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1)), epsilon=4)
+    found = m.estimate(sv.Tally(m, 9000, np.array([2000, 1000, 1500, 1500, 900, 2100]))).evidence
+    key, needed = found.totals.law.key, found._shown.least
+    assert (key.sizes(found._least.astype(float), found.n) > needed).all()
+    assert (key.sizes(found._least - 1.0, found.n) <= needed).all()
+
+
+def test_the_lowest_number_of_holders_that_explains_a_shown_group() -> None:
+    """By the laws of all numbers of holders."""
+    n, own, other, count, least, alpha = 40, 0.75, 0.25, 22, 18, 0.1
+    supports = SupportsEvidence(np.array([count]), n, own, other, None)
+
+    def chance(held: int) -> float:
+        law = np.convolve(binom.pmf(range(held + 1), held, own), binom.pmf(range(n - held + 1), n - held, other))
+        return law[count:].sum() / law[least:].sum()
+
+    usual = supports.exact(1 - 2 * alpha, "sample").low
+    lowest = next(held for held in range(n) if chance(held) >= alpha)
+    assert 0 < lowest < round(n * usual[0])
+    assert lowest_share(supports, np.array([least]), alpha, "sample", usual) == pytest.approx([lowest / n])
+
+
+def test_a_difference_is_held_by_the_interval_of_its_method() -> None:
+    m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1)), epsilon=4)
+    found = m.estimate(sv.Tally(m, 9000, np.array([2000, 1000, 1500, 1500, 900, 2100]))).difference(0, 2)
+    ends = {method: found.ci(0.9, method=method) for method in ("delta", "fieller")}
+    assert abs(ends["delta"][0] - ends["fieller"][0]) > 5e-6
+    for method, (low, high) in ends.items():
+        inside = (low + 1e-7, (low + high) / 2, high - 1e-7)
+        assert all(found.holds(value, 0.9, method=method) for value in inside)
+        assert not any(found.holds(value, 0.9, method=method) for value in (low - 1e-7, high + 1e-7))
+
+
+def test_a_sum_of_squares_is_at_least_that_of_equal_values() -> None:
+    m = sv.mechanism("group-bernoulli", PAIR, epsilon=4)
+    found = group.solve(m, 6000, np.array([100, 2900, 1500, 1500]))
+    bound = square_line(m.channel).bound(found.read_squares, found.sums, found.sizes)
+    equal = found.sums**2 / found.sizes
+    assert (found.squares >= equal * (1 - 1e-12)).all() and (equal > bound).any()
+    assert np.allclose(found.squares, np.maximum(bound, equal), rtol=1e-12)

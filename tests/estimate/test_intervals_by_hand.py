@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -21,9 +22,12 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
+from sottovoce.estimate.mean.betting import _crossing
 from sottovoce.estimate.mean.bounds import bernstein
+from sottovoce.estimate.mean.combine import combine
 from sottovoce.estimate.shares import moments as frequency
 from sottovoce.estimate.shares.binomials import exact_held
+from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.matrix import MatrixEvidence
 from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson, wilson_score
 from sottovoce.estimate.vector.coordinates import CoordinatesEvidence
@@ -91,6 +95,9 @@ def test_among_these_participants_a_coordinate_lacks_those_who_did_not_speak_of_
     )  # fmt: skip
     assert np.allclose(found.variances("population"), 13 / counts, **NEAR)
     assert np.allclose(found.variances("sample"), 9 / counts + 4 * (1 / counts - 1 / 20), **NEAR)
+    assert np.allclose(found.interval(0.9, "normal", "sample"), found.normal(0.9, "sample"), **NEAR)
+    high = 40 * np.sqrt(math.log(20) / (2 * counts))
+    assert np.allclose(found.interval(0.9, "hoeffding", "sample"), [-high, high], **NEAR)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -215,6 +222,12 @@ def test_a_variance_is_predicted_for_shares_of_all_values(shares: object) -> Non
         sv.mechanism("grr", sv.Integers(0, 2), epsilon=1).variance(shares)
 
 
+@pytest.mark.parametrize("name", ["grr", "hadamard", "oue"])
+def test_a_variance_is_predicted_for_a_known_target(name: str) -> None:
+    with pytest.raises(sv.ParameterError, match="'target'"):
+        sv.mechanism(name, sv.Integers(0, 2), epsilon=1).variance([0.2, 0.3, 0.5], target="nobody")
+
+
 @pytest.mark.parametrize("name", ["grr", "oue", "olh", "subset", "hrr"])
 def test_shares_and_their_variances_from_the_rates(name: str) -> None:
     """(count / n - q) / (p - q), with the variance of a count of n independent reports that support a value or not."""
@@ -232,3 +245,45 @@ def test_shares_and_their_variances_from_the_rates(name: str) -> None:
     low, high = estimate.ci(0.9)
     ends = clopper_pearson(np.round(supports * n), n, 0.9)
     assert np.allclose(low, (ends[0] - q) / (p - q), **NEAR) and np.allclose(high, (ends[1] - q) / (p - q), **NEAR)
+
+
+def test_the_warning_counts_the_values_whose_normal_interval_is_poor() -> None:
+    m = sv.mechanism("hadamard", sv.Integers(0, 5), epsilon=4)  # in groups, with hits of their own
+    found = m.estimate(m.tally(m.privatize([0, 1, 2, 3, 4, 5] * 100, seed=1))).evidence
+    assert isinstance(found, ContrastsEvidence)
+    for poor in (1, 5, 6):
+        few = replace(found, hits=np.array([59] * poor + [60] * (6 - poor)))
+        assert str(few.warning()).startswith(f"The normal interval is poor for {poor} of 6 values")
+    assert replace(found, hits=np.full(6, 60)).warning() is None
+
+
+@pytest.mark.parametrize("weights", [[1, 0], [2, -1], [-1, -2], [1], [1, 2, 3], []])
+def test_means_are_combined_with_a_positive_weight_for_each(weights: list[int]) -> None:
+    m = sv.mechanism("bernoulli", sv.Interval(-1, 1), epsilon=1)
+    means = [m.estimate(m.tally(m.privatize([1.0] * n, seed=n))) for n in (30, 50)]
+    assert combine(means, [1, 3]).values == pytest.approx([(means[0].values[0] + 3 * means[1].values[0]) / 4])
+    with pytest.raises(sv.ParameterError, match="a positive weight for each"):
+        combine(means, weights)
+
+
+def test_estimates_outside_are_moved_to_the_nearest_count_inside() -> None:
+    m = sv.mechanism("hadamard", sv.Integers(0, 5), epsilon=4)
+    found = m.estimate(m.tally(m.privatize([0, 1, 2, 3, 4, 5] * 100, seed=1))).evidence
+    assert isinstance(found, ContrastsEvidence)
+    above, below = replace(found, plus=found.hits, n=300).moved()[1], replace(found, plus=0 * found.hits).moved()[0]
+    assert (above.values() <= 1).all() and (replace(above, plus=above.plus + 1).values() > 1).any()
+    assert (below.values() >= 0).all() and (replace(below, plus=below.plus - 1).values() < 0).all()
+
+
+def test_one_report_moves_a_sum_of_contrasts_by_two_scores_at_most() -> None:
+    m = sv.mechanism("hadamard", sv.Integers(0, 5), epsilon=4)
+    found = m.estimate(m.tally(m.privatize([0, 1, 2, 3, 4, 5] * 100, seed=1))).evidence
+    assert isinstance(found, ContrastsEvidence)
+    weights = np.array([1.0, -2.0, 0.0, 0.5, 0.0, 3.0])
+    assert found.reach_of(weights) == pytest.approx(2 * 6.5 / found.slope, rel=1e-12)
+
+
+def test_where_the_capital_of_a_bet_falls_below_the_threshold() -> None:
+    assert _crossing(lambda m: 1 - m, 0.0, 1.0) == 1.0  # the end itself still holds
+    assert _crossing(lambda m: 2 - m, 0.0, 1.0) == 1.0 and _crossing(lambda m: -1 - m, 0.0, 1.0) == 0.0
+    assert 0.5 - 1e-11 < _crossing(lambda m: 0.5 - m, 0.0, 1.0) <= 0.5

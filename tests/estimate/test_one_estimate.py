@@ -20,6 +20,7 @@ from sottovoce.estimate import decoder as decoders
 from sottovoce.estimate.estimate import EstimateSource, sources_of
 from sottovoce.estimate.evidence import Offer
 from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.tables import number
 from sottovoce.testing.brute import report_cells
 from sottovoce.testing.statistics import ALPHA
 
@@ -67,7 +68,7 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
 @pytest.mark.parametrize(
     ("name", "values", "domain", "known"),
     [
-        ("grr", None, NUMBERS, "base-cut, em, linear, norm-mul, norm-sub, normalise, simplex"),
+        ("grr", None, NUMBERS, "base-cut, em, linear, norm-mul, norm-sub, normalise, simplex, small-sample"),
         ("rappor", None, NUMBERS, "base-cut, lasso, linear, norm-mul, norm-sub, normalise, simplex"),
         ("nprr", None, NUMBERS, "linear, range"),
         ("duchi-linf", [[0.5, -0.5]] * 200, sv.Box(-1, 1, dimensions=2), "linear, range"),
@@ -273,3 +274,7 @@ def test_only_groups_are_compared() -> None:
     assert np.array_equal(shares.values, means.shares.values) and shares.question == sv.Frequency(GROUPS.group)
     assert np.array_equal(shares.answer(means.question).values, means.values)
     assert shares.difference("f", "m").value == means.difference("f", "m").value
+
+
+def test_numbers_of_a_table_that_are_none() -> None:
+    assert [number(value, "{:.3f}") for value in (1.23456, math.nan, -math.inf)] == ["1.235", "not estimable", "-inf"]

@@ -40,13 +40,10 @@ def groups_of(count: int) -> sv.Pair:
 def test_the_tail_given_shown_is_the_integral(correlation: float, margin: float) -> None:
     """Over true sizes, by SciPy's truncated normal law; a score keeps its tail."""
 
-    def likelihood(x: float) -> float:
-        start = x - margin
-        return stats.norm.pdf(x) / stats.norm.sf(start) * float(stats.truncnorm.var(start, np.inf)) ** POWER
-
     ends = (-8.0, min(4.5 + margin, 8))
     places = np.linspace(*ends, 121)
-    weights = np.array([likelihood(x) for x in places])
+    start = places - margin
+    weights = stats.norm.pdf(places) / stats.norm.sf(start) * stats.truncnorm.var(start, np.inf) ** POWER
     whole = integrate.simpson(weights, x=places)
     for score in (-2.0, 0.0, 1.96, 4.5):
         tails = stats.norm.sf((score - correlation * places) / np.sqrt(1 - correlation**2))

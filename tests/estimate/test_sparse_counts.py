@@ -16,7 +16,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.misses import SHARES, normal_excess, score_excess, wilson_excess
+from sottovoce.estimate.shares.misses import SHARES, normal_excess, normal_score_excess, score_excess, wilson_excess
 from sottovoce.estimate.shares.score_sums import _ZEROS, _largest_tail, upper_tail
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.testing.coverage import coverage, support_law
@@ -55,8 +55,8 @@ def test_misses_are_those_of_the_intervals_at_every_count(n: int, own: float, ot
 
     worst = max(missed("wilson", share) for share in SHARES)
     assert wilson_excess(n, own, other, level) == pytest.approx(worst, rel=1e-6, abs=1e-9)
-    at_ends = max(missed("normal", share) for share in (0.0, 1.0))
-    assert normal_excess(n, own, other, level) == pytest.approx(at_ends, rel=1e-6, abs=1e-9)
+    worst = max(missed("normal", share) for share in (*SHARES, *(1 - SHARES)))
+    assert normal_excess(n, own, other, level) == pytest.approx(worst, rel=1e-6, abs=1e-9)
 
 
 def test_wilson_warns_on_sparse_counts_and_not_elsewhere() -> None:
@@ -85,6 +85,23 @@ def test_wilson_warns_where_groups_are_hardly_hit() -> None:
     assert isinstance(rates, Contrast)
     assert estimate.evidence.hit_other == pytest.approx(float(rates.hit_other), rel=1e-12)
     assert score_excess(5000, 0.2, (0.6, 0.06), 0.95) < 1.2 < score_excess(50, 0.07, (0.6, 0.06), 0.9999)
+
+
+def test_the_normal_interval_of_a_hadamard_sum_warns_where_it_misses_the_sample() -> None:
+    """At share zero all sums of scores are enumerated, hits being as many as expected."""
+    n, own, other, level = 400, 0.9, 0.1, 0.9999
+    found = normal_score_excess(n, other, (own, other), level)
+    deviate, hits = stats.norm.isf((1 - level) / 2), round(n * other)
+    sums = np.arange(-hits, hits + 1)
+    shares = np.clip(sums / n / (own - other), 0, 1)
+    rates = np.maximum(other, other + shares * (own - other))
+    half = deviate * np.sqrt((rates - (own - other) ** 2 * shares) / n) / (own - other)
+    law = np.array([1.0])
+    for _ in range(n):
+        law = np.convolve(law, [other / 2, 1 - other, other / 2])
+    law = law[n - hits : n + hits + 1]
+    missed = law[np.abs(sums / n / (own - other)) > half].sum() / (1 - level)
+    assert found == pytest.approx(max(missed, score_excess(n, other, (own, other), level)), rel=0.05)
 
 
 def test_default_intervals_hold_all_at_once_on_sparse_counts() -> None:

@@ -59,7 +59,7 @@ GOOD = [
     (YEARS, np.array([2**53, 1999], np.uint64)),
     (Bins(Integers(0, 9), [3, 7]), np.array([0, 3, 9])),
     (Bins(Interval(0, 1), ["0.1", "0.3", "0.7"]), np.array([0.1, np.nextafter(0.1, 0), 0.3, 0.1 + 0.2, 0.7, 1.0, 0.0])),
-    (Bins(Interval(0, 1), ["0.1", "0.30000000000000000001"]), np.array([0.3, np.nextafter(0.3, 1), 0.1], np.float32)),
+    (Bins(Interval(0, 1), ["0.1", "0.30000000000000000001"]), np.array([0.3, np.nextafter(0.3, 1), 0.1])),
     (Bins(Interval(0, 9), ["2.5"]), np.array([2, 3, 9, 0], np.uint8)),
     (Bins(Circle(24), [6, 12]), np.array([24.0, 0.0, 6.0, 23.999, 12.0])),
     (Bins(Circle("0.30000000000000000001"), ["0.1"]), np.array([0.3, 0.1])),
@@ -230,3 +230,36 @@ def test_a_refused_batch_draws_no_coin(name: str, monkeypatch: pytest.MonkeyPatc
     for values in (np.array([3, 10]), np.array([-1, 3]), [3, "3"]):
         with pytest.raises(DomainError):
             privatize(mechanism, values)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Bins.even(sv.Interval(0, 1), 10),
+        Bins.even(sv.Interval("-0.3", "1e6"), 7),
+        Bins(sv.Interval("0.1", "0.7"), ["0.3", "0.30000000000000001", "0.6"]),
+        Bins.even(sv.Circle(24), 9),
+        Bins.even(sv.Interval("999999999999999", "1000000000000001"), 16),
+    ],
+)
+def test_floats_fall_into_the_bins_of_the_scalar_encoding(domain: Bins) -> None:
+    """Also those next to a border, which stand for the shortest decimal that prints them."""
+    low, high = float(domain.of.low), float(domain.of.high)
+    near = np.array([low, *map(float, domain.edges), high])
+    steps = [near]
+    for _ in range(3):
+        steps += [np.nextafter(steps[-1] if len(steps) == 1 else steps[-2], np.inf), np.nextafter(steps[-1], -np.inf)]
+    values = np.concatenate([*steps, np.random.default_rng(0).uniform(low, high, 200)])
+    values = values[(values >= low) & (values <= high)]
+    assert encode(domain, values).tolist() == [domain.encode(value) for value in values.tolist()]
+    for bad in (np.nan, np.inf, low - 1, high + 1):
+        with pytest.raises(DomainError, match="1 of 3 answers lie outside"):
+            encode(domain, np.array([low, bad, high]))
+
+
+def test_whole_numbers_fall_into_the_bins_of_the_scalar_encoding() -> None:
+    domain = Bins(Integers(-5, 9), ["-2.5", 0, "3.1", 4])
+    values = np.arange(-5, 10)
+    assert encode(domain, values).tolist() == [domain.encode(value) for value in values.tolist()]
+    with pytest.raises(DomainError, match="2 of 3 answers lie outside"):
+        encode(domain, np.array([-6, 0, 10]))

@@ -26,7 +26,9 @@ from sottovoce.core.channel import (
     HadamardSets,
     HashMap,
     Mix,
+    NodeSets,
     Noise,
+    PoolSets,
     Public,
     Rounding,
     Subset,
@@ -46,6 +48,7 @@ from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Draws, empty_reports, last_node, sampler
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.pick import find, weights
+from sottovoce.fast.threads import stretch
 from sottovoce.fast.words import WordStream
 from sottovoce.mechanisms.mean import common
 
@@ -340,6 +343,8 @@ REJECTING = {
     "large subset": Subset(70, 69, UNIT - 7),
     "one block": Block(HadamardSets(60, 64, 1), UNIT // 8 * 7),
     "several blocks": Block(HadamardSets(20, 8, 3), UNIT // 2),
+    "nodes": Block(NodeSets(41, 2), UNIT // 2),
+    "pool of maps": Block(PoolSets(40, 2, 5, 2), UNIT // 2),
     "public": Public(HashMap(50, 6), Subset(6, 1, UNIT // 2)),
     "nested": Public(HashMap(50, 9), Public(HashMap(9, 6), Subset(6, 1, UNIT // 2))),
     "then": Then(Table([[UNIT // 8] * 8] * 3), Subset(8, 1, UNIT // 2)),
@@ -488,6 +493,13 @@ def test_remainders_are_exact(r: int, n: int) -> None:
     assert remainder(np.uint64(r), *divisor(n)) == r % n
 
 
+@pytest.mark.parametrize("n", [-1, 0, (1 << FINE) + 1])
+def test_draws_of_no_outcome_or_too_many_are_refused(n: int) -> None:
+    for make in (lambda: divisor(n), lambda: last_start(n, FINE)):
+        with pytest.raises(ValueError, match="outcomes"):
+            make()
+
+
 def test_the_rejected_draws_are_those_of_the_scalar_coin() -> None:
     for n in range(1, 257):
         rejected = [r for r in range(256) if r - r % n > int(last_start(n, SHORT))]
@@ -626,3 +638,8 @@ def test_every_part_of_a_report_is_checked(channel: Each, data: Any) -> None:
     codes = some_codes(channel, 10, 1)
     batch = draw(Bare(channel), codes, WordStream.seeded(Bare(channel).words, 1))
     assert len(checked(Bare(channel), batch.payload, None)) == 10
+
+
+def test_a_thread_takes_whole_chunks_a_few_at_a_time() -> None:
+    found = [stretch(total, 10, 2) for total in (0, 1, 10, 80, 81, 10 * 8 * 31, 10 * 8 * 32, 10**9)]
+    assert found == [10, 10, 10, 10, 20, 310, 320, 320]

@@ -37,6 +37,10 @@ QUESTIONS: tuple[tuple[Any, Sequence[Any]], ...] = (
     (sv.Box(0, 10, 3), [(0, 3.3, 10), (10, 10, 10), (0.1, 5, 9.75)]),
     (sv.Sparse(5, 1), [{}, {0: 1}, {3: 0.25}, {4: -1}]),
     (sv.Ball(2, 3), [(0, 0, 0), (2, 0, 0), (0.5, -0.5, 1)]),
+    (
+        sv.Record({"group": sv.Integers(0, 2), "answer": sv.Integers(0, 1)}),
+        [{"group": group, "answer": answer} for group in range(3) for answer in range(2)],
+    ),
 )
 
 
@@ -59,7 +63,7 @@ def registry_mechanisms(name: str) -> Iterator[tuple[str, Mechanism, Sequence[An
 def protocol_mechanisms(name: str) -> Iterator[tuple[str, Mechanism, Sequence[Any]]]:
     """Every arm of every round of a protocol that is played with seeded words."""
     protocol, answers = PROTOCOLS[name]
-    choices = [place % 2 for place in range(len(answers))] if name == "PersonalMean" else None
+    choices = [place % 2 for place in range(len(answers))] if name.startswith("Personal") else None
     for state in (State.first(protocol), *rounds(protocol, answers, seed=PROTOCOL_SEED, choices=choices)):
         for arm in () if state.is_over else state.round.arms:
             yield f"{name}, round {len(state.history) + 1}, {arm.name}", arm.mechanism, answers[:MESSAGES]

@@ -22,6 +22,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import mechanism, names
 from sottovoce.mechanisms.vector import linf
+from tests.each import for_each
 from tests.mechanisms import reference
 
 SIZES = [2, 3, 4, 5, 8, 9, 16, 33, 63, 64, 65, 100, 128, 129, 255, 256, 257, 300]
@@ -32,11 +33,6 @@ VECTORS = json.loads(reference.FILE.read_text(encoding="utf-8"))["vectors"]
 def unhex(text: str) -> list[int]:
     raw = bytes.fromhex(text)
     return [int.from_bytes(raw[i : i + 8], "little") for i in range(0, len(raw), 8)]
-
-
-def place(index: int) -> str:
-    spec = VECTORS[index]["spec"]
-    return f"{index} {spec['name']} {spec['epsilon']}"
 
 
 def test_the_reference_does_not_know_the_package() -> None:
@@ -55,9 +51,7 @@ def test_the_file_is_what_the_reference_writes() -> None:
     assert len(VECTORS) == 68
 
 
-@pytest.mark.parametrize("index", range(len(VECTORS)), ids=place)
-def test_a_device_sends_the_golden_message(index: int) -> None:
-    vector = VECTORS[index]
+def check_message(vector: dict[str, Any]) -> None:
     client = Client.from_spec(vector["spec"])
     assert client.mechanism.fingerprint == vector["fingerprint"]
     words, overflow = unhex(vector["words"]), unhex(vector["overflow"])
@@ -69,8 +63,13 @@ def test_a_device_sends_the_golden_message(index: int) -> None:
     )
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", reference.NAMES)
+@for_each("vector", VECTORS)
+def test_a_device_sends_the_golden_message(vector: dict[str, Any]) -> None:
+    check_message(vector)
+
+
+@for_each("epsilon", EPSILONS)
+@for_each("name", reference.NAMES)
 def test_builders_choose_the_documented_channel(name: str, epsilon: str) -> None:
     for k in SIZES:
         built = mechanism(name, Integers(0, k - 1), epsilon=epsilon)
@@ -79,8 +78,8 @@ def test_builders_choose_the_documented_channel(name: str, epsilon: str) -> None
         assert built.channel.words == reference.span(spec["channel"])
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("d", [1, 2, 7, 64, 65, 300])
+@for_each("epsilon", EPSILONS)
+@for_each("d", [1, 2, 7, 64, 65, 300])
 def test_signs_of_vectors_have_the_documented_channel(d: int, epsilon: str) -> None:
     built = linf.build(Box(-1, 1, d), epsilon=epsilon)
     assert built.spec() == reference.linf_of("-1", "1", d, epsilon)
@@ -92,7 +91,7 @@ def compare(one: Mechanism, code: int, words: list[int], overflow: list[int]) ->
     assert sent == reference.message(one.channel.spec(), code, words, overflow)
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
+@pytest.mark.parametrize("epsilon", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("0.1", "4")), "1"])
 @pytest.mark.parametrize("name", reference.NAMES)
 def test_random_words_give_the_reference_message(name: str, epsilon: str) -> None:
     for k in SIZES:
@@ -162,9 +161,9 @@ MUTANTS: list[tuple[Any, str, Any, str]] = [
 
 
 def send_all(name: str) -> None:
-    for index, vector in enumerate(VECTORS):
+    for vector in VECTORS:
         if vector["spec"]["name"] == name:
-            test_a_device_sends_the_golden_message(index)
+            check_message(vector)
 
 
 @pytest.mark.parametrize(("owner", "attribute", "wrong", "name"), MUTANTS, ids=lambda x: x if type(x) is str else "")

@@ -9,6 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.estimate.shares.evidence import rare_variance
+from tests.each import for_each
 
 DOMAIN = sv.Integers(0, 49)
 
@@ -75,7 +76,7 @@ def test_the_plan_prefers_the_pool_for_many_candidates() -> None:
     assert few.best.mechanism.name in ("olh", "flh", "subset")
 
 
-@pytest.mark.parametrize("name", sv.names())
+@for_each("name", sv.names())
 def test_docstrings_have_the_five_slots(name: str) -> None:
     from sottovoce.core.registry import builder
 

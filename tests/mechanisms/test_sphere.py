@@ -45,6 +45,7 @@ from sottovoce.tally.tally import Tally
 from sottovoce.testing import check_mechanism
 from sottovoce.testing.idealised import check_mean_and_variance, check_ratio, components
 from sottovoce.testing.statistics import ALPHA
+from tests.each import for_each
 
 BUILDERS: dict[str, Any] = {
     "duchi-l2": duchi_l2.build,
@@ -196,9 +197,9 @@ def test_formulas_of_the_docstrings(size: int, epsilon: float) -> None:
         assert step == pytest.approx(width / (facts(projected.channel.inner).mean * c), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", BUILDERS)
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("size", [2, 70, 3000])
+@for_each("name", BUILDERS)
+@for_each("epsilon", EPSILONS)
+@for_each("size", [2, 70, 3000])
 def test_density_ratio_keeps_the_budget_and_wastes_none(name: str, epsilon: float, size: int) -> None:
     mechanism = built(name, size, epsilon)
     channel = inner_cap(mechanism)
@@ -229,8 +230,8 @@ def test_no_other_threshold_is_better(law: str, size: int, epsilon: float) -> No
     assert (known.square + (size - 1) * known.across) / known.mean**2 == pytest.approx(ours, rel=1e-6)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 4.0, 8.0, 16.0])
-@pytest.mark.parametrize("size", [2, 3, 8, 64, 100, 500])
+@for_each("epsilon", [0.1, 1.0, 2.0, 4.0, 8.0, 16.0])
+@for_each("size", [2, 3, 8, 64, 100, 500])
 def test_order_of_the_mechanisms(size: int, epsilon: float) -> None:
     error = {name: total_variance(built(name, size, epsilon)) for name in BUILDERS}
     assert error["priv-unit"] <= error["duchi-l2"] * (1 + 1e-9)

@@ -12,10 +12,11 @@ import hashlib
 import json
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import ClassVar
 
 from sottovoce.core import codec
@@ -578,7 +579,10 @@ def published() -> Iterator[Exhibit]:
     yield Exhibit("AAA, no floor (erratum 3)", aaa(1, 4, 12, tails=True, floor=0), honest, "1", INF, INFINITE)
 
 
-ROOMS: tuple[Callable[[], Iterator[Exhibit]], ...] = (samplers, full_size_only, messages, memos, published)
+@cache
+def exhibits() -> tuple[Exhibit, ...]:
+    """All of these, built once: tables of exact fractions take a while."""
+    return tuple(exhibit for room in (samplers, full_size_only, messages, memos, published) for exhibit in room())
 
 
 def _channel(title: str, broken: Subset | Bits, epsilon: float | None, problem: str) -> Exhibit:

@@ -28,6 +28,7 @@ from sottovoce.privacy.blackbox import (
     samples_needed,
     serialised,
 )
+from sottovoce.privacy.events import _place
 
 ALPHA = 1e-6  # of each audit here: all of them together raise a false alarm less often than once in 5000
 
@@ -226,7 +227,7 @@ def test_bad_commands(program: list[str]) -> None:
         command_source([sys.executable, "-c", "print('xyz')"]).many(1, 1)
     with pytest.raises(ReportError, match="cannot be run"):
         command_source(["there-is-no-such-program"]).many(1, 1)
-    for command, lines in (("ls", "hex"), ([], "hex"), (["ls"], "base64")):
+    for command, lines in (("ls", "hex"), ([], "hex"), (["ls", 1], "hex"), (["ls"], "base64")):
         with pytest.raises(ParameterError):
             command_source(command, lines=lines)
 
@@ -256,3 +257,12 @@ def test_samples_needed_refuses_what_is_no_contradiction() -> None:
         samples_needed(0.5, 0.4, claimed=1)
     with pytest.raises(ParameterError, match=r"\[0, 1\]"):
         samples_needed(1.5, 0.4, claimed=1)
+
+
+def test_bytes_are_counted_from_the_end_of_the_id() -> None:
+    assert [_place(place, 16) for place in (0, 15, 16, 17)] == [
+        "byte 0 of the id",
+        "byte 15 of the id",
+        "byte 0",
+        "byte 1",
+    ]

@@ -23,7 +23,7 @@ from tests.museum.channels import Exhibit
 
 pytestmark = pytest.mark.slow  # many reports of many exhibits
 
-EXHIBITS = [exhibit for room in museum.ROOMS for exhibit in room()]
+EXHIBITS = museum.exhibits()
 ALPHA = 1e-6  # of each audit here: a run of all of them raises a false alarm less often than once in 5000
 
 # Their reports keep the claim, so samples have nothing to find: the exact audit objects to something else.
@@ -50,7 +50,6 @@ SAMPLES = {
     "SilentlyOpen": (3_000, 20_000),
     "MemoDrawnAgain": (6_000, 6_000),
 }
-SLOW = 80_000
 
 
 def kind_of(exhibit: Exhibit) -> str:
@@ -144,13 +143,7 @@ def needed(exhibit: Exhibit) -> int:
 
 
 def chosen(unwanted: set[str]) -> list[Any]:
-    cases = []
-    for exhibit in EXHIBITS:
-        if kind_of(exhibit) not in unwanted:
-            slow = large(exhibit) and (isinstance(exhibit.broken, Table) or needed(exhibit) >= SLOW)
-            slow |= exhibit.title.startswith("the device keeps no memo, k = 64")
-            cases.append(pytest.param(exhibit, id=exhibit.title, marks=[pytest.mark.slow] if slow else []))
-    return cases
+    return [pytest.param(exhibit, id=exhibit.title) for exhibit in EXHIBITS if kind_of(exhibit) not in unwanted]
 
 
 @pytest.mark.parametrize("exhibit", chosen({*PRIVATE, *TINY}))

@@ -25,7 +25,7 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.drawn import WRONG_ID
 from sottovoce.privacy.follow import SPAN, MessageCoins
-from sottovoce.privacy.forever import MORE_TOGETHER, WRONG_COHORT, WRONG_MEMO
+from sottovoce.privacy.forever import MORE_TOGETHER, WRONG_COHORT, WRONG_MEMO, _some
 from sottovoce.testing import check_mechanism
 from tests.client.toys import in_cohorts, unary
 
@@ -236,8 +236,16 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("kind", "problems"), BROKEN, ids=[kind.__name__ for kind, _ in BROKEN])
-@pytest.mark.parametrize("size", [(4, 2, 2, 2), (10, 2, 4, 64)], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "size", [pytest.param((4, 2, 2, 2), id="small"), pytest.param((10, 2, 4, 64), id="large", marks=pytest.mark.slow)]
+)
 def test_broken_devices_are_caught(kind: type[Mechanism], problems: set[str], size: tuple[int, int, int, int]) -> None:
     assert audit(hashed(*size)).ok
     certificate = audit(hashed(*size, kind=kind))
     assert problems <= set(certificate.problems), certificate
+
+
+def test_of_many_cohorts_some_are_enumerated_with_both_ends() -> None:
+    assert _some(range(4), 5) == [0, 1, 2, 3] == _some(range(4), 4)
+    assert _some(range(101), 5) == [0, 25, 50, 75, 100]
+    assert _some(range(10, 17), 3) == [10, 13, 16]

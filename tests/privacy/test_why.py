@@ -22,6 +22,7 @@ from sottovoce.privacy import declared, drawn, follow, forever, problems
 from sottovoce.privacy.drawn import SOME_ID
 from sottovoce.privacy.problems import INFINITE, REMEDIES, remedy
 from sottovoce.privacy.worst import WorstCase
+from tests.museum.channels import exhibits
 
 HALF = UNIT // 2
 
@@ -72,6 +73,14 @@ def test_a_large_mechanism_is_explained_by_a_small_instance() -> None:
     honest = sv.audit(sv.mechanism("oue", sv.Integers(0, 99), epsilon=1))
     assert honest.ok and honest.worst is not None and honest.worst.small is not None
     assert f"in a small instance with {honest.worst.small} codes." in str(honest.worst)
+
+
+def test_of_large_and_small_instances_the_worst_is_shown() -> None:
+    """In clear where it is large, which no small instance is."""
+    exhibit = next(one for one in exhibits() if one.title == "in clear when large, k = 100000")
+    certificate = sv.audit(exhibit.broken, epsilon=exhibit.claim)
+    assert certificate.how == "closed form, proven on 2 enumerated instances"
+    assert certificate.worst is not None and certificate.worst.ratio is None and certificate.worst.small is None
 
 
 def test_an_infinite_ratio_shows_the_report_that_one_answer_never_sends() -> None:

@@ -34,7 +34,7 @@ QUICK = ("bernoulli", "piecewise")
 def arms(name: str) -> Iterator[sv.Mechanism]:
     """Mechanisms of all arms; of those that differ in numbers alone, like the thresholds of a search, the first."""
     protocol, answers = EVERY[name]
-    choices = [place % 2 for place in range(len(answers))] if name == "PersonalMean" else None
+    choices = [place % 2 for place in range(len(answers))] if name.startswith("Personal") else None
     seen = set()
     for state in (State.first(protocol), *rounds(protocol, answers, seed=3, choices=choices)):
         for arm in () if state.is_over else state.round.arms:

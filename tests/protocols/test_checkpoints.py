@@ -23,6 +23,9 @@ NEAR = np.round(np.clip(RNG.normal(0.2, 0.1, N), -1, 1), 4)
 NORMAL = np.round(RNG.normal(123, 1.5, N), 4)
 WHOLE = RNG.integers(0, 8, N)
 
+RECORD = sv.Record({"a": sv.Integers(0, 7), "b": sv.Interval(0, 10), "c": sv.Categories(["x", "y"])})
+RECORDS = [{"a": int(a), "b": float(a), "c": "xy"[a % 2]} for a in WHOLE[:600]]
+
 # A protocol and answers for each of them; several where methods differ in their rounds.
 CASES: dict[str, tuple[Protocol, Any]] = {
     "AdaptiveMean": (sv.AdaptiveMeanRounds(RANGE, 4, N, inputs=9), NEAR),
@@ -36,6 +39,8 @@ CASES: dict[str, tuple[Protocol, Any]] = {
         WHOLE,
     ),
     "PersonalMean": (sv.PersonalBudgetMean(RANGE, [1, 2], method="hybrid"), NEAR),
+    "PersonalShares": (sv.PersonalBudgetShares(sv.Integers(0, 7), [1, 2]), WHOLE),
+    "SampledAttributes": (sv.SampledAttributes(RECORD, 2, 2), RECORDS),
     "Refine": (sv.FullestStretch(sv.Integers(0, 7), 1, first=2_000), WHOLE),
     "Variance, split-n": (sv.VarianceRounds(RANGE, 2, method="split-n", mechanism="hybrid"), NEAR),
     "Variance": (sv.VarianceRounds(RANGE, 2, method="sequential", mechanism="hybrid", first=1_500), NEAR),
@@ -90,7 +95,7 @@ def test_a_specification_loses_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", EACH)
 def test_stopping_after_every_round_changes_nothing(name: str, seed: int) -> None:
     protocol, answers = EVERY[name]
-    choices = np.arange(len(answers)) % 2 if name == "PersonalMean" else None
+    choices = np.arange(len(answers)) % 2 if name.startswith("Personal") else None
     straight = sv.simulate(protocol, answers, seed=seed, choices=choices)
     state = resume(checkpoint(State.first(protocol)))
     while not state.is_over:

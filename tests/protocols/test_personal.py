@@ -108,3 +108,56 @@ def test_where_no_noise_is_seen_the_budgets_agree_or_not() -> None:
     protocol = sv.PersonalBudgetMean(sv.Integers(0, 1), ["8", "16"], method="bernoulli")
     same = sv.simulate(protocol, [1] * 20, seed=1, choices=[0, 1] * 10)
     assert same["mean"].evidence.heterogeneity in (0.0, 1.0)
+
+
+# --- shares ----------------------------------------------------------------------------------------------------------
+FOUR = sv.Integers(0, 3)
+
+
+def shares_crowd(n: int, seed: int, dependent: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    choices = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    answers = rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])
+    return (np.where(choices == 2, 3, answers) if dependent else answers), choices
+
+
+@pytest.mark.parametrize("method", ["subset", "hadamard"])
+def test_shares_of_chosen_budgets_are_weighted_by_their_laws(method: str) -> None:
+    protocol = sv.PersonalBudgetShares(FOUR, [0.5, 1, 4], method=method)
+    answers, choices = shares_crowd(6000, 1)
+    found = sv.simulate(protocol, answers, seed=1, choices=choices)
+    arms = protocol.start().arms
+    n = np.bincount(choices)
+    laws = [arm.mechanism.variance(np.full(4, 0.25), 1).mean() for arm in arms]
+    precision = n / laws
+    assert found["shares"].evidence.weights[:, 0] == pytest.approx(precision / np.sum(precision), abs=0.03)
+    assert found["everyone"].evidence.weights[:, 0] == pytest.approx(n / 6000)
+    assert found["shares"].epsilon == pytest.approx(4) and protocol.epsilon == 4
+    assert (found["shares"].std_errors < 1.02 * found["epsilon 4"].std_errors).all()
+    for name in ("shares", "everyone"):
+        low, high = found[name].ci(0.999)
+        assert ((low <= [0.4, 0.3, 0.2, 0.1]) & (high >= [0.4, 0.3, 0.2, 0.1])).all()
+    assert found["shares"].evidence.heterogeneity > 1e-6
+
+
+def test_where_the_budget_depends_on_the_answer_only_everyone_is_right() -> None:
+    protocol = sv.PersonalBudgetShares(FOUR, [1, 2, 4])
+    answers, choices = shares_crowd(40_000, 3, dependent=True)
+    found = sv.simulate(protocol, answers, seed=3, choices=choices)
+    truth = np.bincount(answers, minlength=4) / len(answers)
+    low, high = found["everyone"].ci(0.999, target="sample")
+    assert ((low <= truth) & (truth <= high)).all()
+    low, high = found["shares"].ci(0.999)
+    assert not low[3] <= truth[3] <= high[3]
+    assert found["shares"].evidence.heterogeneity < 1e-6
+
+
+def test_personal_shares_are_saved_and_bad_ones_refused() -> None:
+    protocol = sv.PersonalBudgetShares(FOUR, [1, 2])
+    answers, choices = shares_crowd(500, 4)
+    tallies = play_round(protocol.start(), answers, seed=4, choices=choices % 2)
+    again = resume(checkpoint(State.first(protocol).after(tallies)))
+    assert np.array_equal(again.estimates["shares"].values, protocol.advance([tallies])["shares"].values)
+    for wrong in ({"epsilons": []}, {"epsilons": [1], "method": "laplace"}):
+        with pytest.raises(sv.ParameterError):
+            sv.PersonalBudgetShares(FOUR, **wrong)

@@ -49,6 +49,7 @@ CASES = {
     "box": Case(sv.VectorMean(sv.Box(-1, 1, 6)), {"methods": ["duchi-linf", "sparse"]}),
     "ball": Case(sv.VectorMean(sv.Ball(1, 16))),
     "sparse": Case(sv.VectorMean(sv.Sparse(200, 2, 1))),
+    "attributes": Case(sv.Attributes(sv.Record({"a": GROUPS, "b": sv.Integers(0, 7)}))),
 }
 DESIGNED = {
     "designed mean": Case(sv.Mean(sv.Interval(0, 10)), points=1),

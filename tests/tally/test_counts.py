@@ -27,7 +27,7 @@ from sottovoce.testing.statistics import ALPHA
 
 ROWS = ("one-time-rappor", "rappor", "o-rr", "o-rappor", "cms", "hcms", "pcs")  # drawn one participant at a time
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
-HASHED = ("olh", "blh", "slh")
+HASHED = ("olh", "blh", "slh", "rlh", "rws", "d-bit-flip")
 JOINT = [name for name in ORACLES if name not in HASHED]
 MEANS = sv.names(sv.Mean)
 
@@ -156,7 +156,9 @@ NODES: dict[str, Channel] = {
 }
 
 
-@pytest.mark.parametrize("name", [*NODES, *MEANS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "n-output" else []) for name in (*NODES, *MEANS)]
+)
 def test_rows_of_floats_are_the_exact_law(name: str) -> None:
     """Of a node itself and of its small instances, and of the small instances of every mechanism for means."""
     if name in NODES:

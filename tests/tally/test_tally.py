@@ -267,17 +267,25 @@ def forged(
     spec: bytes | None = None,
     length: int | None = None,
     trailing: bytes = b"",
+    mark: int = 0,
 ) -> bytes:
     """Bytes with a digest that fits, whatever they hold: a digest is no signature."""
     text = canonical(GRR.spec()) if spec is None else spec
     size = (len(text) if length is None else length).to_bytes(4, "little")
-    body = MAGIC + b"\0" + size + text + n.to_bytes(8, "little") + np.array(cells, "<i8").tobytes() + trailing
+    body = MAGIC + bytes([mark]) + size + text + n.to_bytes(8, "little") + np.array(cells, "<i8").tobytes() + trailing
     return body + hashlib.sha256(body).digest()
 
 
 def test_the_forger_can_write_a_true_tally() -> None:
     """So that the refusals below are about what they say."""
     assert sv.Tally.from_bytes(forged()) == sv.Tally(GRR, 3, [3, 0, 0, 0, 0])
+    assert sv.Tally.from_bytes(forged(mark=1)).simulated and not sv.Tally.from_bytes(forged()).simulated
+
+
+@pytest.mark.parametrize("mark", [2, 128, 255])
+def test_a_mark_that_says_neither_simulated_nor_real_is_refused(mark: int) -> None:
+    with pytest.raises(sv.ReportError, match="not a tally of this version"):
+        sv.Tally.from_bytes(forged(mark=mark))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from tests.whole.parsed import nodes
+
 ROOT = Path(__file__).resolve().parents[2] / "src" / "sottovoce"
 
 
@@ -13,7 +15,7 @@ def shared(sources: dict[str, str]) -> dict[str, list[str]]:
     """Names of more than one class, with the files that have them."""
     found = defaultdict(list)
     for file, text in sources.items():
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes(text):
             if isinstance(node, ast.ClassDef):
                 found[node.name].append(file)
     return {name: files for name, files in sorted(found.items()) if len(files) > 1}

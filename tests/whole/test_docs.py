@@ -23,6 +23,7 @@ from sottovoce.cli.app import app
 from sottovoce.core import registry
 from sottovoce.core.question import Frequency
 from sottovoce.testing import check_mechanism
+from tests.each import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -33,7 +34,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GROUPS = {group.name for group in app.registered_groups}
 VERBS = sorted({"answer", *(command.name or command.callback.__name__ for command in app.registered_commands), *GROUPS})
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+each_page = for_each("page", PAGES)
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,9 @@ def examples(page: Path) -> Iterator[Example]:
         yield Example(block[2], text.count("\n", 0, block.start(2)), output)
 
 
-# Pages whose examples solve linear programs or simulate for more than a few seconds.
+# Pages whose examples solve linear programs or simulate for more than half a second.
 LONG = {
+    *(DOCS / name for name in ("protocols.md", "decisions/005-hadamard-groups-and-contrasts.md")),
     *(DOCS / f"estimate-a-{name}.md" for name in ("mean", "variance", "vector")),
     *(DOCS / name for name in ("unknown-range.md", "reproduce.md", "black-box-audit.md", "gaussian-means.md")),
     *(DOCS / name for name in ("errata.md", "group-errata.md", "compare-groups.md", "choose-a-method.md")),
@@ -160,7 +162,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert seen == set(PAGES)
 
 
-@pytest.mark.parametrize("name", registry.names())
+@for_each("name", registry.names())
 def test_every_mechanism_has_a_row_and_a_heading(name: str) -> None:
     page = prose(DOCS / "methods.md")
     assert re.search(rf"^\| `{re.escape(name)}` \|", page, flags=re.MULTILINE)

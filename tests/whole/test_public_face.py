@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from tests.each import for_each
 
 
-@pytest.mark.parametrize("name", sv.__all__)
+@for_each("name", sv.__all__)
 def test_every_public_name_loads_and_is_documented(name: str) -> None:
     found = getattr(sv, name)
     assert found is getattr(sv, name)
@@ -22,7 +23,7 @@ def test_every_public_name_loads_and_is_documented(name: str) -> None:
     assert not found.__doc__.startswith(f"{name}("), f"{name} says nothing"
 
 
-@pytest.mark.parametrize("name", [name for name in sv.__all__ if inspect.isclass(getattr(sv, name))])
+@for_each("name", [name for name in sv.__all__ if inspect.isclass(getattr(sv, name))])
 def test_every_public_method_is_documented(name: str) -> None:
     for attribute, value in vars(getattr(sv, name)).items():
         if attribute.startswith("_") or not inspect.isfunction(getattr(value, "__func__", value)):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.whole.parsed import nodes
+
 PACKAGE = "sottovoce"
 SOURCE = Path(__file__).resolve().parents[2] / "src" / PACKAGE
 LONGEST_FILE = 450
@@ -46,13 +48,13 @@ def room_of(path: str) -> str:
     return path.split("/")[0].removesuffix(".py")
 
 
-def imports(tree: ast.AST, path: str) -> Iterator[tuple[int, str]]:
+def imports(source: str, path: str) -> Iterator[tuple[int, str]]:
     """Every imported name with its line, wherever in the file it stands, relative ones made absolute.
 
     `from a import b` yields `a.b`, because b may be a module.
     """
     package = [PACKAGE, *path.split("/")[:-1]]
-    for node in ast.walk(tree):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -100,9 +102,8 @@ def faults(path: str, source: str) -> list[str]:
     """All that is wrong with one file of the package, one sentence each."""
     if room_of(path) not in ALLOWED:
         return [f"{path}: '{room_of(path)}' is no room of the design"]
-    tree = ast.parse(source, filename=path)
-    found = [(line, import_fault(path, name)) for line, name in imports(tree, path)]
-    found += [(getattr(node, "lineno", 0), use_fault(path, node)) for node in ast.walk(tree)]
+    found = [(line, import_fault(path, name)) for line, name in imports(source, path)]
+    found += [(getattr(node, "lineno", 0), use_fault(path, node)) for node in nodes(source)]
     said = [f"{path}:{line}: {fault}" for line, fault in sorted(found, key=lambda pair: pair[0]) if fault]
     if (length := len(source.splitlines())) > LONGEST_FILE:
         said.append(f"{path}: {length} lines, more than {LONGEST_FILE}")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from sottovoce import __version__
 from sottovoce.cli import BARE, options
@@ -52,11 +55,17 @@ Invalid = Annotated[
 ]
 
 
+@cache
+def _command() -> Callable[..., Any]:
+    """The app with all its verbs and options, read from their signatures once in a process."""
+    return get_command(app)
+
+
 def run(arguments: list[str]) -> int:
     """Run the app and give its exit code."""
     try:
         with plugins_in_one_sentence():
-            return int(app(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
+            return int(_command()(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
         raise ParameterError(f"{complaint(problem)}; see --help.") from None
     except typer.Abort:
@@ -156,7 +165,7 @@ def study_check(
 ) -> None:
     """Explain every mistake of a study file, with its line and what to do about it."""
     if not load("cli.study:check")(file, as_json=json_):
-        raise typer.Exit(1)
+        raise typer.Exit(2)
 
 
 @study.command("new")

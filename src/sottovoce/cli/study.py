@@ -51,7 +51,7 @@ def new(path: str, answers: dict[str, str], *, force: bool) -> None:
         raise ParameterError(f"These answers make no study: {mistakes[0].what} {mistakes[0].remedy}")
     with writing(path, force=force, name=NAME) as file:
         file.write(text.encode())
-    print(f"Written. Complete the questions, then: sottovoce study check {Path(path).name}")
+    print("Written. Complete the questions, then check the file: sottovoce study check FILE")
 
 
 def load_study(path: str) -> Study:
@@ -113,7 +113,7 @@ def dossier(path: str, participants: int, output: str) -> None:
     from sottovoce.study.dossier.write import write_dossier
 
     written = write_dossier(plan_study(load_study(path), participants), Path(output))
-    print(f"{len(written)} files are in {printable(output)}; begin with index.html.")
+    print(f"{len(written)} files are written; begin with index.html.")
 
 
 def simulate(path: str, data: str, *, runs: int, seed: int | None, output: str | None, as_json: bool) -> None:
@@ -129,7 +129,7 @@ def simulate(path: str, data: str, *, runs: int, seed: int | None, output: str |
     frames = [simulate_study(made, answers, seed=None if seed is None else seed + run) for run in range(runs)]
     if output is not None:
         write_export(frames[0].results, Path(output))
-        note(f"the export of the first run is in {printable(output)}")
+        note("the export of the first run is written.")
     tables = [frame.to_frame() for frame in frames]
     first = tables[0]
     if as_json:

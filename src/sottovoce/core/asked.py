@@ -53,10 +53,10 @@ class Asked:
                 " hyphens and underscores."
             )
         if not isinstance(self.question, Question):
-            raise ParameterError(f"The question {self.name} must be a question, such as Mean(Interval(0, 14)).")
+            raise ParameterError("A question of a study must be a question, such as Mean(Interval(0, 14)).")
         object.__setattr__(self, "texts", _texts(self.name, self.texts))
         object.__setattr__(self, "missing", _reasons(self.name, self.missing))
-        check_integer("share", f"the question {self.name}", self.share, 1, MAX_SHARE)
+        check_integer("share", "a question", self.share, 1, MAX_SHARE)
         self.whole  # noqa: B018  (refuses reasons that the question cannot have)
 
     @property
@@ -72,14 +72,14 @@ class Asked:
         if isinstance(asked, GroupMean) and (listed := _listed(asked.by)) is not None:
             return GroupMean(self._categories(listed), asked.value)
         raise ParameterError(
-            f"The question {self.name} cannot have reasons for giving no answer: only shares of categories, means and"
+            "This question cannot have reasons for giving no answer: only shares of categories, means and"
             " means by group can."
         )
 
     def _categories(self, listed: Iterable[str]) -> Categories:
         values = [*listed, *self.missing]
         if len({*values}) < len(values):
-            raise ParameterError(f"A reason for giving no answer to {self.name} is among the answers already.")
+            raise ParameterError("A reason for giving no answer is among the answers already.")
         return Categories(values)
 
     def answer(self, value: object) -> Any:
@@ -107,21 +107,21 @@ def _texts(name: str, given: object) -> tuple[tuple[str, str], ...]:
         given = {"en": given}
     items = tuple(given.items()) if isinstance(given, Mapping) else given
     if not isinstance(items, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in items):
-        raise ParameterError(f"The text of the question {name} must be a text, or a table of texts by language.")
+        raise ParameterError("The text of a question must be a text, or a table of texts by language.")
     for language, text in items:
         if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-            raise ParameterError(f"The texts of the question {name} must be named by languages, such as en or de.")
+            raise ParameterError("The texts of a question must be named by languages, such as en or de.")
         if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
-            raise ParameterError(f"A text of the question {name} must have 1 to {MAX_TEXT} characters.")
+            raise ParameterError(f"A text of a question must have 1 to {MAX_TEXT} characters.")
     return items
 
 
 def _reasons(name: str, given: object) -> tuple[str, ...]:
     reasons = tuple(given) if isinstance(given, (list, tuple)) else None
     if reasons is None or not all(isinstance(one, str) and one.strip() for one in reasons):
-        raise ParameterError(f"The reasons for giving no answer to {name} must be a list of texts.")
+        raise ParameterError("The reasons for giving no answer must be a list of texts.")
     if len({*reasons}) < len(reasons):
-        raise ParameterError(f"The reasons for giving no answer to {name} must differ.")
+        raise ParameterError("The reasons for giving no answer must differ.")
     return reasons
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, pairwise
+from operator import is_
 from typing import Any, NamedTuple, TypeVar
 
 from sottovoce.core.channel.base import Channel, Words, nested
@@ -82,7 +83,8 @@ class TrackedCoins(Coins):
 
     def pass_words(self, words: int) -> None:
         """Read the next `words` words. A draw that does not count skips them, so another draw may read them."""
-        here, there = self.position, self.position + words
+        here = self._at // 8
+        there = here + words
         if self.bits != FINE:
             self.misuse(COARSE)
         if self.closed:
@@ -94,7 +96,8 @@ class TrackedCoins(Coins):
             return
         if here < self._highest and words:
             self._return_to(here, min(there, self._highest))
-        self._highest = max(self._highest, there)
+        if there > self._highest:
+            self._highest = there
         self._at = 8 * there
 
     def _return_to(self, here: int, there: int) -> None:
@@ -180,7 +183,7 @@ class TreeCoins(TrackedCoins):
             return self._ignore(n)
         if n > MAX_PATHS:
             raise TooLargeError(f"A draw from {n} outcomes is too wide to enumerate.")
-        return self.decide([Fraction(1, n)] * n)
+        return self.decide(_equal(n))
 
     def flips(self, lanes: int, num: int) -> int:
         self.pass_words(flips_span(lanes, num))
@@ -217,6 +220,12 @@ def _chances(num: int) -> list[Fraction]:
     return [1 - yes, yes]
 
 
+@lru_cache(maxsize=64)
+def _equal(n: int) -> list[Fraction]:
+    """The weights of n outcomes that are equally likely."""
+    return [Fraction(1, n)] * n
+
+
 @lru_cache(maxsize=8)
 def _steps(cumulative: tuple[int, ...]) -> tuple[list[Fraction], bool]:
     """The weights of a row, and whether they are a law, once for all of its branches."""
@@ -246,17 +255,23 @@ def _accepted(draw: Callable[[Coins], Any], accept: Callable[[Any], bool], start
 def walk(draw: Callable[[Coins], T], max_paths: int = MAX_PATHS) -> Iterator[tuple[T, Fraction]]:
     """Every outcome of a draw, path by path, with its probability."""
     path: list[int] = []
+    before: list[list[Fraction]] = []  # the weights of the last path's decisions
+    products = [Fraction(1)]  # the probability of each beginning of the path that was not left
     for _ in range(max_paths):
+        kept = len(products) - 1
         coins = TreeCoins(path)
         value = draw(coins)
-        probability = Fraction(1)
-        for weights, branch in zip(coins.weights, path, strict=True):
-            probability *= weights[branch]
-        yield value, probability
+        if not all(map(is_, coins.weights[:kept], before)):  # a sampler may keep state
+            del products[1:]
+        for weights, branch in zip(coins.weights[len(products) - 1 :], path[len(products) - 1 :], strict=True):
+            products.append(products[-1] * weights[branch])
+        yield value, products[-1]
         # The next path: the last decision that has a further branch of positive weight takes it.
+        before = coins.weights
         while path:
-            weights, branch = coins.weights[len(path) - 1], path[-1]
+            weights, branch = before[len(path) - 1], path[-1]
             following = next((i for i in range(branch + 1, len(weights)) if weights[i]), None)
+            products.pop()
             if following is not None:
                 path[-1] = following
                 break
@@ -270,7 +285,7 @@ def law_of(draw: Callable[[Coins], H], max_paths: int = MAX_PATHS) -> dict[H, Fr
     """The law of any draw."""
     law: dict[H, Fraction] = {}
     for value, probability in walk(draw, max_paths):
-        law[value] = law.get(value, Fraction(0)) + probability
+        law[value] = law[value] + probability if value in law else probability
     return law
 
 

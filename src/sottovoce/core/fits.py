@@ -140,6 +140,9 @@ def _indices(domain: Domain, channel: Channel) -> None:
 # The kind of a domain, the kind of a channel or a facet of it, and the check; None stands for all others.
 PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], None]], ...] = (
     ("record", "each", _fields),
+    ("record", "fakes", _fields),
+    ("fields", "each", _fields),
+    ("fields", "fakes", _fields),
     ("powers", "each", _powers),
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.closed_forms import MAX_SUMMED, delta
-from sottovoce.core.channel.facets import outputs_of, stages_of
+from sottovoce.core.channel.facets import Guarded, facet, outputs_of, stages_of
 from sottovoce.core.errors import PrivacyError, SpecError
 from sottovoce.core.params import MAX_DIGITS
 from sottovoce.core.rational import float_up, loss, odds, within
@@ -56,6 +56,20 @@ class Guarantee:
         """The likelihood ratio that the guarantee bounds, exactly."""
         if self.sensitive is None:
             return channel.ratio()
+        if max(self.sensitive) >= channel.inputs:
+            raise SpecError(f"The sensitive codes of this {channel.kind} channel lie below {channel.inputs}.")
+        found = self._guarded(channel)
+        if found is None:
+            raise PrivacyError(
+                "A protected report can come from one value and not from another: the ratio is infinite."
+            )
+        return found
+
+    def _guarded(self, channel: Channel) -> Fraction | None:
+        """By the closed form of a node that has one, else report by report."""
+        sensitive, known = self.sensitive or frozenset(), facet(channel, Guarded)
+        if known is not None:
+            return known.guarded_ratio(sensitive)
         outputs = outputs_of(channel)
         if (
             outputs is None
@@ -68,16 +82,9 @@ class Guarantee:
                 f"A utility-optimised guarantee is checked report by report; this {channel.kind} channel is too large"
                 " for that, or its codes and reports are not numbered."
             )
-        if max(self.sensitive) >= channel.inputs:
-            raise SpecError(f"The sensitive codes of this {channel.kind} channel lie below {channel.inputs}.")
         reports = filter(channel.contains, range(outputs))
         columns = ([channel.likelihood(report, code) for code in channel.codes()] for report in reports)
-        found = guarded_ratio(columns, self.sensitive)
-        if found is None:
-            raise PrivacyError(
-                "A protected report can come from one value and not from another: the ratio is infinite."
-            )
-        return found
+        return guarded_ratio(columns, sensitive)
 
     def broken_by(self, channel: Channel, epsilon: Decimal) -> str | None:
         """The loss of the channel, as text, if it exceeds this epsilon; None if the guarantee holds."""

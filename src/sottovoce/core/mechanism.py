@@ -167,8 +167,8 @@ class Mechanism:
         A device that keeps a cohort draws ids until one is of this cohort, so that it is uniform among them.
         """
         public = (coins.word(), coins.word())
-        memoised = facet(self.channel, Memoised)
-        while not self.channel.accepts(public) or (memoised and cohort not in (None, memoised.cohort(public))):
+        memoised = None if cohort is None else facet(self.channel, Memoised)
+        while not self.channel.accepts(public) or (memoised is not None and memoised.cohort(public) != cohort):
             public = (coins.extra(), coins.extra())
         return public
 

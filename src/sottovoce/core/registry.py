@@ -14,7 +14,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, Question, VectorMean
 from sottovoce.core.spelling import letters, suggestion
 
 FREQUENCIES = {
@@ -30,6 +30,17 @@ FREQUENCIES = {
     "slh": "mechanisms.frequency.slh:build",
     "flh": "mechanisms.frequency.flh:build",
     "hrr": "mechanisms.frequency.hrr:build",
+    "she": "mechanisms.frequency.she:build",
+    "the": "mechanisms.frequency.the:build",
+    "d-bit-flip": "mechanisms.frequency.d_bit_flip:build",
+    "rue": "mechanisms.frequency.rue:build",
+    "rlh": "mechanisms.frequency.rlh:build",
+    "rws": "mechanisms.frequency.rws:build",
+    "projective": "mechanisms.frequency.projective:build",
+    "shist": "mechanisms.frequency.shist:build",
+    "distortion": "mechanisms.frequency.distortion:build",
+    "urr": "mechanisms.frequency.urr:build",
+    "urap": "mechanisms.frequency.urap:build",
     "basic-rappor": "mechanisms.rappor.basic_rappor:build",
     "one-time-rappor": "mechanisms.rappor.one_time_rappor:build",
     "rappor": "mechanisms.rappor.rappor:build",
@@ -71,16 +82,25 @@ VECTORS = {
     "priv-unit-g": "mechanisms.vector.priv_unit_g:build",
     "proj-unit": "mechanisms.vector.proj_unit:build",
 }
+ATTRIBUTES = {
+    "split-attributes": "mechanisms.attributes.split:build",
+    "fake-attributes": "mechanisms.attributes.fake:build",
+}
 DISTRIBUTIONS = {
     "square-wave": "mechanisms.distribution.square_wave:build",
     "square-wave-discrete": "mechanisms.distribution.square_wave:discrete",
     "general-wave": "mechanisms.distribution.general_wave:build",
+    "hierarchy": "mechanisms.distribution.hierarchy:build",
+    "haar": "mechanisms.distribution.haar:build",
+    "binned": "mechanisms.distribution.binned:build",
+    "laplace-histogram": "mechanisms.distribution.laplace_histogram:build",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,
     Mean: MEANS,
     GroupMean: GROUPS,
     VectorMean: VECTORS,
+    Attributes: ATTRIBUTES,
     Distribution: DISTRIBUTIONS,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
@@ -94,6 +114,8 @@ ALIASES = {
     "private-count-sketch": "pcs",
     "hadamard-response": "hadamard",
     "hadamard-mechanism": "hrr",
+    "orthogonal-matrix": "hrr",
+    "s2m": "subset",
     "binary-local-hashing": "blh",
     "fast-local-hashing": "flh",
     "duchi": "bernoulli",

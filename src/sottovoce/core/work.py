@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sottovoce.core.channel import NODES
 from sottovoce.core.channel.base import Channel, nested
 from sottovoce.core.channel.closed_forms import MAX_PAIRED, MAX_SUMMED
-from sottovoce.core.channel.facets import Costed, PublicCoins, facet, outputs_of
+from sottovoce.core.channel.facets import Costed, Guarded, PublicCoins, facet, outputs_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.params import count_text
 
@@ -127,7 +127,7 @@ def check_work(channel: Channel, guarantee: str, budget: Budget) -> None:
     needed = cost.ratio
     if guarantee.startswith("approximate("):
         needed += cost.delta
-    if guarantee.startswith("utility_optimised("):  # checked over the whole law, report by report
+    if guarantee.startswith("utility_optimised(") and facet(channel, Guarded) is None:  # checked report by report
         needed += channel.inputs * (outputs_of(channel) or 0) * cost.likelihood * steps(cost.bits)
     budget.spend(needed)
     _check("random words for a report", channel.words, MAX_WORDS)

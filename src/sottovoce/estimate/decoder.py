@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.estimate import decoders
-from sottovoce.estimate.evidence import Bounds, Evidence, Offer
+from sottovoce.estimate.evidence import Bounds, Evidence, Offer, deviate
 
 Floats = NDArray[np.float64]
+OWN = "own"  # the method of intervals from the law of the decoder itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +43,32 @@ class Decoded(NamedTuple):
     fit: Fit | None = None
 
 
+class Own(NamedTuple):
+    """Values that have a normal law, and their covariance: what the own interval of a decoder is made of."""
+
+    values: Floats
+    covariance: Floats
+
+
 class Decoder(ABC):
     """Subclasses are frozen dataclasses; their fields are the parameters, including a prior if there is one.
 
     A decoder that moves values keeps the standard errors of the unbiased ones. Its intervals are those of the unbiased
-    values, moved into the possible range: at the border of that range no other interval is known to cover.
+    values, moved into the possible range, unless its `own` law is asked for by the method "own".
 
     Attributes:
         name: the name by which it is requested.
         needs: the offers of evidence that it needs.
         moves: whether values may differ from the unbiased ones.
         projects: whether it needs the unbiased values only, so that `estimate.project` may ask for it.
+        owns: whether it has a normal law of its own, before values are moved into the possible range.
     """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[Offer]] = frozenset()
     moves: ClassVar[bool] = True
     projects: ClassVar[bool] = True
+    owns: ClassVar[bool] = False
     __slots__ = ()
 
     @abstractmethod
@@ -73,11 +83,25 @@ class Decoder(ABC):
         """The default method of intervals."""
         return (evidence.default_inside or evidence.default) if self.moves else evidence.default
 
+    def methods(self, evidence: Evidence) -> tuple[str, ...]:
+        """The methods of intervals."""
+        # A decoder that ends early, as for distributions, has no law that its maximum would have.
+        return (*evidence.methods, OWN) if self.owns and evidence.early_stop is None else evidence.methods
+
+    def own(self, evidence: Evidence, target: str) -> Own:
+        """The values of a decoder that `owns` a law, as they are before they are moved, and their covariance."""
+        raise NotImplementedError(f"The decoder {self.name} has no law of its own.")
+
     def interval(self, evidence: Evidence, values: Floats, level: float, method: str, target: str) -> Bounds:
         """Intervals that these values may carry."""
         if not self.moves:
             return evidence.interval(level, method, target)
-        low, high = evidence.inside(level, method, target)
+        if method == OWN:
+            centre, covariance = self.own(evidence, target)
+            half = deviate(level) * np.sqrt(np.maximum(np.diag(covariance), 0))
+            low, high = (np.clip(end, *evidence.limits) for end in (centre - half, centre + half))
+        else:
+            low, high = evidence.inside(level, method, target)
         # A decoder uses all values together, so a value may lie outside its own interval.
         shown = np.clip(values, *evidence.limits)
         return Bounds(np.fmin(low, shown), np.fmax(high, shown))

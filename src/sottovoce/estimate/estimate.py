@@ -17,9 +17,9 @@ from sottovoce.core.params import decimal_text, reject
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.by_group import ByGroup
-from sottovoce.estimate.decoder import Decoder, Fit, as_decoder, check_needs
+from sottovoce.estimate.decoder import OWN, Decoder, Fit, as_decoder, check_needs
 from sottovoce.estimate.decoders.linear import LinearDecoder
-from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
 from sottovoce.estimate.of_distribution import OfDistribution
 from sottovoce.estimate.remarks import outside, reach, remark
 from sottovoce.estimate.show import ShownEstimate
@@ -167,6 +167,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     ) -> Bounds:
         """Confidence intervals, one per value, by one of `evidence.methods`; by default by `default_method`.
 
+        Method "own" is that of a decoder with a law of its own, such as "simplex" and "em".
+
         target "population": the value in the population from which participants were drawn; "sample": the value among
         these participants, so that only the privacy noise counts. `simultaneous` makes all intervals
         hold at once (Bonferroni).
@@ -174,10 +176,11 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         check_level(level)
         check_target(target)
         chosen = self.default_method if method is None else method
-        if chosen not in self.evidence.methods:
-            raise reject("method", "ci", f"one of {', '.join(self.evidence.methods)}", method)
+        known = self.decoder.methods(self.evidence)
+        if chosen not in known:
+            raise reject("method", "ci", f"one of {', '.join(known)}", method)
         each = 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
-        doubt = self.evidence.doubt(chosen, each)
+        doubt = self.evidence.doubt("normal" if chosen == OWN else chosen, each, most_excess(level))
         if doubt is not None:
             warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
         return self.decoder.interval(self.evidence, self.values, each, chosen, target)
@@ -186,6 +189,13 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def default_method(self) -> str:
         """The default method of intervals."""
         return self.decoder.default_method(self.evidence)
+
+    def own_errors(self, *, target: str = "population") -> Floats:
+        """Standard errors of the decoder itself, before values are moved into the possible range; see method "own"."""
+        check_target(target)
+        if not self.decoder.owns:
+            raise ParameterError(f"The decoder {self.decoder.name} has no standard errors of its own.")
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.decoder.own(self.evidence, target).covariance), 0)))
 
     def covariance(self, *, target: str = "population") -> Floats:
         """The estimated covariance matrix of the unbiased values."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from sottovoce.core import late
 from sottovoce.core.errors import NoCovarianceError, ParameterError, SottovoceError
@@ -34,7 +34,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
-MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor
+MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor ...
+MOST_MISSED = 0.01  # ... or one that may miss by more than this probability more often
+
+
+class OutputTally(NamedTuple):
+    """The law of numbered reports, one row for each code, and how often each was sent."""
+
+    law: Floats
+    cells: Ints
 
 
 class Bounds(NamedTuple):
@@ -55,7 +63,9 @@ class Offer(Enum):
     DESIGN = "counts that are linear in the shares of candidates, with known coefficients"
     RANGE = "a range for each value by itself"
     BALL = "a ball that holds the answers"
+    OUTPUT_TALLIES = "a count of each report that can be sent"
     ORDER = "an order of its values"
+    LEVELS = "estimates of several levels of a hierarchy"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +98,7 @@ class Evidence(ABC):
         labels: one for each value.
         question: the question of the values, if it is known.
         also: evidence about other questions that was read from the same reports.
+        slack: how far the values may be off on average, such as by where answers lie inside a bucket.
     """
 
     methods: ClassVar[tuple[str, ...]]
@@ -101,6 +112,7 @@ class Evidence(ABC):
     labels: Sequence[object]
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
+    slack: float = 0.0
 
     # --- readings ----------------------------------------------------------------------------------
     @abstractmethod
@@ -121,6 +133,10 @@ class Evidence(ABC):
     def likelihood(self) -> Mixture:
         """The likelihood of shares as an operator, if there is one."""
         raise ParameterError(f"Reports about a {self.noun} have no likelihood of shares.")
+
+    def output_tallies(self) -> list[OutputTally]:
+        """The law and the count of each report that can be sent, by mechanism; for shares only."""
+        raise ParameterError(f"Reports about a {self.noun} are not counted one by one.")
 
     def null_errors(self) -> Floats:
         """The standard error of each value if the true one is zero; for shares only."""
@@ -161,8 +177,8 @@ class Evidence(ABC):
     def warning(self) -> str | None:
         """The warning about the normal interval, if it is poor."""
 
-    def doubt(self, method: str, level: float) -> str | None:
-        """The warning about intervals of a method at a level, if they miss more often than they promise."""
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        """The warning about intervals of a method at a level that may miss `most` times as often as they promise."""
         return self.warning() if method == "normal" else None
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
@@ -170,9 +186,9 @@ class Evidence(ABC):
         return Bounds(*(np.clip(end, *self.limits) for end in self.interval(level, method, target)))
 
     def normal(self, level: float, target: str) -> Bounds:
-        """The estimate plus and minus a normal quantile of its standard error."""
-        half = deviate(level) * np.sqrt(self.variances(target))
-        values = self.values()
+        """The estimate plus and minus a normal quantile of its standard error, which allows for `slack`."""
+        errors, values = np.sqrt(self.variances(target)), self.values()
+        half = deviate(level) * errors if not self.slack else slack_deviate(level, self.slack, errors)
         return Bounds(values - half, values + half)
 
     # --- questions ---------------------------------------------------------------------------------
@@ -229,6 +245,27 @@ class Evidence(ABC):
         return table
 
 
+def most_excess(level: float) -> float:
+    """How many times as often as promised intervals of a level may miss without a warning."""
+    return min(MOST_EXCESS, 1 + MOST_MISSED / (1 - level))
+
+
 def deviate(level: float) -> float:
     """The two-sided normal quantile of a level."""
     return float(-ndtri((1 - level) / 2))
+
+
+def slack_deviate(level: float, slack: float, errors: Floats) -> Floats:
+    """Half the width of the interval that covers for any mean error up to `slack`.
+
+    It is c with P(|Z + slack / error| <= c / error) = level, which lies between both of the simple sums.
+    """
+    away = np.divide(slack, errors, out=np.full_like(errors, np.inf), where=errors > 0)
+    known = np.isfinite(away)
+    at = np.where(known, away, 0.0)
+    low, high = at + float(ndtri(level)), at + deviate(level)
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = ndtr(middle - at) - ndtr(-middle - at) >= level
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(known, high * errors, slack)

@@ -14,7 +14,7 @@ from sottovoce.core.question import Question
 from sottovoce.core.statistic import Statistic
 from sottovoce.estimate.decoder import Decoder, as_decoder
 from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
-from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.evidence import Evidence, Ints, Offer
 from sottovoce.fast.batch import Reports, from_messages
 from sottovoce.tally.tally import Tally
 
@@ -28,20 +28,36 @@ def estimate(
 ) -> Estimate:
     """The estimate. Decoders that need a likelihood accept reports too: not every tally determines it."""
     chosen = None if decoder is None else as_decoder(decoder)
+    keep = chosen is not None and Offer.LIKELIHOOD in chosen.needs
+    found = unbiased(mechanism, data, question, keep_reports=keep, candidates=candidates)
+    return found if chosen is None else found.decoded(chosen)
+
+
+def unbiased(
+    mechanism: Mechanism,
+    data: Any,
+    question: Question | None = None,
+    *,
+    keep_reports: bool = False,
+    candidates: Iterable[object] | None = None,
+) -> Estimate:
+    """The estimate without a decoder; reports are kept for their likelihood if one will need it."""
     room = late.load(f"estimate.{mechanism.question.room}.evidence")
     _check_reads(mechanism, room.READS)
     if candidates is not None:
-        return _about_candidates(mechanism, data, question, chosen, candidates)
-    reports = _reports(mechanism, data) if chosen is not None and Offer.LIKELIHOOD in chosen.needs else None
-    tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
-    found: Evidence = room.evidence(mechanism, tally)
-    if reports is not None:
-        found = found.with_reports(reports)
+        found, source, simulated = _about_candidates(mechanism, data, candidates)
+        sources: tuple[EstimateSource, ...] = (source,)
+    else:
+        reports = _reports(mechanism, data) if keep_reports else None
+        tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
+        found = room.evidence(mechanism, tally)
+        if reports is not None:
+            found = found.with_reports(reports)
+        sources, simulated = sources_of([tally]), tally.simulated
     asked = mechanism.question if question is None else question
     if asked != mechanism.question:
         found = found.answer(asked)
-    unbiased = Estimate.of(asked, found, sources_of([tally]), simulated=tally.simulated)
-    return unbiased if chosen is None else unbiased.decoded(chosen)
+    return Estimate.of(asked, found, sources, simulated=simulated)
 
 
 def _check_reads(mechanism: Mechanism, known: tuple[type[Statistic], ...]) -> None:
@@ -73,16 +89,13 @@ def _reports(mechanism: Mechanism, data: Any) -> Reports | None:
 
 
 def _about_candidates(
-    mechanism: Mechanism, data: Any, question: Question | None, chosen: Decoder | None, candidates: Iterable[object]
-) -> Estimate:
-    """The estimate of some answers; from hashed reports without counting all others."""
+    mechanism: Mechanism, data: Any, candidates: Iterable[object]
+) -> tuple[Evidence, EstimateSource, bool]:
+    """The evidence about some answers; from hashed reports without counting all others."""
     room = late.load(f"estimate.{mechanism.question.room}.evidence")
     if not hasattr(room, "evidence_about"):
         raise ParameterError(f"Candidates are supported for shares only, not for a {mechanism.question.noun}.")
-    listed = list(candidates)
-    codes = [mechanism.domain.encode(candidate) for candidate in listed]
-    if not codes or len({*codes}) < len(codes):
-        raise ParameterError("Candidates must be a list of at least one answer, all different.")
+    codes, names = _codes(mechanism, candidates)
     reports = _reports(mechanism, data)
     counted: Reports | Tally
     if reports is not None and late.load("estimate.shares.candidates:hashed_by_report")(mechanism):
@@ -92,9 +105,21 @@ def _about_candidates(
     else:
         counted = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
         n = counted.n
-    found: Evidence = room.evidence_about(mechanism, counted, np.array(codes, np.int64), tuple(listed))
-    asked = mechanism.question if question is None else question
-    if asked != mechanism.question:
-        found = found.answer(asked)
-    unbiased = Estimate.of(asked, found, (EstimateSource(mechanism, n),), simulated=counted.simulated)
-    return unbiased if chosen is None else unbiased.decoded(chosen)
+    found: Evidence = room.evidence_about(mechanism, counted, codes, names)
+    return found, EstimateSource(mechanism, n), counted.simulated
+
+
+def among(mechanism: Mechanism, found: Evidence, candidates: Iterable[object]) -> Evidence:
+    """The same evidence about some answers only."""
+    if Offer.CANDIDATES not in found.offers:
+        raise ParameterError(f"Candidates are supported for shares only, not for a {found.noun}.")
+    return found.restricted(*_codes(mechanism, candidates))
+
+
+def _codes(mechanism: Mechanism, candidates: Iterable[object]) -> tuple[Ints, tuple[object, ...]]:
+    """The codes of candidates, and their names."""
+    listed = list(candidates)
+    codes = [mechanism.domain.encode(candidate) for candidate in listed]
+    if not codes or len({*codes}) < len(codes):
+        raise ParameterError("Candidates must be a list of at least one answer, all different.")
+    return np.array(codes, np.int64), tuple(listed)

@@ -107,7 +107,7 @@ class OfDistribution:
         return found
 
     def sample(self, count: int, seed: int | None = None) -> NDArray[Any]:
-        """Simulated answers from the estimated distribution; negative shares count as zero."""
+        """Simulated answers from the estimated distribution, whose cumulative shares are made to rise."""
         check_integer("count", "sample", count, 0, 1 << 32)
         found: NDArray[Any] = late.load("estimate.distribution.band:sample")(self, count, seed)
         return found

@@ -5,21 +5,30 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.experiments import words
-from sottovoce.experiments.coverage import studies, studies_of_rounds
-from sottovoce.experiments.distribution import wave
+from sottovoce.experiments import planned, words
+from sottovoce.experiments.coverage import studies, studies_of_rounds, studies_of_shares
+from sottovoce.experiments.distribution import table_2, wave, wave_figures
 from sottovoce.experiments.experiment import Experiment
+from sottovoce.experiments.frequencies import decoders, sok
 from sottovoce.experiments.group_means import losses as group_losses
 from sottovoce.experiments.group_means import real as group_real
 from sottovoce.experiments.group_means import synthetic as group_synthetic
+from sottovoce.experiments.survey import tables as survey
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *group_synthetic.EXPERIMENTS,
     *group_real.EXPERIMENTS,
     group_losses.EXPERIMENT,
+    planned.EXPERIMENT,
+    *sok.EXPERIMENTS,
+    decoders.EXPERIMENT,
+    *survey.EXPERIMENTS,
     wave.EXPERIMENT,
     words.EXPERIMENT,
+    table_2.EXPERIMENT,
+    *wave_figures.EXPERIMENTS,
     *studies.STUDIES,
+    *studies_of_shares.STUDIES,
     *studies_of_rounds.STUDIES,
 )
 

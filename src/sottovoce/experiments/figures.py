@@ -27,7 +27,7 @@ def save(figure: Figure, path: Path) -> None:
 
 def group_table(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """Error by the share of the group, a line for each epsilon; published numbers are crosses."""
-    figure, axes = _plain(experiment.title)
+    figure, axes = plain(experiment.title)
     for place, epsilon in enumerate(sorted({row["epsilon"] for row in rows})):
         chosen = [row for row in rows if row["epsilon"] == epsilon]
         ratios = [row["ratio"] for row in chosen]
@@ -68,7 +68,7 @@ def group_errors(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 
 def stated_and_true(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """True epsilon by stated epsilon; the grey line is equality."""
-    figure, axes = _plain(experiment.title)
+    figure, axes = plain(experiment.title)
     stated = sorted({row["epsilon"] for row in rows})
     axes.plot([0, stated[-1]], [0, stated[-1]], color="0.6", linewidth=6, alpha=0.5, label="what is stated, and ours")
     for variant in dict.fromkeys(row["variant"] for row in rows):
@@ -83,7 +83,7 @@ def stated_and_true(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 def coverage(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """A dot for each judged interval, a row of dots for each kind; the promised level is a bar."""
     found = by_kind(rows)
-    figure, axes = _plain(experiment.title)
+    figure, axes = plain(experiment.title)
     for place, ((_, _, _, level), each) in enumerate(found.items()):
         axes.plot(each, [place] * len(each), "o", color="C0", alpha=0.4)
         axes.plot(100 * level, place, "|", color="0.2", markersize=18)
@@ -95,7 +95,7 @@ def coverage(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 
 def widths(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """Widths of intervals by the number of reports, a line for each method; a colour for each mechanism."""
-    figure, axes = _plain(experiment.title)
+    figure, axes = plain(experiment.title)
     mechanisms, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("mechanism", "method"))
     for mechanism, method in product(mechanisms, methods):
         chosen = [row for row in rows if (row["mechanism"], row["method"]) == (mechanism, method)]
@@ -112,7 +112,7 @@ def widths(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 
 def words_found(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """Discoveries by epsilon, a line for each method."""
-    figure, axes = _plain(experiment.title)
+    figure, axes = plain(experiment.title)
     for method in dict.fromkeys(row["method"] for row in rows):
         chosen = [row for row in rows if row["method"] == method]
         axes.plot([row["epsilon"] for row in chosen], [row["found"] for row in chosen], "o-", label=method)
@@ -122,7 +122,22 @@ def words_found(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def _plain(title: str) -> tuple[Figure, Axes]:
+def planned(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Measured errors of the choices beside those of the best methods, by epsilon; a colour for each size."""
+    figure, axes = plain(experiment.title)
+    for place, size in enumerate(dict.fromkeys(row["k"] for row in rows)):
+        chosen = [row for row in rows if row["k"] == size]
+        points = [row["epsilon"] for row in chosen], [row["measured_ratio"] for row in chosen]
+        axes.plot(*points, "o", color=f"C{place}", alpha=0.5, label=f"k = {size:,}")
+    axes.axhline(1, color="0.6")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("mean squared error, in those of the best")
+    axes.legend()
+    return figure
+
+
+def plain(title: str) -> tuple[Figure, Axes]:
+    """A picture of one plot."""
     figure = Figure(figsize=(6.4, 4.4))
     axes = figure.subplots()
     axes.set_title(title, fontsize="medium")

@@ -27,4 +27,14 @@ ADULT = Source(
     "Adult (UCI Machine Learning Repository)",
     "https://doi.org/10.24432/C5XW20",
 )
-SOURCES = {source.file: source for source in (PATIENTS, ADULT)}
+TAXI = Source(
+    "nyc_green_taxi_january.parquet",
+    "trip records of green taxis in New York, January of 2021 to 2024 (Taxi and Limousine Commission)",
+    "https://www.nyc.gov/site/tlc/about/tlc-trip-record-data.page",
+)
+HISTOGRAMS = Source(
+    "dpbench_1d_histograms.parquet",
+    "the one-dimensional histograms of DPBench (Hay et al., SIGMOD 2016)",
+    "https://github.com/dpcomp-org/dpcomp_core",
+)
+SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS)}

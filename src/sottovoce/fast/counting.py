@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Each, Public
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import NoBatchError
+from sottovoce.core.statistic.each import starts
 from sottovoce.core.statistic.moments import POWERS, bounds
 from sottovoce.fast.kernels.base import Count, Reports, counter
 from sottovoce.fast.kernels.compose.each import unpacked
@@ -67,6 +68,18 @@ def joint(channel: Channel) -> Count:
         for part, own in unpacked(each, reports):
             places = places * (outputs_of(part) or 0) + own.astype(np.int64)
         cells += np.bincount(places, minlength=len(cells))
+
+    return count
+
+
+def each(channel: Channel) -> Count:
+    """The cells of each channel side by side, one after another."""
+    whole, ends = _side_by_side(channel), starts(channel)
+    counters = [outputs(part) if outputs_of(part) is not None else counter(part) for part in whole.channels]
+
+    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
+        for place, (_, own) in enumerate(unpacked(whole, reports)):
+            counters[place](own, None, cells[ends[place] : ends[place + 1]])
 
     return count
 

@@ -20,7 +20,20 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Each, Keyed, Rounding
 from sottovoce.core.channel.facets import Coordinates, facet, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.domain import Ball, Circle, Clamp, Domain, Integers, Interval, Pair, Powers, Record, Sparse, Square
+from sottovoce.core.domain import (
+    Ball,
+    Circle,
+    Clamp,
+    Domain,
+    Fields,
+    Integers,
+    Interval,
+    Pair,
+    Powers,
+    Record,
+    Sparse,
+    Square,
+)
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.arrow import check_arrow
@@ -148,7 +161,7 @@ def _powers(domain: Powers, channel: Each, values: Any, threads: int | None) -> 
 
 def _records(domain: Domain, channel: Each, values: Any) -> NDArray[np.uint64]:
     """A row for each record: the position or the index of each field."""
-    if not isinstance(domain, Record):
+    if not isinstance(domain, (Fields, Record)):
         raise NoBatchError(f"There are no batches of several parts for a domain of kind {domain.kind}.")
     codes = one_by_one(domain, in_python(column(domain, values)))
     rows = [scalar_positions(channel, code) for code in codes]

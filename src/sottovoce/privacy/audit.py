@@ -22,7 +22,7 @@ from typing import Any
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel, closed_forms
 from sottovoce.core.channel.base import Words
-from sottovoce.core.channel.facets import Coordinates, Rounded, facet, stages_of
+from sottovoce.core.channel.facets import Coordinates, Guarded, Rounded, facet, need, stages_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain
@@ -239,13 +239,33 @@ def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
 
 
 def _protected(device: Mechanism, promised: Guarantee, problems: list[str]) -> tuple[Fraction | None, str]:
-    """The ratio of the enumerated messages that a utility-optimised guarantee protects."""
-    found = guarded_ratio(_columns(device, problems), promised.sensitive or frozenset())
+    """The ratio of the messages that a utility-optimised guarantee protects."""
+    channel, sensitive = device.channel, promised.sensitive or frozenset()
+    known = facet(channel, Guarded)
+    if known is None or channel.inputs << min(channel.payload_bits, 64) <= DELTA_RUNS:
+        found, how = _enumerated_guard(device, sensitive, problems), "protected messages enumerated"
+    else:
+        small = [one for one in channel.miniatures() if facet(one, Guarded) is not None]
+        for instance in small:
+            problems += instance_problems(channel, instance)
+            protected = need(instance, Guarded).protected
+            _enumerated_guard(_device(device, instance, device.claimed), protected, problems)
+        if not small:
+            problems.append(UNPROVEN)
+        found = known.guarded_ratio(sensitive)
+        how = f"closed form of protected messages, proven on {len(small)} enumerated instances"
     if found is None:
         problems.append(INFINITE)
-    elif promised.ratio(device.channel) != found:
+    return found, how
+
+
+def _enumerated_guard(device: Mechanism, sensitive: frozenset[int], problems: list[str]) -> Fraction | None:
+    """The ratio of enumerated messages; a closed form that differs from it is a problem."""
+    found = guarded_ratio(_columns(device, problems), sensitive)
+    promised = Guarantee("utility_optimised", sensitive=sensitive)
+    if found is not None and promised.ratio(device.channel) != found:
         problems.append(WRONG_RATIO)
-    return found, "protected messages enumerated"
+    return found
 
 
 def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:

@@ -32,8 +32,10 @@ PROTOCOLS = {
     "GaussianMeanUnknownSigmaDelta": "protocols.gaussian.delta:GaussianMeanUnknownSigmaDelta",
     "GaussianMeanUnknownSigmaOneRound": "protocols.gaussian.unknown:GaussianMeanUnknownSigmaOneRound",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
+    "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
     "RangeSearchRounds": "protocols.ranges.search:RangeSearchRounds",
+    "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
     "SideBySide": "protocols.nested.side_by_side:SideBySide",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }

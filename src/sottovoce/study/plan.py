@@ -165,7 +165,8 @@ def plan(
     meets it with the participants or epsilon found, but not with one participant, or one step of epsilon, less. If a
     question has several values, the error is the root mean square of theirs, and `Plan.measure` says so.
 
-    A `prior` describes the expected answers: the shares of all values for a `Frequency`; a `Prior`, or answers of
+    A `prior` describes the expected answers: the shares of all values for a `Frequency`, or "rare" if the error of a
+    value that hardly anyone holds is wanted; a `Prior`, or answers of
     earlier days, for a `Mean` or a `Variance`; a pair of the groups' shares and their priors for a `GroupMean`; a
     `Prior` of one coordinate for a `VectorMean`. Without one, answers are taken to be spread evenly.
 

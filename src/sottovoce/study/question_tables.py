@@ -38,7 +38,7 @@ class QuestionTable:
         """The question, if nothing is wrong with it."""
         kind = self.table.get("ask")
         if kind is None:
-            self.note("", f"The question {self.name!r} does not say what to ask.", f"Add ask = one of {_kinds()}.")
+            self.note("", "This question does not say what to ask.", f"Add ask = one of {_kinds()}.")
             return None
         if not isinstance(kind, str) or kind not in KINDS:
             self.note("ask", "This is no kind of question.", f"Ask one of {_kinds()}.")
@@ -89,7 +89,7 @@ class QuestionTable:
         """A list of categories."""
         given = self.table.get(key)
         if given is None:
-            self.note("", f"The question {self.name!r} has no {key}.", _LIST)
+            self.note("", f"This question has no {key}.", _LIST)
             return None
         if not isinstance(given, list):
             self.note(key, f"The {key} are not a list.", _LIST)
@@ -106,7 +106,7 @@ class QuestionTable:
         """A range of numbers."""
         absent = [end for end in ("low", "high") if end not in self.table]
         for end in absent:
-            self.note("", f"The question {self.name!r} has no {end}.", _NUMBER)
+            self.note("", f"This question has no {end}.", _NUMBER)
         whole = self.table.get("whole", False)
         if not isinstance(whole, bool):
             self.note("whole", "This is neither true nor false.", "Write whole = true where answers are whole numbers.")

@@ -171,7 +171,7 @@ class _StudyReader:
             if key not in known:
                 close = get_close_matches(key, known, 1)
                 remedy = f"Do you mean {close[0]}?" if close else f"Known: {', '.join(known)}."
-                self.note((*path, key), f"The {word} {key!r} is not known here.", remedy)
+                self.note((*path, key), f"This {word} is not known here.", remedy)
 
     def _date(self, about: Mapping[str, Any], key: str) -> date | None:
         given = about.get(key)
@@ -203,7 +203,7 @@ class _StudyReader:
         for name, table in tables.items():
             path = ("questions", name)
             if not isinstance(table, Mapping):
-                self.note(path, f"The question {name!r} is not a table.", f"Write [questions.{name}] and its keys.")
+                self.note(path, "This question is not a table.", "Write [questions.NAME] and its keys.")
                 continue
             asked = QuestionTable(name, table, languages, self).asked()
             if asked is not None:

@@ -32,7 +32,7 @@ class Stratum:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
             raise ParameterError("The name of a stratum is made like that of a question.")
-        check_integer("people", f"the stratum {self.name}", self.people, 1, 1 << 40)
+        check_integer("people", "a stratum", self.people, 1, 1 << 40)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,13 @@ from sottovoce.core.channel import (
     Chain,
     Channel,
     HadamardSets,
+    Histogram,
     Keyed,
     Mix,
+    NodeSets,
     NumberedMap,
     PoolMap,
+    PoolSets,
     Public,
     Rates,
     Rounding,
@@ -45,16 +48,17 @@ from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.row_draws import draw_rows
-from sottovoce.tally.set_draws import add_hadamard, add_pool, add_uniform
+from sottovoce.tally.set_draws import add_hadamard, add_nodes, add_pool, add_uniform
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
 MAX_STEPS = 1 << 22
-DRAWN = (CountOutputs, CountSupports, CountSeeds, CountCohorts, CountKeyed)  # what is drawn is counted so
+DRAWN = (CountOutputs, CountSupports, CountSeeds, CountCohorts, CountKeyed, Sums)  # what is drawn is counted so
 
 
 def simulate_counts(mechanism: Mechanism, histogram: Any, *, seed: int, joint: bool = True) -> Tally:
@@ -184,9 +188,23 @@ def _(channel: Block, held: Ints, rng: np.random.Generator) -> Ints:
     if isinstance(sets, HadamardSets):
         add_hadamard(cells, held - pooled, sets, rng)
         return cells
+    if isinstance(sets, (NodeSets, PoolSets)):
+        add_nodes(cells, held - pooled, sets, rng)
+        return cells
     for code in _holders(held):
         members = [sets.inside(int(code), index) for index in range(sets.size)]
         cells[:, members] += rng.multinomial(held[:, code] - pooled[:, code], np.full(sets.size, 1 / sets.size))
+    return cells
+
+
+@_draw.register
+def _(channel: Histogram, held: Ints, rng: np.random.Generator) -> Ints:
+    """Bins are independent: how often each output was drawn, with a one and without, times the output."""
+    cells = np.zeros(held.shape, np.int64)
+    for reports, code in ((held, channel.part.inputs - 1), (_others(held), 0)):
+        law = law_row(channel.part, code)
+        for place in range(channel.k):
+            cells[:, place] += rng.multinomial(reports[:, place], law / law.sum()) @ np.arange(len(law))
     return cells
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import HadamardSets, PoolMap
+from sottovoce.core.channel import HadamardSets, NodeSets, PoolMap, PoolSets
 from sottovoce.core.field import polynomial
 from sottovoce.fast.kernels.compose.public import product_table
 
@@ -43,8 +43,21 @@ def add_hadamard(cells: Ints, reports: Ints, sets: HadamardSets, rng: np.random.
 
 def add_pool(cells: Ints, reports: Ints, chosen: PoolMap, rng: np.random.Generator) -> None:
     """Add reports[run, code] pairs of a uniform map and the value that it gives the code."""
-    g, digits, seeds = chosen.g, chosen.digits, chosen.seeds
-    field = (g, digits, product_table(g), polynomial(g) > 0)
+    _add_maps(cells, reports, chosen.g, chosen.digits, chosen.seeds, 0, rng)
+
+
+def add_nodes(cells: Ints, reports: Ints, sets: NodeSets | PoolSets, rng: np.random.Generator) -> None:
+    """Add reports[run, code] reports, uniform over the set of the code's node."""
+    by_node = np.add.reduceat(reports, np.arange(0, sets.codes, sets.width), axis=1)
+    if isinstance(sets, NodeSets):
+        cells += by_node
+    else:
+        _add_maps(cells, by_node, sets.g, sets.digits, sets.maps, sets.odd, rng)
+
+
+def _add_maps(cells: Ints, reports: Ints, g: int, digits: int, seeds: int, odd: int, rng: np.random.Generator) -> None:
+    """Pairs of map and value; `odd` maps are those whose lowest digit is 1, numbered without it."""
+    field = (g, digits, odd, product_table(g), polynomial(g) > 0)
 
     def places(code: int) -> Ints:
         out = np.empty(seeds, np.int64)
@@ -119,15 +132,15 @@ def _pool_value(seed, code, g, digits, products, binary):
 
 
 @njit(nogil=True, cache=True)
-def _pool_places(code, g, digits, products, binary, out):
+def _pool_places(code, g, digits, odd, products, binary, out):
     for seed in range(out.shape[0]):
-        out[seed] = seed * g + _pool_value(seed, code, g, digits, products, binary)
+        out[seed] = seed * g + _pool_value(seed << odd | odd, code, g, digits, products, binary)
 
 
 @njit(nogil=True, cache=True)
-def _scatter_pool(rng, reports, seeds, g, digits, products, binary, cells):
+def _scatter_pool(rng, reports, seeds, g, digits, odd, products, binary, cells):
     for run in range(reports.shape[0]):
         for code in range(reports.shape[1]):
             for _ in range(reports[run, code]):
                 seed = int(rng.random() * seeds)
-                cells[run, seed * g + _pool_value(seed, code, g, digits, products, binary)] += 1
+                cells[run, seed * g + _pool_value(seed << odd | odd, code, g, digits, products, binary)] += 1

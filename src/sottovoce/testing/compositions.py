@@ -12,26 +12,34 @@ from random import Random
 from typing import Any
 
 from sottovoce.core.channel import (
+    AskedMap,
     Bits,
     Block,
     Chain,
     Channel,
     Cohorts,
     Each,
+    Fakes,
     HadamardSets,
     HalfSpace,
     HashMap,
     Hints,
+    Histogram,
     Keyed,
     Mix,
+    MultiplierMap,
+    NodeSets,
     Noise,
     Place,
     PoolMap,
+    PoolSets,
+    ProjectiveSets,
     Public,
     Rounding,
     SampledCoordinates,
     SignedSets,
     Signs,
+    Sparing,
     Subset,
     Table,
     Then,
@@ -138,8 +146,29 @@ def bits(maker: Maker, depth: int) -> Channel:
 
 
 def block(maker: Maker, depth: int) -> Channel:
-    sets = HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
+    kind = maker.rng.choice(("rows", "rows", "nodes", "pool"))
+    sets: Any
+    if kind == "rows":
+        sets = HadamardSets(maker.inputs, maker.rng.choice((2, 4, 8)), maker.rng.choice((1, 1, 2, 3)))
+    elif kind == "nodes":
+        sets = NodeSets(maker.inputs, maker.rng.randrange(1, maker.inputs))
+    else:
+        width, g = maker.rng.randrange(1, maker.inputs), maker.rng.choice((2, 2, 3, 4, 5))
+        odd = maker.rng.randrange(2) if g == 2 else 0
+        sets = PoolSets(maker.inputs, width, g, 3 if g == 2 else 2, odd)
     return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
+
+
+def hyperplanes(maker: Maker, depth: int) -> Channel:
+    order = maker.rng.choice((2, 3))
+    sets = ProjectiveSets(maker.inputs, order, 3 if maker.inputs > order + 1 else 2)
+    return Block(sets, maker.units(UNIT * sets.size // sets.outputs))
+
+
+def sparing(maker: Maker, depth: int) -> Channel:
+    count = maker.rng.randrange(1, maker.inputs)
+    sensitive = sorted(maker.rng.sample(range(maker.inputs), count))
+    return Sparing(maker.inputs, tuple(sensitive), maker.rng.randrange(1, UNIT // (count + 1)))
 
 
 def table(maker: Maker, depth: int) -> Channel:
@@ -213,8 +242,13 @@ def public(maker: Maker, depth: int) -> Channel:
     channel = maker.indexed(depth - 1, maker.rng.choice((2, 3, 4)))
     for _ in range(maker.rng.choice((1, 1, 2))):
         k = maker.rng.choice((2, 3, 4))
-        if maker.rng.random() < 0.5:
+        kind = maker.rng.choice(("hash", "hash", "pool", "pool", "other"))
+        if kind == "hash":
             channel = Public(HashMap(k, channel.inputs, maker.word), channel)
+        elif kind == "other" and channel.inputs == 3 and maker.rng.random() < 0.5:
+            channel = Public(MultiplierMap(min(k, 3), 3, maker.word), channel)
+        elif kind == "other":
+            channel = Public(AskedMap(max(k, channel.inputs - 1), channel.inputs - 1, maker.word), channel)
         else:
             channel = Public(PoolMap(k, channel.inputs, maker.rng.choice((1, 2, 3)), maker.word), channel)
     return channel
@@ -235,6 +269,15 @@ def each(maker: Maker, depth: int) -> Channel:
     if maker.rng.random() < 0.3:
         parts[0] = rounded(maker, 0)
     return Each(tuple(parts))
+
+
+def fakes(maker: Maker, depth: int) -> Channel:
+    sizes = [maker.rng.choice((2, 3)) for _ in range(maker.rng.choice((1, 2, 2, 3)))]
+    return Fakes(tuple(Subset(k, 1, maker.units(UNIT // k)) for k in sizes))
+
+
+def histogram(maker: Maker, depth: int) -> Channel:
+    return Histogram(maker.rng.choice((2, 3)), maker.indexed(0, 2, numbered=True))
 
 
 def keyed(maker: Maker, depth: int) -> Channel:
@@ -279,9 +322,9 @@ def sparse(maker: Maker, depth: int) -> Channel:
     return Hints(vectors, speak, tuple(maker.rng.choice((1, UNIT // 3, UNIT // 2 - 1)) for _ in range(vectors.most)))
 
 
-INDEXED: list[Make] = [subset, subset, bits, block, table, window, noise]
-COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, keyed]
-APART: list[Make] = [some, half_space, sparse, sparse, sparse]
+INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]
+COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, fakes, keyed]
+APART: list[Make] = [some, half_space, sparse, sparse, sparse, histogram, sparing]
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:

@@ -13,6 +13,7 @@ from sottovoce.core.channel.facets import Coordinates, facet, outputs_of, stages
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
+from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.hashing import id_bytes
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
@@ -56,6 +57,7 @@ def small_channels(whole: Channel) -> list[Channel]:
     channels = list(whole.miniatures())
     channels = [one for one in channels if one.inputs << one.payload_bits <= MAX_LAW] or channels
     few = whole.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE) and not stages_of(whole)  # two laws multiply
+    few = few and (not channels or whole.inputs << min(whole.payload_bits, 64) <= MAX_LAW)
     return [*channels, whole] if few and not whole.publics and whole.exact else channels
 
 
@@ -81,8 +83,10 @@ def check_law(mechanism: Mechanism) -> None:
     channel = mechanism.channel
     laws = {code: law(channel, code) for code in codes_of(channel)}
     alphabets = {frozenset(one) for one in laws.values()}
-    # Under a delta an output may be impossible for some inputs: the delta counts these.
-    require(len(alphabets) == 1 or mechanism.delta is not None, "The alphabet of the reports depends on the input.")
+    # Under a delta an output may be impossible for some inputs: the delta counts these. A utility-optimised guarantee
+    # says which codes may have outputs of their own.
+    uneven = mechanism.delta is not None or Guarantee.read(mechanism.guarantee).sensitive is not None
+    require(len(alphabets) == 1 or uneven, "The alphabet of the reports depends on the input.")
     ids = len({words for words, _ in next(iter(alphabets))})
     for code, one in laws.items():
         require(sum(one.values()) == 1, f"The law of code {code} does not sum to one.")

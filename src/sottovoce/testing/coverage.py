@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sottovoce.core.channel import Block, Contrast, Rates
+from sottovoce.core.channel import Block, Contrast, Histogram, Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import Evidence
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.sums import SumsEvidence, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -73,6 +75,24 @@ def contrast_law(rates: Contrast, n: int, held: int, mates: int, target: str) ->
     return grid[0][likely], grid[1][likely], law[likely]
 
 
+def sum_law(channel: Histogram, n: int, held: int, target: str) -> tuple[Ints, Floats]:
+    """The sums of a bin and their probabilities, by the powers of characteristic functions on a wide enough window."""
+    off, on = (law_row(channel.part, code) for code in (0, channel.part.inputs - 1))
+    found, outputs = bins(channel), np.arange(len(off))
+    mean = n * found.start + held * found.slope
+    deviation = math.sqrt(n * (max(found.on, found.off) + found.slope**2))
+    size = 1 << math.ceil(math.log2(2 * _REACH * deviation + len(off)))
+    turned = [np.fft.fft(np.bincount(outputs % size, law, size)) for law in (off, on)]
+    if target == "population":
+        total = ((1 - held / n) * turned[0] + held / n * turned[1]) ** n
+    else:
+        total = turned[0] ** (n - held) * turned[1] ** held
+    sums = round(mean) - size // 2 + np.arange(size)
+    law = np.maximum(np.real(np.fft.ifft(total)), 0)[sums % size]
+    likely = law > 1e-14
+    return sums[likely], law[likely]
+
+
 def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: str, level: float = 0.95) -> float:
     """The probability that the interval of the first code covers its share; all others are held equally often."""
     held = round(share * n)
@@ -96,6 +116,11 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         def evidence(counts: Ints, rows: Ints) -> Evidence:
             return ContrastsEvidence(counts, rows, n, hit_own, plus_own)
 
+    elif isinstance(mechanism.channel, Histogram):
+        read = bins(mechanism.channel)
+        counts, law = sum_law(mechanism.channel, n, held, target)
+        low, high = SumsEvidence(counts, n, read).interval(level, method, target)
+        return float(law[(low <= held / n + _ROUNDING) & (high >= held / n - _ROUNDING)].sum())
     else:
         raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sottovoce.core.channel import Channel
+from sottovoce.core.channel import Channel, Histogram
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Circle, Domain, Integers, Interval
@@ -16,12 +16,14 @@ from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Distribution
-from sottovoce.estimate.distribution.evidence import buckets_of, from_cells
+from sottovoce.core.statistic.sums import Sums
+from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, from_sums, functional_variances
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.laws import law_at
+from sottovoce.tally.tally import report_cells
 from sottovoce.testing.codes import require
-from sottovoce.testing.statistics import check_rate
+from sottovoce.testing.statistics import check_mean, check_rate, reports_for_mean
 
 HELD = Fraction(7, 10)  # of the way through the codes: the answer of everyone when reports are drawn
 REPORTS = 10_000  # of an estimate at full size
@@ -39,6 +41,9 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 
 def check_small(mechanism: Mechanism) -> None:
     """The law of each bucket, its unbiased shares and their variance agree with the enumerated law of the codes."""
+    if isinstance(mechanism.statistic, Sums):
+        check_sums(mechanism)
+        return
     laws = bucket_laws(mechanism)
     buckets = len(laws)
     blank = np.zeros(mechanism.cells, np.int64)
@@ -63,6 +68,26 @@ def check_small(mechanism: Mechanism) -> None:
     require(bool(np.allclose(transition.backward(ratios), back, rtol=1e-12)), "The transposed product is wrong.")
 
 
+def check_sums(mechanism: Mechanism) -> None:
+    """Where a report adds to all bins, their unbiased shares and the covariance agree with the enumerated law."""
+    for code in mechanism.channel.codes():
+        truth = np.eye(mechanism.cells)[code]
+        mean, second = np.zeros(mechanism.cells), np.zeros((mechanism.cells, mechanism.cells))
+        for (words, report), probability in law(mechanism.channel, code).items():
+            values = from_sums(mechanism, 1, report_cells(mechanism, report, words)).values()
+            mean += float(probability) * values
+            second += float(probability) * np.outer(values, values)
+        scale = float(np.sqrt(second.max()))
+        require(float(np.abs(mean - truth).max()) < 1e-9 * scale, f"The estimate is biased for code {code}.")
+        predicted = mechanism.variance(truth, 1, target="population")
+        error = float(np.abs(np.diag(second) - mean**2 - predicted).max())
+        require(error < 1e-9 * scale**2, f"The predicted variance differs from the law for code {code}.")
+        row = np.arange(1.0, mechanism.cells + 1)
+        found = float(functional_variances(mechanism, row[None], truth)[0])
+        exact = float(row @ second @ row - (row @ mean) ** 2)
+        require(abs(found - exact) < 1e-9 * scale**2 * len(row) ** 3, f"The covariance is wrong for code {code}.")
+
+
 def bucket_laws(mechanism: Mechanism) -> list[np.ndarray]:
     """The enumerated law of each bucket: the mean over its codes, or over the steps of its grid, of their two ends."""
     channel, grid = mechanism.channel, rounding_of(mechanism.channel)
@@ -82,6 +107,9 @@ def _row(channel: Channel, code: object, outputs: int) -> list[Fraction]:
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     """There is an estimate at full size, and drawn reports have the rate of the outputs near their answer."""
     channel, grid = mechanism.channel, rounding_of(mechanism.channel)
+    if isinstance(channel, Histogram):
+        check_drawn_sums(mechanism, seed, reports)
+        return
     if grid is None:
         code = int(HELD * channel.inputs)
         row, codes = law_at(channel, code), np.full(reports, code, np.uint32)
@@ -94,3 +122,15 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     found = from_cells(mechanism, REPORTS, cells)
     total = float(found.functional(np.ones(len(found.buckets))).values[0])
     require(abs(total - reports / REPORTS) < 1e-6 * reports / REPORTS, "The unbiased shares do not sum to one.")
+
+
+def check_drawn_sums(mechanism: Mechanism, seed: int, reports: int) -> None:
+    """The shares of drawn reports are those of their answer, and enough of them to notice a share that is 30 % off."""
+    truth = np.eye(mechanism.cells)[0]
+    variance = float(functional_variances(mechanism, truth[None], truth)[0])
+    reach = from_sums(mechanism, 1, np.zeros(mechanism.cells, np.int64)).reach_of(truth)
+    count = max(reports, reports_for_mean(variance, reach, 0.3))
+    batch = draw(mechanism, np.zeros(count, np.uint32), WordStream.seeded(mechanism.words, seed))
+    found = from_sums(mechanism, count, mechanism.tally(batch).cells)
+    check_mean(f"{mechanism.name}, own share", float(found.values()[0]), count, 1.0, variance, reach, 0.3)
+    require(abs(float(found.values().sum()) - 1) < 1e-9, "The unbiased shares do not sum to one.")

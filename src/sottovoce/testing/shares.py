@@ -10,11 +10,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Contrast, Rates
-from sottovoce.core.channel.facets import Supporting, facet, need, rates_of, stages_of
+from sottovoce.core.channel import Channel, Contrast, Histogram, Rates
+from sottovoce.core.channel.facets import Guarded, Supporting, facet, need, rates_of, stages_of
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exact import law
+from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency
@@ -37,7 +38,10 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
         statistic = CountSupports()
     question, most = Frequency(Integers(0, channel.inputs - 1)), Decimal(MAX_EPSILON)
     forever = None if stages_of(channel) is None else most
-    return Mechanism(mechanism.name, question, channel, most, statistic, claimed_forever=forever)
+    guarantee = "pure"
+    if Guarantee.read(mechanism.guarantee).sensitive is not None:
+        guarantee = f"utility_optimised({','.join(map(str, sorted(need(channel, Guarded).protected)))})"
+    return Mechanism(mechanism.name, question, channel, most, statistic, guarantee=guarantee, claimed_forever=forever)
 
 
 def check_small(mechanism: Mechanism) -> None:
@@ -76,7 +80,7 @@ def check_estimable(mechanism: Mechanism) -> None:
 def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
     """Exact intervals cover, computed from the law."""
     known = facet(mechanism.channel, Supporting)
-    if known is None or known.rates_vary:
+    if not isinstance(mechanism.channel, Histogram) and (known is None or known.rates_vary):
         return
     for share in (0.0, 0.05, 0.5):
         for target in ("population", "sample"):

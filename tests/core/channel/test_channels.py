@@ -43,6 +43,7 @@ from sottovoce.core.hashing import bucket_start, collision, derived_words, hash_
 from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import mechanism
 from sottovoce.core.specs import canonical
+from tests.each import for_each
 
 U = UNIT
 ODD = (U * 618033988749895) // 10**15  # a probability without a pattern
@@ -200,14 +201,9 @@ def is_none_of(channel: Channel, code: int) -> bool:
 
 def supported(channel: Channel, enumerated: dict[Any, Fraction], *candidates: int) -> Fraction:
     """The probability that a report supports all candidates."""
-    return sum(
-        (
-            p
-            for (words, y), p in enumerated.items()
-            if all(need(channel, Supporting).supports(y, v, words) for v in candidates)
-        ),
-        Fraction(0),
-    )
+    supports = need(channel, Supporting).supports
+    found = (p for (words, y), p in enumerated.items() if all(supports(y, v, words) for v in candidates))
+    return sum(found, Fraction(0))
 
 
 def check_contrast(
@@ -251,7 +247,7 @@ def test_closed_forms_are_what_the_sampler_does(name: str) -> None:
     check_everything(CHANNELS[name])
 
 
-@pytest.mark.parametrize("name", CHANNELS)
+@for_each("name", CHANNELS)
 def test_a_sampler_passes_exactly_its_span(name: str, seed: int) -> None:
     channel = CHANNELS[name]
     draw = random.Random(f"{seed} {name}")
@@ -291,7 +287,7 @@ def test_words_give_the_enumerated_law(channel: Channel) -> None:
         assert by_words == law(channel, code)
 
 
-@pytest.mark.parametrize("name", CHANNELS)
+@for_each("name", CHANNELS)
 def test_channels_are_plain_data(name: str) -> None:
     channel = CHANNELS[name]
     again = channel_from_spec(channel.spec())
@@ -331,7 +327,7 @@ def test_a_composed_channel_from_its_spec_keeps_its_closed_forms() -> None:
 # --- miniatures -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CHANNELS)
+@for_each("name", CHANNELS)
 def test_miniatures_are_small_and_of_the_same_kind(name: str) -> None:
     channel = CHANNELS[name]
     if name == "subset, hardly informative":
@@ -566,7 +562,7 @@ def test_the_code_that_sets_no_bit_has_no_rates() -> None:
         assert isinstance(rates_of(channel, channel.inputs - 2), Rates)
 
 
-@pytest.mark.parametrize("name", CHANNELS)
+@for_each("name", CHANNELS)
 def test_a_channel_says_whether_its_codes_are_indices(name: str) -> None:
     """A domain is fitted to `inputs`; an error for some of its values would tell them."""
     channel = CHANNELS[name]

@@ -24,19 +24,22 @@ from sottovoce.core.channel import (
     Place,
     PoolMap,
     Public,
+    Rounding,
     Subset,
     Then,
     Window,
 )
 from sottovoce.core.channel.base import nested
+from sottovoce.core.channel.numeric.grids import check_grids
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.errors import BatchWarning, SpecError
+from sottovoce.core.errors import BatchWarning, ParameterError, SpecError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.batch import Reports, draw
+from sottovoce.fast.kernels.base import NoBatchError, counter, sampler
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.brute import Bare, check_by_law, check_draws, check_kernels
 from sottovoce.testing.compositions import pair_of_channels
@@ -121,6 +124,14 @@ def test_optional_bits_behind_a_map_have_no_rates() -> None:
         Mechanism("x", Frequency(sv.Integers(0, 2)), Public(HashMap(3, 3), bits), Decimal(5), CountSupports())
 
 
+def test_short_hashes_are_counted_by_the_definition() -> None:
+    """The kernel of local hashing reads words of 64 bits."""
+    assert callable(counter(Public(HashMap(3, 2), Subset(2, 1, MORE))))
+    for other in (Public(HashMap(3, 2, 4), Subset(2, 1, MORE)), Public(HashMap(3, 3), Subset(3, 2, MORE))):
+        with pytest.raises(NoBatchError, match="needs randomized response"):
+            counter(other)
+
+
 # --- small proofs of a place and its second stage --------------------------------------------------------------------
 @pytest.mark.parametrize(("w", "pairs"), [(1, [(2, 1), (3, 1), (3, 1), (2, 1)]), (7, [(2, 1), (3, 1), (3, 2), (2, 2)])])
 @pytest.mark.parametrize("most", [1, 5])
@@ -188,3 +199,27 @@ def test_reports_in_any_byte_order(name: str) -> None:
     again = Reports(m, swapped, public)
     assert list(again) == list(batch)
     assert m.tally(again) == m.tally(batch)
+
+
+def test_the_proofs_of_a_place_alone_name_at_most_two_of_few_dimensions() -> None:
+    for most, kept in ((1, 1), (2, 2), (5, 2)):
+        small = Place(sv.Sparse(1000, most)).miniatures()
+        assert [(channel.dimensions, channel.most) for channel in small] == [(2, kept), (3, kept)]
+
+
+def test_the_proofs_of_a_window_have_its_width_in_proportion_to_its_way() -> None:
+    """A window as wide as its way, and one of half that width."""
+    for width, widths in ((40, [3, 2, 6, 4, 6]), (20, [2, 1, 3, 2, 3])):
+        small = Window(11, 4, width, MORE).miniatures()
+        assert [(channel.k, channel.stride) for channel in small] == [(2, 3), (3, 1), (4, 2), (5, 1), (7, 1)]
+        assert [channel.width for channel in small] == widths
+
+
+@pytest.mark.parametrize("grids", [(), (Rounding(0, 1, 2), "grid"), ("grid", Rounding(0, 1, 2)), (Subset(2, 1, MORE),)])
+def test_coordinates_are_roundings(grids: Any) -> None:
+    with pytest.raises(ParameterError, match="roundings"):
+        check_grids("signs", grids)
+
+
+def test_parts_of_as_many_codes_as_there_are_short_words_have_a_kernel() -> None:
+    assert callable(sampler(Each((Subset(1 << 32, 1, HALF), Subset(3, 1, HALF)))))

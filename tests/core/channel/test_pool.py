@@ -10,7 +10,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.channel import PoolMap, Public, Subset
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.field import add, dot, is_order, multiply, polynomial
+from sottovoce.core.field import add, dot, is_order, is_prime, multiply, polynomial
 from sottovoce.core.hashing import id_bytes
 from sottovoce.estimate.shares import pool
 from sottovoce.fast.batch import draw, from_messages
@@ -144,3 +144,8 @@ def test_many_candidates_are_cheap_to_decode() -> None:
 def test_orders_that_are_no_fields_here_are_refused(g: object) -> None:
     with pytest.raises(sv.ParameterError, match="'g' parameter of flh"):
         sv.mechanism("flh", sv.Integers(0, 9), epsilon=1.0, g=g)
+
+
+def test_primes_are_those_without_a_smaller_divisor() -> None:
+    sieve = [n for n in range(2, 400) if all(n % d for d in range(2, n))]
+    assert [n for n in range(-2, 400) if is_prime(n)] == sieve

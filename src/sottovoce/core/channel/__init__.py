@@ -13,7 +13,9 @@ NODES = {
     "chain": "core.channel.compose.stages:Chain",
     "cohorts": "core.channel.compose.cohorts:Cohorts",
     "each": "core.channel.compose.each:Each",
+    "fakes": "core.channel.compose.fakes:Fakes",
     "half-space": "core.channel.vector.half_space:HalfSpace",
+    "histogram": "core.channel.compose.histogram:Histogram",
     "hints": "core.channel.vector.hints:Hints",
     "keyed": "core.channel.compose.keyed:Keyed",
     "mix": "core.channel.compose.mix:Mix",
@@ -24,6 +26,7 @@ NODES = {
     "rounding": "core.channel.numeric.rounding:Rounding",
     "sampled-coordinates": "core.channel.vector.sampled:SampledCoordinates",
     "signs": "core.channel.vector.signs:Signs",
+    "sparing": "core.channel.finite.sparing:Sparing",
     "subset": "core.channel.finite.subset:Subset",
     "table": "core.channel.finite.table:Table",
     "then": "core.channel.compose.stages:Then",
@@ -42,8 +45,13 @@ _OTHERS = (
     "core.channel.compose.rows:BloomMap",
     "core.channel.compose.rows:PermutationMap",
     "core.channel.compose.rows:RowMap",
+    "core.channel.compose.maps:AskedMap",
+    "core.channel.compose.maps:MultiplierMap",
     "core.channel.finite.block:ArcSets",
     "core.channel.finite.block:HadamardSets",
+    "core.channel.finite.tree_sets:NodeSets",
+    "core.channel.finite.tree_sets:PoolSets",
+    "core.channel.finite.sets:ProjectiveSets",
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
 )
@@ -54,7 +62,11 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.base import channel_from_spec as channel_from_spec
     from sottovoce.core.channel.compose.cohorts import Cohorts as Cohorts
     from sottovoce.core.channel.compose.each import Each as Each
+    from sottovoce.core.channel.compose.fakes import Fakes as Fakes
+    from sottovoce.core.channel.compose.histogram import Histogram as Histogram
     from sottovoce.core.channel.compose.keyed import Keyed as Keyed
+    from sottovoce.core.channel.compose.maps import AskedMap as AskedMap
+    from sottovoce.core.channel.compose.maps import MultiplierMap as MultiplierMap
     from sottovoce.core.channel.compose.mix import Mix as Mix
     from sottovoce.core.channel.compose.public import HashMap as HashMap
     from sottovoce.core.channel.compose.public import NumberedMap as NumberedMap
@@ -72,8 +84,12 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.finite.block import ArcSets as ArcSets
     from sottovoce.core.channel.finite.block import Block as Block
     from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
+    from sottovoce.core.channel.finite.sets import ProjectiveSets as ProjectiveSets
+    from sottovoce.core.channel.finite.sparing import Sparing as Sparing
     from sottovoce.core.channel.finite.subset import Subset as Subset
     from sottovoce.core.channel.finite.table import Table as Table
+    from sottovoce.core.channel.finite.tree_sets import NodeSets as NodeSets
+    from sottovoce.core.channel.finite.tree_sets import PoolSets as PoolSets
     from sottovoce.core.channel.numeric.noise import Noise as Noise
     from sottovoce.core.channel.numeric.rounding import Rounding as Rounding
     from sottovoce.core.channel.numeric.window import Window as Window

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sottovoce.core.domain.circle import Circle
     from sottovoce.core.domain.clamp import Clamp
     from sottovoce.core.domain.digit import Digit
+    from sottovoce.core.domain.fields import Fields
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Categories, Integers, Interval, Record
     from sottovoce.core.domain.powers import Powers
@@ -25,6 +26,7 @@ _HOMES = {
     "Circle": "circle",
     "Clamp": "clamp",
     "Digit": "digit",
+    "Fields": "fields",
     "Integers": "plain",
     "Interval": "plain",
     "Pair": "pair",
@@ -50,6 +52,7 @@ __all__ = [
     "Clamp",
     "Digit",
     "Domain",
+    "Fields",
     "Integers",
     "Interval",
     "Level",

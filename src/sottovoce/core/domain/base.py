@@ -20,6 +20,7 @@ KINDS = {
     "circle": "core.domain.circle:Circle",
     "clamp": "core.domain.clamp:Clamp",
     "digit": "core.domain.digit:Digit",
+    "fields": "core.domain.fields:Fields",
     "integers": "core.domain.plain:Integers",
     "interval": "core.domain.plain:Interval",
     "pair": "core.domain.pair:Pair",

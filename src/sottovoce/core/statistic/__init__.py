@@ -17,6 +17,7 @@ STATISTICS = {
     "cohorts": "core.statistic.cohorts:CountCohorts",
     "keyed": "core.statistic.keyed:CountKeyed",
     "parts": "core.statistic.parts:CountParts",
+    "each": "core.statistic.each:CountEach",
     "joint": "core.statistic.joint:CountJoint",
     "sums": "core.statistic.sums:Sums",
     "moments": "core.statistic.moments:Moments",

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from sottovoce.core.params import check_integer, reject
-from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.decoder import Decoded, Decoder, Own
 from sottovoce.estimate.distribution.iterate import accelerated, iterate
 from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.shares.information import free_maximum
 from sottovoce.estimate.shares.maximise import MAX_ITERATIONS, TOLERANCE, maximise
 
 
 @dataclass(frozen=True, slots=True)
 class EmDecoder(Decoder):
     """Shares whose log-likelihood per report is within `tolerance` of the largest; `fit.gap` bounds the difference
-    (`estimate.shares.maximise`).
+    (`estimate.shares.maximise`). Its own intervals are those of the largest likelihood without the border of the
+    simplex (`estimate.shares.information`), moved into [0, 1].
 
     For a distribution it is EM that ends early, when the total log-likelihood changes by less than `stop`, by default
     by e**epsilon / 1000 (`estimate.distribution.iterate`); with a tolerance it is run to the largest likelihood.
@@ -24,6 +28,7 @@ class EmDecoder(Decoder):
     name: ClassVar[str] = "em"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD})
     projects: ClassVar[bool] = False
+    owns: ClassVar[bool] = True
     tolerance: float | None = None
     max_iterations: int = MAX_ITERATIONS
     stop: float | None = None
@@ -44,6 +49,16 @@ class EmDecoder(Decoder):
         tolerance = TOLERANCE if self.tolerance is None else self.tolerance
         find = maximise if evidence.early_stop is None else accelerated
         return Decoded(*find(mixture, tolerance=tolerance, max_iterations=most))
+
+    def own(self, evidence: Evidence, target: str) -> Own:
+        mixture = evidence.likelihood()
+        tolerance = TOLERANCE if self.tolerance is None else self.tolerance
+        start, _ = maximise(mixture, tolerance=tolerance, max_iterations=self.max_iterations)
+        shares, covariance = free_maximum(mixture, start)
+        if target == "population":
+            return Own(shares, covariance)
+        sampling = np.diag(shares) - np.outer(shares, shares)
+        return Own(shares, covariance - sampling / mixture.n)
 
     def quality(self, evidence: Evidence) -> str:
         return f"those of largest likelihood ({self.name})"

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.decoder import Decoded, Decoder, Own
 from sottovoce.estimate.evidence import Evidence, Offer
 
 Floats = NDArray[np.float64]
@@ -19,6 +19,13 @@ def normalise(values: Floats) -> Floats:
     return np.asarray(values + (1 - values.sum()) / len(values))
 
 
+def summing_to_one(evidence: Evidence, target: str) -> Own:
+    """Values that were moved by one constant to sum one: linear in the unbiased ones, so their covariance is known."""
+    covariance = evidence.covariance(target)
+    moved = covariance - covariance.mean(axis=0)
+    return Own(normalise(evidence.values()), np.asarray(moved - moved.mean(axis=1, keepdims=True)))
+
+
 @dataclass(frozen=True, slots=True)
 class NormaliseDecoder(Decoder):
     """Norm of Wang, Lopuhaä-Zwakenberg, Li, Skoric, Li, "Locally differentially private frequency estimation with
@@ -26,6 +33,10 @@ class NormaliseDecoder(Decoder):
 
     name: ClassVar[str] = "normalise"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.ALL_SHARES})
+    owns: ClassVar[bool] = True
 
     def decode(self, evidence: Evidence) -> Decoded:
         return Decoded(normalise(evidence.values()))
+
+    def own(self, evidence: Evidence, target: str) -> Own:
+        return summing_to_one(evidence, target)

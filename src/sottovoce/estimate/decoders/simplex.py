@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.estimate.decoder import Decoded, Decoder
+from sottovoce.estimate.decoder import Decoded, Decoder, Own
+from sottovoce.estimate.decoders.normalise import summing_to_one
 from sottovoce.estimate.evidence import Evidence, Offer
 
 Floats = NDArray[np.float64]
@@ -28,10 +29,15 @@ def simplex(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class SimplexDecoder(Decoder):
-    """The projection onto shares that sum to one."""
+    """The projection onto shares that sum to one. Its own intervals are those of values that sum to one but may be
+    negative, moved into [0, 1]."""
 
     name: ClassVar[str] = "simplex"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.ALL_SHARES})
+    owns: ClassVar[bool] = True
 
     def decode(self, evidence: Evidence) -> Decoded:
         return Decoded(simplex(evidence.values()))
+
+    def own(self, evidence: Evidence, target: str) -> Own:
+        return summing_to_one(evidence, target)

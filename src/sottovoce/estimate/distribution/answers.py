@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,15 @@ from sottovoce.core.question import (
 )
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.moments import from_waves
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, deviate
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+
 Floats = NDArray[np.float64]
-Read = Callable[[Floats], Floats]
 
 
 class AnswerEvidence(Evidence):
@@ -53,6 +55,14 @@ class AnswerEvidence(Evidence):
     def warning(self) -> str | None:
         return self.source.warning()
 
+    def sentence(self, found: Estimate, level: float) -> str:
+        if len(self.labels) == 1:
+            return Evidence.sentence(self, found, level)
+        return (
+            f"The {len(self.labels)} estimates are {found.quality}; their standard errors are about"
+            f" {np.median(found.std_errors):.2g}."
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearAnswer(AnswerEvidence):
@@ -63,6 +73,7 @@ class LinearAnswer(AnswerEvidence):
     labels: Sequence[object]
     ends: tuple[float, float]
     question: Question
+    slack: float = 0.0
 
     @property
     def noun(self) -> str:  # type: ignore[override]
@@ -79,10 +90,32 @@ class LinearAnswer(AnswerEvidence):
         return self.source.functional(self.weights, target).covariance
 
     def variances(self, target: str) -> Floats:
-        return np.maximum(np.diag(self.covariance(target)), 0)
+        return self.source.spreads(self.weights, target)
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         return self.normal(level, target)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartAnswer(LinearAnswer):
+    """Shares of ranges whose ends may lie inside a bucket.
+
+    All of such a bucket, or none of it, may belong to the range: the interval reaches from that of the buckets
+    that lie inside to that of the buckets that are touched.
+    """
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        whole = np.isclose(self.weights, np.rint(self.weights))
+        if whole.all():
+            return self.normal(level, target)
+        inner, outer = (
+            replace(self, weights=np.where(whole, np.rint(self.weights), part)).normal(level, target)
+            for part in (0.0, 1.0)
+        )
+        return Bounds(np.minimum(inner.low, outer.low), np.maximum(inner.high, outer.high))
+
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return self.source.unevenness or self.warning()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,11 +140,7 @@ class QuantileAnswer(AnswerEvidence):
         return float(self.source.edges[0]), float(self.source.edges[-1])
 
     def values(self) -> Floats:
-        shares, buckets = self.source.values(), self.source.buckets
-        heights = np.concatenate([[0.0], np.cumsum(shares)])
-        # Halfway between the curve made rising from below and the one from above.
-        up, down = np.maximum.accumulate(heights), np.minimum.accumulate(heights[::-1])[::-1]
-        return np.array([buckets.at_level((up + down) / 2, float(part)) for part in self.question.shares])
+        return read(self, self.source, self.source.values())
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         values, errors = _heights(self.source, target)
@@ -120,9 +149,13 @@ class QuantileAnswer(AnswerEvidence):
         upper[-1] = lower[-1] = 1.0
         # The first point where the upper curve reaches the share, and the last one where the lower is still below it.
         falling = np.minimum.accumulate(lower[::-1])[::-1]
-        low = np.array([buckets.at_level(upper, float(part)) for part in self.question.shares])
-        high = np.array([buckets.at_level(falling, float(part)) for part in self.question.shares])
+        # Where answers lie inside a bucket is not known, so both ends are those of buckets.
+        low = np.array([buckets.edge_before(upper, float(part)) for part in self.question.shares])
+        high = np.array([buckets.edge_after(falling, float(part)) for part in self.question.shares])
         return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
+
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return self.source.unevenness or self.warning()
 
     def variances(self, target: str) -> Floats:
         """From the width of the interval of one standard error."""
@@ -133,8 +166,8 @@ class QuantileAnswer(AnswerEvidence):
 def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:
     """The unbiased cumulative share at each edge, and its standard error."""
     d = len(source.buckets)
-    found = source.functional(np.tri(d - 1, d), target)
-    return np.concatenate([[0.0], found.values, [1.0]]), np.concatenate([[0.0], found.errors, [0.0]])
+    values, errors = np.cumsum(source.values())[:-1], np.sqrt(source.spreads(np.tri(d - 1, d), target))
+    return np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], errors, [0.0]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,6 +195,9 @@ class SpreadAnswer(AnswerEvidence):
     def interval(self, level: float, method: str, target: str) -> Bounds:
         low, high = self.quantiles.interval(1 - (1 - level) / 2, method, target)
         return Bounds(np.maximum(low[1:] - high[:1], 0), high[1:] - low[:1])
+
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return self.quantiles.doubt(method, level, most)
 
     def variances(self, target: str) -> Floats:
         return np.array([self.quantiles.variances(target).sum()])
@@ -223,14 +259,14 @@ def _(question: Distribution, found: DistributionEvidence) -> Evidence | None:
 @_answer.register
 def _(question: Cdf, found: DistributionEvidence) -> Evidence | None:
     weights = np.array([found.buckets.up_to(point) for point in question.points])
-    return LinearAnswer(found, weights, _shown(question.points), (0.0, 1.0), question)
+    return PartAnswer(found, weights, _shown(question.points), (0.0, 1.0), question)
 
 
 @_answer.register
 def _(question: Range, found: DistributionEvidence) -> Evidence | None:
     weights = found.buckets.between(question.low, question.high)
     low, high = _shown((question.low, question.high))
-    return LinearAnswer(found, weights.reshape(1, -1), [f"{low} to {high}"], (0.0, 1.0), question)
+    return PartAnswer(found, weights.reshape(1, -1), [f"{low} to {high}"], (0.0, 1.0), question)
 
 
 @_answer.register
@@ -246,7 +282,7 @@ def _(question: Mean, found: DistributionEvidence) -> Evidence | None:
         return read
     numbers = found.buckets.numbers()
     ends = float(question.domain.low), float(question.domain.high)  # type: ignore[attr-defined]
-    return LinearAnswer(found, numbers.reshape(1, -1), ["mean"], ends, question)
+    return LinearAnswer(found, numbers.reshape(1, -1), ["mean"], ends, question, found.buckets.room)
 
 
 @_answer.register
@@ -296,7 +332,18 @@ def _(question: Variance, found: DistributionEvidence) -> Evidence | None:
         noise=noise,
         question=question,
         also=() if mean is None else (mean,),
+        slack=_slack_of_variance(found, crowd.values),
     )
+
+
+def _slack_of_variance(found: DistributionEvidence, values: Floats) -> float:
+    """How far the variance may be off: answers at most `room` from the middle of their bucket, by Cauchy's inequality.
+
+    With d the distance from the middle, the variance of m + d is that of m plus 2 Cov(m, d) + Var(d), where an even
+    spread is allowed for already.
+    """
+    room, spread = found.buckets.room, max(0.0, float(values[1] - values[0] ** 2))
+    return 2 * math.sqrt(spread) * room + room**2
 
 
 def _shown(points: Sequence[Any]) -> list[object]:

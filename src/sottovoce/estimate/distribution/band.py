@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from sottovoce.core.domain import Categories
 from sottovoce.core.errors import ParameterError
-from sottovoce.estimate.estimate import Estimate, check_level, check_target
+from sottovoce.estimate.distribution.buckets import rising
+from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning, check_level, check_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +57,8 @@ def band(estimate: Estimate, level: float, target: str, seed: int) -> Band:
     source = estimate._distribution
     if source.circular:
         raise ParameterError("Values on a circle have no order: ask for the share of an arc, or for the circular mean.")
+    if source.unevenness is not None:
+        warnings.warn(source.unevenness, PoorIntervalWarning, stacklevel=3)
     d = len(source.buckets)
     found = source.functional(np.tri(d - 1, d), target)
     half = _reach(found.covariance, level, seed) * found.errors
@@ -84,10 +88,7 @@ def _reach(covariance: Floats, level: float, seed: int) -> float:
 def sample(estimate: Estimate, count: int, seed: int | None) -> NDArray[Any]:
     """Values drawn from the estimated shares, evenly inside a bucket."""
     buckets = estimate._distribution.buckets
-    shares = np.maximum(estimate.values, 0)
-    if not shares.sum() > 0:
-        raise ParameterError("No share of this estimate is above zero, so there is nothing to draw from.")
-    rng = np.random.default_rng(seed)
+    shares, rng = np.diff(rising(estimate.values)), np.random.default_rng(seed)
     chosen = rng.choice(len(shares), size=count, p=shares / shares.sum())
     places = buckets.edges[chosen] + rng.random(count) * buckets.widths[chosen]
     if not buckets.whole:

@@ -2,9 +2,10 @@
 
 A shape derives from `DistributionEvidence` and has `buckets`, `n`, `values()`, the unbiased shares of the buckets, and
 `covariance(target)`, their joint covariance. Everything that is asked of a distribution follows: `functional(weights)`
-gives linear functionals with their covariance, and `answer` reads cumulative shares, ranges, quantiles, means,
-variances and densities from it (`estimate/distribution/answers.py`). A shape that can do without the matrix of all
-covariances overrides `functional`; one that has a likelihood of shares overrides `likelihood` and says so in `offers`.
+gives linear functionals with their covariance, `spreads(weights)` their variances alone, and `answer` reads cumulative
+shares, ranges, quantiles, means, variances and densities from them (`estimate/distribution/answers.py`). A shape that
+can do without the matrix of all covariances overrides `functional` and `spreads`; one that has a likelihood of shares
+overrides `likelihood` and says so in `offers`.
 """
 
 from __future__ import annotations
@@ -91,6 +92,10 @@ class DistributionEvidence(Evidence):
         rows = np.atleast_2d(weights)
         return Functional(rows @ self.values(), rows @ self.covariance(target) @ rows.T)
 
+    def spreads(self, weights: Floats, target: str = "population") -> Floats:
+        """The variances of these functionals alone."""
+        return np.maximum(np.diag(self.functional(weights, target).covariance), 0)
+
     def reach_of(self, weights: Floats) -> float:
         """A bound on the range of the readings of one report, for these weights."""
         return math.inf
@@ -98,6 +103,11 @@ class DistributionEvidence(Evidence):
     def answer(self, question: Question) -> Evidence:
         found: Evidence | None = late.load("estimate.distribution.answers:answer")(self, question)
         return super().answer(question) if found is None else found
+
+    @property
+    def unevenness(self) -> str | None:
+        """The warning about shares of buckets where they are right for evenly spread answers only; None elsewhere."""
+        return None
 
     @property
     def early_stop(self) -> float | None:

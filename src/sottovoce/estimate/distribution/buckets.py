@@ -104,24 +104,48 @@ class Buckets:
 
     # --- quantiles -------------------------------------------------------------------------------------
     def quantile(self, shares: Floats, part: float) -> float:
-        """The first value up to which at least this part of the shares lies; negative shares are skipped over."""
-        return self.at_level(np.concatenate([[0.0], np.cumsum(shares)]), part)
+        """The first value up to which at least this part of the shares lies, where these are made to rise."""
+        return self.at_level(rising(shares), part)
 
     def at_level(self, heights: Floats, part: float) -> float:
-        """The first value at which a curve with these heights at the edges reaches a level."""
-        rising = np.maximum.accumulate(heights)
-        if rising[-1] < part:
-            found = float(self.edges[-1])
-        else:
-            after = int(np.searchsorted(rising, part))
-            if after == 0:
-                found = float(self.edges[0])
-            else:
-                low, high = rising[after - 1], rising[after]
-                found = float(self.edges[after - 1] + (part - low) / (high - low) * self.widths[after - 1])
+        """The first value at which a curve with these heights at the edges reaches a level; the last one if none."""
+        reached = np.flatnonzero(heights >= part - 1e-12)  # sums of shares are rounded
+        after = int(reached[0]) if len(reached) else len(heights) - 1
+        found = float(self.edges[after])
+        if after and heights[after] > part:
+            low, high = heights[after - 1], heights[after]
+            found = float(self.edges[after - 1] + (part - low) / (high - low) * self.widths[after - 1])
         if self.whole:
             found = min(max(math.ceil(found - 0.5), math.ceil(self.edges[0])), math.floor(self.edges[-1]))
         return float(found)
+
+    # --- what may lie inside -----------------------------------------------------------------------------
+    @property
+    def room(self) -> float:
+        """How far a value may be from the middle of its bucket."""
+        return float(((self.widths - 1) if self.whole else self.widths).max() / 2)
+
+    def edge_before(self, heights: Floats, part: float) -> float:
+        """The least value of the bucket in which a curve with these heights at the edges reaches a level."""
+        place = max(0, int(np.searchsorted(np.maximum.accumulate(heights), part)) - 1)
+        edge = self.edges[min(place, len(self) - 1)]
+        return float(math.ceil(edge) if self.whole else edge)
+
+    def edge_after(self, heights: Floats, part: float) -> float:
+        """The largest value of that bucket."""
+        place = min(max(1, int(np.searchsorted(np.maximum.accumulate(heights), part))), len(self))
+        edge = self.edges[place]
+        return float(math.floor(edge) if self.whole else edge)
+
+
+def rising(shares: Floats) -> Floats:
+    """The cumulative shares at all edges, of shares that may be negative: halfway between the curve that is made to
+    rise from below and the one from above. Cutting negative shares off instead would move everything to the middle.
+    """
+    heights = np.clip(np.concatenate([[0.0], np.cumsum(shares)]), 0, 1)
+    heights[-1] = 1.0
+    up, down = np.maximum.accumulate(heights), np.minimum.accumulate(heights[::-1])[::-1]
+    return np.asarray((up + down) / 2)
 
 
 def even_buckets(domain: Domain, count: int) -> Buckets:

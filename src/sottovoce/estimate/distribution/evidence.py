@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel import Histogram
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Circle
 from sottovoce.core.errors import ParameterError
@@ -15,12 +16,15 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Distribution, Question
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets, even_buckets
+from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
 from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.of_shares import of_shares
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.distribution.transition import transition_of
+from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
+from sottovoce.estimate.distribution.transition import LevelsTransition, transition_of
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.shares.base import SharesEvidence
@@ -28,12 +32,14 @@ from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-READS = (CountOutputs,)
+READS = (CountOutputs, Sums)
 FEWEST = 8  # buckets, however few reports there are
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> DistributionEvidence:
     """The evidence of a tally, in the shape of the channel's law."""
+    if isinstance(mechanism.channel, Histogram):
+        return from_sums(mechanism, tally.n, tally.cells)
     return from_cells(mechanism, tally.n, tally.cells)
 
 
@@ -41,7 +47,13 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> OutputsEvidence:
     """The evidence of cells that count outputs."""
     buckets = buckets_of(mechanism, n)
     transition = transition_of(mechanism.channel, len(buckets))
-    return OutputsEvidence(buckets, n, cells, transition, Counted(mechanism, n, cells))
+    shape = HierarchyEvidence if isinstance(transition, LevelsTransition) else OutputsEvidence
+    return shape(buckets, n, cells, transition, Counted(mechanism, n, cells))
+
+
+def from_sums(mechanism: Mechanism, n: int, cells: Ints) -> SumsDistribution:
+    """The evidence of cells that add up noisy histograms."""
+    return SumsDistribution(coded_buckets(mechanism.domain), n, cells, Counted(mechanism, n, cells))
 
 
 def answer(found: Evidence, question: Question) -> Evidence | None:
@@ -82,8 +94,20 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
     check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     truth = np.asarray(shares, float)
-    transition = transition_of(mechanism.channel, len(truth))
     if not (truth.ndim == 1 and truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError("The 'shares' parameter of variance must be shares that sum to 1, one for each bucket.")
+    if isinstance(mechanism.channel, Histogram):
+        return np.diag(share_covariance(mechanism.channel, truth, target)) / n
+    transition = transition_of(mechanism.channel, len(truth))
     second = linear_decode(mechanism.channel, len(truth)).squares(transition.forward(truth))
     return np.asarray((second - (truth**2 if target == "population" else truth)) / n)
+
+
+def functional_variances(mechanism: Mechanism, weights: Floats, shares: Floats) -> Floats:
+    """n times the exact variance of sums of shares with these weights, one row each, for the population."""
+    channel = mechanism.channel
+    if isinstance(channel, Histogram):
+        return np.diag(weights @ share_covariance(channel, shares, "population") @ weights.T)
+    scores = linear_decode(channel, len(shares)).scores(weights)
+    rates = transition_of(channel, len(shares)).forward(shares)
+    return np.asarray(scores**2 @ rates - (scores @ rates) ** 2)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.estimate.distribution.transition import Transition, WaveTransition, transition_of
+from sottovoce.core.late import load
+from sottovoce.estimate.distribution.transition import LevelsTransition, Transition, WaveTransition, transition_of
 
 Floats = NDArray[np.float64]
 MOST_DENSE = 1 << 11  # buckets whose shares are found by solving linear equations
@@ -142,6 +143,9 @@ class ChainDecode(LinearDecode):
 def linear_decode(channel: Channel, buckets: int) -> LinearDecode:
     """The decoder of a channel for so many buckets."""
     found = transition_of(channel, buckets)
+    if isinstance(found, LevelsTransition):
+        levels: LinearDecode = load("estimate.distribution.hierarchy:levels_decode")(found)
+        return levels
     if isinstance(found, WaveTransition) and found.moves_by_one:
         return ChainDecode(found)
     return DenseDecode(found)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.estimate.distribution.base import DistributionEvidence, Functional
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
@@ -61,8 +62,23 @@ class OutputsEvidence(DistributionEvidence):
         # For these participants, the part of the spread that lies between their buckets is no error.
         return Functional(values, (second - (rows * self.values()) @ rows.T) / self.n)
 
+    def spreads(self, weights: Floats, target: str = "population") -> Floats:
+        rows = np.atleast_2d(weights)
+        scores, rates = self.scores(rows), self.cells / self.n
+        first = (scores @ rates) ** 2 if target == "population" else rows**2 @ self.values()
+        return np.maximum(scores**2 @ rates - first, 0) / self.n
+
     def reach_of(self, weights: Floats) -> float:
         return float(np.ptp(self.scores(weights)))
+
+    @property
+    def unevenness(self) -> str | None:
+        if self.buckets.whole or rounding_of(self.counted.mechanism.channel) is None:
+            return None
+        return (
+            "This interval is right where answers are spread evenly inside each bucket. If many people may share a"
+            " number, ask through a mechanism that puts answers into buckets first, such as square-wave-discrete."
+        )
 
     @property
     def offers(self) -> frozenset[Offer]:

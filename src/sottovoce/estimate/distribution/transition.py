@@ -7,6 +7,7 @@ windows, computed from running sums in a time linear in the number of buckets an
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +18,7 @@ from sottovoce.core.channel import ArcSets, Block, Channel, Rounding, Then, Wind
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.rational import units
+from sottovoce.estimate.distribution.branches import LevelReports, branches_of
 from sottovoce.estimate.shares.mixture import Mixture
 from sottovoce.tally.laws import law_row
 
@@ -163,6 +165,31 @@ def _backward(ratios, per_bucket, rounded, circular, stride, width, low, high, o
             out[point // per_bucket] += mean / per_bucket
 
 
+class LevelsTransition(Transition):
+    """The law of a report given the leaf: that of its node, in the branch of each level."""
+
+    def __init__(self, branches: Sequence[LevelReports]) -> None:
+        self.branches = tuple(branches)
+        self.buckets = self.branches[0].sets.codes
+        self.outputs = self.branches[-1].cells.stop
+
+    def forward(self, shares: Floats) -> Floats:
+        return np.concatenate(
+            [
+                one.share * one.law(np.add.reduceat(shares, np.arange(0, self.buckets, one.sets.width)))
+                for one in self.branches
+            ]
+        )
+
+    def backward(self, ratios: Floats) -> Floats:
+        total = np.zeros(self.buckets)
+        for one in self.branches:
+            own, (low, high) = ratios[one.cells], one.levels
+            nodes = one.share * (low * own.sum() + (high - low) * one.gather(own))
+            total += np.repeat(nodes, one.sets.width)[: self.buckets]
+        return total
+
+
 class BucketMixture(Mixture):
     """The likelihood of the shares of buckets given a count of each output."""
 
@@ -183,6 +210,9 @@ def transition_of(channel: Channel, buckets: int) -> Transition:
     cells = channel.inputs if grid is None else grid.steps
     if cells % buckets:
         raise ParameterError(f"A grid of {cells} parts cannot be cut into {buckets} equal buckets.")
+    levels = branches_of(channel)
+    if levels and buckets == channel.inputs and levels[-1].sets.width == 1:
+        return LevelsTransition(levels)
     inner = channel.second if isinstance(channel, Then) and isinstance(channel.first, Rounding) else channel
     if isinstance(inner, Window) or (isinstance(inner, Block) and isinstance(inner.sets, ArcSets)):
         return WaveTransition(inner, buckets, cells // buckets, grid is not None)

@@ -18,7 +18,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, deviate
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
@@ -101,8 +101,12 @@ class GaussianSideEvidence(GaussianEvidence):
         far = np.abs(self.values() - self.threshold) > 2 * self.deviation
         return np.asarray(far | (self.n < POOR_BELOW))
 
-    def doubt(self, method: str, level: float) -> str | None:
-        return self.share.doubt(method, level) if method == "wilson" else GaussianEvidence.doubt(self, method, level)
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return (
+            self.share.doubt(method, level, most)
+            if method == "wilson"
+            else GaussianEvidence.doubt(self, method, level, most)
+        )
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:

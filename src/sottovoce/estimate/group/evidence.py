@@ -16,7 +16,7 @@ from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Frequency, Question
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import check_level, check_target
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence, Offer
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Offer
 from sottovoce.estimate.group.contrasts import (
     Difference,
     Equality,
@@ -141,7 +141,7 @@ class GroupMeansEvidence(GroupEvidence):
         means = np.where(np.isnan(values), self.centre, values)
         return np.asarray(self.estimable & (self.n * steadiness(self.mechanism, shares, means) < POOR_BELOW))
 
-    def doubt(self, method: str, level: float) -> str | None:
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         poor = self.normal_is_poor()
         if not poor.any():
             return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
-from sottovoce.estimate.evidence import Bounds, Evidence, Offer
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Offer
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.shares.supports import SupportsEvidence
@@ -128,8 +128,8 @@ class GroupSharesEvidence(GroupEvidence):
         found = self.supports.decoded(decoder)
         return found._replace(values=found.values * self.scale)
 
-    def doubt(self, method: str, level: float) -> str | None:
-        return self.supports.doubt(_usual(method), level)
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return self.supports.doubt(_usual(method), level, most)
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         return self._given_shown(self.supports.interval(level, _usual(method), target), level, method, target)

@@ -15,6 +15,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.prior import Prior, expected_answers
 
 Floats = NDArray[np.float64]
 
@@ -75,11 +76,17 @@ class CombinedMeanEvidence(Evidence):
         return float(chdtrc(len(means) - 1, np.dot(precision, (means - centre) ** 2))) if len(means) > 1 else 1.0
 
 
-def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
-    """The weighted sum; weights are scaled to sum to one."""
+def precision(estimate: Estimate, prior: Prior | None = None) -> float:
+    """Participants over the expected variance of one report, noise and spread of answers (even without a prior)."""
+    belief = expected_answers(estimate.question.domain) if prior is None else prior
+    return estimate.n / (estimate.mechanism.average_variance(belief) + belief.variance)
+
+
+def combine(estimates: Sequence[Estimate], weights: Sequence[float] | None = None) -> Estimate:
+    """The weighted sum; weights are scaled to sum to one, and those of least variance by default."""
     parts = [estimate.evidence for estimate in estimates]
     means = tuple(part for part in parts if isinstance(part, MeanEvidence))
-    scaled = np.asarray(weights, float)
+    scaled = np.asarray(list(map(precision, estimates)) if weights is None else weights, float)
     if not means or len(means) != len(parts) or scaled.shape != (len(parts),) or not (scaled > 0).all():
         raise ParameterError("Combining means needs at least one mean, and a positive weight for each.")
     return together(CombinedMeanEvidence(means, scaled / scaled.sum()), estimates)

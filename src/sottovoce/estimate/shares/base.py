@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,27 @@ from numpy.typing import NDArray
 from sottovoce.core import late
 from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.question import Question
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Evidence, Ints, Offer
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Evidence, Ints, Offer, OutputTally
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
+MAX_LAW = 1024  # codes whose law is written down as a table
+
+
+class Curve(NamedTuple):
+    """The variance of an estimated share as a parabola of the true one: free + linear f + square f**2."""
+
+    free: Any  # a float, or one for each value
+    linear: Any = 0.0
+    square: Any = 0.0
+
+    def at(self, shares: Floats) -> Floats:
+        """The variances at these shares."""
+        return np.asarray(self.free + shares * (self.linear + shares * self.square))
 
 
 class SharesEvidence(Evidence):
@@ -56,6 +70,10 @@ class SharesEvidence(Evidence):
     @abstractmethod
     def reach_of(self, weights: Floats) -> float:
         """A bound on the range of readings, for these weights of the scores of all codes."""
+
+    def curve(self, target: str) -> Curve:
+        """The variance of each estimate as a function of its true share; constant if nothing else is known."""
+        return Curve(self.variances(target))
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         if method == "bounded":
@@ -101,7 +119,20 @@ class SharesEvidence(Evidence):
         if self.counted.codes is not None:
             return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
         found = {Offer.ALL_SHARES, Offer.NULL_ERRORS, Offer.COVARIANCE, Offer.LIKELIHOOD}
-        return frozenset({*found, Offer.CANDIDATES} if self.picks else found)
+        found |= {Offer.CANDIDATES} if self.picks else set()
+        return frozenset({*found, Offer.OUTPUT_TALLIES} if self._is_counted_by_output(self.counted) else found)
+
+    @staticmethod
+    def _is_counted_by_output(own: Counted) -> bool:
+        channel = own.mechanism.channel
+        plain = isinstance(own.mechanism.statistic, CountOutputs) and not channel.publics
+        return plain and channel.inputs <= MAX_LAW and channel.inputs * len(own.cells) <= MAX_LAW**2
+
+    def output_tallies(self) -> list[OutputTally]:
+        if self.counted is None:
+            return Evidence.output_tallies(self)
+        law: Floats = late.load("estimate.shares.matrix:output_law")(self.counted.mechanism.channel)
+        return [OutputTally(law, self.counted.cells)]
 
     def with_reports(self, reports: Any) -> Self:
         return replace(self, counted=replace(self.counted, reports=reports))  # type: ignore[type-var]
@@ -146,27 +177,31 @@ class SharesEvidence(Evidence):
             f" population).{'' if note is None else ' ' + note}"
         )
 
+    @property
+    def _better(self) -> str:
+        return " The exact interval holds." if "exact" in self.methods else ""
+
     def warning(self) -> str | None:
         poor = self.normal_is_poor()
         if not poor.any():
             return None
         return (
             f"The normal interval is poor for {int(poor.sum())} of {len(poor)} values: too few reports are expected"
-            " on one side. The exact interval holds."
+            f" on one side.{self._better}"
         )
 
-    def doubt(self, method: str, level: float) -> str | None:
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         if method not in ("wilson", "normal"):
             return None
         excess = self.excess(method, level)
-        poor = excess > MOST_EXCESS
+        poor = excess > most
         if not poor.any():
             return self.warning() if method == "normal" else None
         name = "Wilson" if method == "wilson" else method
         return (
             f"The {name} interval of level {level:.8g} is poor for {int(poor.sum())} of {len(poor)} values: too few"
             f" reports are expected on one side, and it may miss {excess.max():,.1f} times as often as promised."
-            " The exact interval holds."
+            f"{self._better}"
         )
 
 

@@ -44,8 +44,7 @@ def _fill_pmf(n, p, low, high, out):
     total = 0.0
     for i in range(high - low + 1):
         total += out[i]
-    for i in range(high - low + 1):
-        out[i] /= total
+    out /= total
 
 
 @njit(nogil=True, cache=True)

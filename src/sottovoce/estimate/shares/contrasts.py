@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
-from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints
-from sottovoce.estimate.shares.misses import score_excess
+from sottovoce.estimate.shares.misses import normal_score_excess, score_excess
 from sottovoce.estimate.shares.score_sums import drift_limits, held_limits
 
 Floats = NDArray[np.float64]
@@ -42,6 +42,11 @@ class ContrastsEvidence(SharesEvidence):
 
     def values(self) -> Floats:
         return np.asarray(self._totals() / (self.n * self.slope))
+
+    def curve(self, target: str) -> Curve:
+        """The hit rate is taken from the reports: it is a nuisance that the share hardly changes."""
+        free = np.clip(self.hits / self.n, self.hit_other, self.hit_own) / (self.n * self.slope**2)
+        return Curve(free, square=-1 / self.n) if target == "population" else Curve(free, linear=-1 / self.n)
 
     def variances(self, target: str) -> Floats:
         # The score is +1, 0 or -1, so its second moment is the hit rate; its mean given the code is `slope` for
@@ -90,7 +95,8 @@ class ContrastsEvidence(SharesEvidence):
         kinds, places = np.unique(self.hits, return_inverse=True)
         rates = np.clip(kinds / self.n, self.hit_other, self.hit_own)
         hit_rates = (self.hit_own, self.hit_other)
-        return np.array([score_excess(self.n, rate, hit_rates, level) for rate in rates])[places.ravel()]
+        find = score_excess if method == "wilson" else normal_score_excess
+        return np.array([find(self.n, rate, hit_rates, level) for rate in rates])[places.ravel()]
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.asarray(self.hits < 2 * POOR_BELOW)

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Block, Channel, Contrast, HadamardSets, Public, Rates
+from sottovoce.core.channel import (
+    Block,
+    Channel,
+    Contrast,
+    HadamardSets,
+    Histogram,
+    ProjectiveSets,
+    Public,
+    Rates,
+)
 from sottovoce.core.channel.facets import Supporting, need, rates_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -18,6 +27,7 @@ from sottovoce.core.question import Question
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
@@ -26,7 +36,9 @@ from sottovoce.estimate.shares.candidates import from_functions, from_reports
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
 from sottovoce.estimate.shares.pool import function_supports
+from sottovoce.estimate.shares.projective import hyperplane_counts
 from sottovoce.estimate.shares.rows import rows_evidence, rows_variance
+from sottovoce.estimate.shares.sums import SumsEvidence, bin_variance, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.estimate.shares.walsh import walsh
 from sottovoce.fast.batch import Reports
@@ -34,7 +46,7 @@ from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-READS = (CountOutputs, CountSupports, CountSeeds, CountCohorts)
+READS = (CountOutputs, CountSupports, CountSeeds, CountCohorts, Sums)
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
@@ -60,6 +72,8 @@ def evidence_about(mechanism: Mechanism, data: Tally | Reports, codes: Ints, nam
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
     """The evidence of cells."""
     channel, counted = mechanism.channel, Counted(mechanism, n, cells)
+    if isinstance(channel, Histogram):
+        return SumsEvidence(cells, n, bins(channel), counted)
     rates = rates_of(channel)
     if rates is None and isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
         return rows_evidence(counted)
@@ -70,6 +84,8 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
         return MatrixEvidence(cells, n, left_inverse(channel), output_law(channel), counted)
     if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)) and isinstance(channel, Public):
         counts = function_supports(mechanism, cells)
+    elif isinstance(channel, Block) and isinstance(channel.sets, ProjectiveSets):
+        counts = hyperplane_counts(channel.sets, cells)
     elif isinstance(channel, Block):
         counts, _ = hadamard_counts(channel, cells)
     else:
@@ -114,6 +130,8 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
         truth = np.empty(0)
     if truth.shape != (channel.inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError(f"The 'shares' parameter of variance must be {channel.inputs} shares that sum to 1.")
+    if isinstance(channel, Histogram):
+        return bin_variance(bins(channel), truth, target) / n
     rates = rates_of(channel)
     if rates is None and isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
         return rows_variance(mechanism, truth, n, target)
@@ -139,8 +157,10 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
 
 
 def rare_variance(mechanism: Mechanism) -> Fraction:
-    """n times the exact variance at share zero, all other values being equally common (sample target)."""
-    rates = rates_of(mechanism.channel)
+    """n times the variance at share zero, all other values being equally common (sample target)."""
+    channel, rates = mechanism.channel, rates_of(mechanism.channel)
+    if isinstance(channel, Histogram):
+        return Fraction(bins(channel).off / bins(channel).slope ** 2)
     if isinstance(rates, Rates):
         return rates.other * (1 - rates.other) / (rates.own - rates.other) ** 2
     if isinstance(rates, Contrast):

@@ -13,7 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, PoolMap, Public, Rates, Subset
+from sottovoce.core.channel import (
+    ArcSets,
+    AskedMap,
+    Bits,
+    Block,
+    Chain,
+    Channel,
+    HadamardSets,
+    Histogram,
+    PoolMap,
+    Public,
+    Rates,
+    Subset,
+)
 from sottovoce.core.channel.facets import Numbered, need
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.hashing import WORD
@@ -21,17 +34,22 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import Counted
 from sottovoce.estimate.shares.matrix import output_law
 from sottovoce.estimate.shares.mixture import Bytes, Dense, Diagonal, Floats, Hadamard, Masks, Mixture, Pool
 from sottovoce.fast.batch import Reports
-from sottovoce.fast.kernels.compose.public import mapped_words, mapper
+from sottovoce.fast.kernels.compose.each import unpacked
+from sottovoce.fast.kernels.compose.histogram import bins
+from sottovoce.fast.kernels.compose.public import chosen_numbers, mapped_words, mapper
 from sottovoce.fast.threads import run
+from sottovoce.tally.laws import law_row
 
 MAX_DENSE = 1 << 24  # entries of a law without structure
 MAX_SUPPORTS = 1 << 34  # packed supports: bits
 ROWS = 1 << 16
+SURE = 1e150  # of the only code that can send a report; in floats the others then weigh nothing
 
 
 class Levels(NamedTuple):
@@ -44,11 +62,11 @@ class Levels(NamedTuple):
 def mixture(counted: Counted) -> Mixture:
     """The likelihood of shares given a tally, or reports if the tally does not determine it."""
     mechanism = counted.mechanism
-    if isinstance(mechanism.statistic, (CountSupports, CountCohorts)):
+    if isinstance(mechanism.statistic, (CountSupports, CountCohorts, Sums)):
         if counted.reports is None:
             raise ParameterError(
-                f"Counts of supports do not determine the likelihood of {mechanism.name}: decode the reports themselves"
-                " instead of their tally."
+                f"Counts of kind {mechanism.statistic.kind} do not determine the likelihood of {mechanism.name}: decode"
+                " the reports themselves instead of their tally."
             )
         return _of_reports(mechanism.channel, counted.reports, None)
     if isinstance(mechanism.statistic, CountSeeds):
@@ -97,6 +115,10 @@ def _of_seeds(mechanism: Mechanism, cells: NDArray[np.int64]) -> Mixture:
 def _of_reports(channel: Channel, reports: Reports, counts: Floats | None) -> Mixture:
     if len(reports) * channel.inputs > MAX_SUPPORTS:
         raise TooLargeError(f"The supports of {len(reports)} reports for {channel.inputs} codes are too many to store.")
+    if isinstance(channel, Histogram):
+        return Dense(_bin_odds(channel, reports), np.ones(len(reports)))
+    if isinstance(channel, Public) and isinstance(channel.map, AskedMap) and isinstance(channel.inner, Bits):
+        return Dense(_asked_odds(channel.map, channel.inner, reports), np.ones(len(reports)))
     if isinstance(channel, Public):
         found = levels(innermost(channel))
         if np.ptp(found.low) or np.ptp(found.high):
@@ -115,6 +137,11 @@ def levels(channel: Channel) -> Levels:
 @levels.register
 def _(channel: Subset) -> Levels:
     return Levels(np.ones(channel.k), np.full(channel.k, float(channel.ratio())))
+
+
+@levels.register
+def _(channel: Block) -> Levels:
+    return Levels(np.ones(channel.inputs), np.full(channel.inputs, float(channel.ratio())))
 
 
 @levels.register(Bits)
@@ -137,7 +164,29 @@ def _(channel: Bits | Chain) -> Levels:
 def _bit_levels(rates: Any) -> tuple[float, float]:
     if not isinstance(rates, Rates):
         return 1.0, 1.0
-    return float((1 - rates.own) / (1 - rates.other)), float(rates.own / rates.other)
+    low = float((1 - rates.own) / (1 - rates.other))
+    return low, float(rates.own / rates.other) if rates.other else SURE
+
+
+def _bin_odds(channel: Histogram, reports: Reports) -> Floats:
+    """The likelihood of each report and code relative to a histogram without a one."""
+    off, on = (law_row(channel.part, code) for code in (0, channel.part.inputs - 1))
+    odds = np.divide(on, off, out=np.zeros_like(on), where=off > 0)
+    columns = [odds[values.astype(np.int64)] for _, values in unpacked(bins(channel), reports.payload)]
+    return np.stack(columns, axis=1)
+
+
+def _asked_odds(chosen: AskedMap, inner: Bits, reports: Reports) -> Floats:
+    """The same relative to a code that is not asked about: each code that is has a bit of its own."""
+    if reports.public is None:
+        raise ParameterError("Answers about some codes must be decoded together with their public words.")
+    found = np.ones((len(reports), chosen.k))
+    rows, first = np.arange(len(reports)), chosen_numbers(chosen.choice, reports.public)[0]
+    low, high = (level[0] for level in levels(inner))
+    for place in range(chosen.asked):
+        bit = reports.payload[:, place >> 6] >> np.uint64(place & 63) & np.uint64(1)
+        found[rows, (first + place) % chosen.k] = np.where(bit, high, low)
+    return found
 
 
 # --- supports, eight codes to a byte -----------------------------------------------------------------
@@ -168,14 +217,16 @@ def _hashed_supports(channel: Public, reports: Reports) -> Bytes:
     public, payload = reports.public, reports.payload
     if public is None:
         raise ParameterError("Hashed reports must be decoded together with their public words.")
-    packed = np.zeros((len(reports), -(-channel.inputs // 8)), np.uint8)
+    packed, inner = np.zeros((len(reports), -(-channel.inputs // 8)), np.uint8), innermost(channel)
 
     def work(start: int, stop: int) -> None:
         words, found = public[start:stop], payload[start:stop]
         rows = np.arange(stop - start)
         for code in range(channel.inputs):
             places = mapped_codes(channel, words, code)
-            if found.ndim == 1:
+            if isinstance(inner, Block) and isinstance(inner.sets, ArcSets):
+                bit = (found.astype(np.int64) - places) % inner.sets.outputs < inner.sets.size
+            elif found.ndim == 1:
                 bit = found == places
             else:
                 bit = (found[rows, places >> 6] >> (places & 63).astype(np.uint64)) & np.uint64(1)

@@ -100,7 +100,8 @@ def _gradient_step(mixture: Mixture, shares: Floats, slope: Slope, length: float
         further = mixture.slope(moved)
         # If the gain is lost in rounding, the gradient decides: a slope that rises at the end of a step has, by
         # concavity, risen all the way.
-        if further.value > slope.value or further.gradient @ (moved - shares) > 0:
+        rises = further.value > -np.inf and further.gradient @ (moved - shares) > 0
+        if further.value > slope.value or rises:
             return moved, further
         length /= _SHORTER
     return shares, slope

@@ -15,6 +15,7 @@ from sottovoce.estimate.shares.score_sums import upper_tail
 
 # From 0 to 1; closer near 0, where dips of the coverage are close together.
 SHARES = np.concatenate([[0.0], np.geomspace(1e-4, 1, 96)])
+_FIXED = 40  # steps of a fixed point, each of which halves the error at least
 
 
 def wilson_excess(n: int, own: float, other: float, level: float) -> float:
@@ -28,23 +29,25 @@ def wilson_excess(n: int, own: float, other: float, level: float) -> float:
 
 
 def normal_excess(n: int, own: float, other: float, level: float) -> float:
-    """For the normal interval at share zero, and at share one (the mirror image)."""
-    return max(_normal_at_zero(n, other, level), _normal_at_zero(n, 1 - own, level))
+    """For the normal interval, of shares near zero and of those near one (the mirror image)."""
+    return max(_normal_missed(n, own, other, level), _normal_missed(n, 1 - other, 1 - own, level)) / (1 - level)
 
 
-def _normal_at_zero(n: int, rate: float, level: float) -> float:
-    """The standard error is that of the rate if the count is below its mean, else that of the count.
+def _normal_missed(n: int, own: float, other: float, level: float) -> float:
+    """The standard error is that of the observed rate s, moved into [other, own].
 
-    So counts x above the mean are covered as long as (x - n r)**2 <= z**2 x (1 - x / n).
+    So counts n s are covered as long as (s - r)**2 <= z**2 s (1 - s) / n, or the same with an end instead of s.
     """
-    z, mean = _deviate(level), n * rate
-    below = mean - z * math.sqrt(mean * (1 - rate))
-    a, b = 1 + z**2 / n, 2 * mean + z**2
-    above = (b + math.sqrt(b**2 - 4 * a * mean**2)) / (2 * a)
-    missed = bdtr(math.ceil(below) - 1, n, rate) if below > 0 else 0.0
-    if above < n:
-        missed += bdtrc(math.floor(above), n, rate)
-    return float(missed / (1 - level))
+    z, rates = _deviate(level), other + SHARES * (own - other)
+    a, b = 1 + z**2 / n, 2 * rates + z**2 / n
+    half = np.sqrt(np.maximum(b**2 - 4 * a * rates**2, 0))
+    first, last = (b - half) / (2 * a), (b + half) / (2 * a)
+    first = np.where(first < other, rates - z * math.sqrt(other * (1 - other) / n), first)
+    last = np.where(last > own, rates + z * math.sqrt(own * (1 - own) / n), last)
+    below, above = np.ceil(n * first) - 1, np.floor(n * last)
+    missed = np.where(below >= 0, bdtr(np.maximum(below, 0), n, rates), 0.0)
+    missed += np.where(above < n, bdtrc(np.clip(above, 0, n), n, rates), 0.0)
+    return float(missed.max())
 
 
 def score_excess(n: int, rate: float, hit_rates: tuple[float, float], level: float) -> float:
@@ -62,6 +65,19 @@ def score_excess(n: int, rate: float, hit_rates: tuple[float, float], level: flo
         below = upper_tail(math.floor(reach - n * drift) + 1, *law, np.array([-drift]))
         worst = max(worst, above + below)
     return float(worst / (1 - level))
+
+
+def normal_score_excess(n: int, rate: float, hit_rates: tuple[float, float], level: float) -> float:
+    """The same for the normal interval, whose standard error for the sample falls with the estimate: at share zero."""
+    own, other = hit_rates
+    z, drift = _deviate(level), 0.0
+    for _ in range(_FIXED):  # the largest mean score d that is covered: d = z sqrt((hits(d) - slope d) / n)
+        hits = max(rate, other + drift)
+        drift = z * math.sqrt(max(hits - (own - other) * drift, 0.0) / n)
+    law = np.array([n]), np.array([rate])
+    missed = upper_tail(math.floor(n * drift) + 1, *law, np.array([0.0]))
+    missed += upper_tail(math.floor(z * math.sqrt(n * rate)) + 1, *law, np.array([0.0]))
+    return max(float(missed / (1 - level)), score_excess(n, rate, hit_rates, level))
 
 
 def _deviate(level: float) -> float:

@@ -7,6 +7,7 @@ does not change the maximum. An optimiser needs only the products L f and L' r; 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +65,23 @@ class Mixture(ABC):
         if value == -np.inf:
             return Slope(value, np.full(self.codes, -np.inf))
         return Slope(value, self.adjoint(self.counts / densities) / self.n)
+
+
+class Product(Mixture):
+    """Independent reports of several mechanisms about the same shares: their likelihoods multiply."""
+
+    def __init__(self, parts: Sequence[Mixture]) -> None:
+        self.parts = tuple(parts)
+        self.codes, self.n = self.parts[0].codes, sum(part.n for part in self.parts)
+        self.counts = np.concatenate([part.counts for part in self.parts])
+        self.ends = np.cumsum([len(part.counts) for part in self.parts])[:-1]
+
+    def apply(self, shares: Floats) -> Floats:
+        return np.concatenate([part.apply(shares) for part in self.parts])
+
+    def adjoint(self, rows: Floats) -> Floats:
+        pieces = zip(self.parts, np.split(rows, self.ends), strict=True)
+        return np.asarray(np.sum([part.adjoint(piece) for part, piece in pieces], axis=0))
 
 
 class Dense(Mixture):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Contrast, PoolMap, Public, Rates
+from sottovoce.core.channel import Channel, Contrast, Histogram, PoolMap, Public, Rates
 from sottovoce.core.channel.facets import Supporting, need, outputs_of, rates_of
 from sottovoce.core.errors import NoCovarianceError, TooLargeError
 from sottovoce.core.field import dot
@@ -13,6 +13,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.estimate.shares.matrix import left_inverse
+from sottovoce.estimate.shares.sums import bin_variance, bins
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,6 +27,8 @@ def second_moments(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
     size = channel.inputs
     if size > MAX_COVARIANCE:
         raise TooLargeError(f"The covariance of {size} shares is too large; it is given up to {MAX_COVARIANCE}.")
+    if isinstance(channel, Histogram):  # bins are independent, and at most one of two has a mean score
+        return np.diag(bin_variance(bins(channel), (cells / n - bins(channel).start) / bins(channel).slope, "sample"))
     if isinstance(mechanism.statistic, CountSeeds):
         return _pool_moments(channel, n, cells)
     if channel.publics:
@@ -73,7 +76,9 @@ def _scores(channel: Channel, rates: Rates | Contrast | None) -> Floats:
     supports = need(channel, Supporting).supports
     support = np.array([[supports(y, code) for y in outputs] for code in channel.codes()], float)
     if isinstance(rates, Rates):
-        return np.asarray((support - float(rates.other)) / float(rates.own - rates.other))
+        each = (rates_of(channel, code) for code in channel.codes())
+        own, other = np.array([(float(one[0]), float(one[1])) for one in each if one is not None]).T[:, :, None]
+        return np.asarray((support - other) / (own - other))
     sets = channel.sets  # type: ignore[attr-defined]
     groups = np.arange(sets.codes)[:, None] % sets.groups == np.arange(sets.outputs)[None, :] // sets.order
     return np.asarray((2 * support - groups) / float(rates.slope))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
-from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints, exact_held
 from sottovoce.estimate.shares.misses import normal_excess, wilson_excess
 
@@ -34,14 +34,17 @@ class SupportsEvidence(SharesEvidence):
     def values(self) -> Floats:
         return self._map(self.counts / self.n)
 
-    def variances(self, target: str) -> Floats:
-        shares = np.clip(self.values(), 0, 1)
+    def curve(self, target: str) -> Curve:
+        """r (1 - r) / (n (own - other)**2) at the rate r = other + f (own - other); for the sample, by participant."""
+        own, other = np.asarray(self.own), np.asarray(self.other)
+        slope = own - other
+        scale = 1 / (self.n * slope**2)
         if target == "population":
-            support = self.other + shares * (self.own - self.other)
-            each = support * (1 - support)
-        else:
-            each = shares * self.own * (1 - self.own) + (1 - shares) * self.other * (1 - self.other)
-        return np.asarray(each / self.n / (self.own - self.other) ** 2)
+            return Curve(scale * other * (1 - other), scale * slope * (1 - 2 * other), -scale * slope**2)
+        return Curve(scale * other * (1 - other), scale * (own * (1 - own) - other * (1 - other)))
+
+    def variances(self, target: str) -> Floats:
+        return self.curve(target).at(np.clip(self.values(), 0, 1))
 
     def exact(self, level: float, target: str) -> Bounds:
         if target == "population":

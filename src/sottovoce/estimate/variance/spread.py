@@ -54,6 +54,7 @@ class VarianceEvidence(Evidence):
     noise: Callable[[], ReadingNoise] | None = None  # used for intervals about the sample only
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
+    slack: float = 0.0
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -107,6 +108,7 @@ class VarianceEvidence(Evidence):
                 " population; for the sample use 'normal'."
             )
         low, high = self._both(level)
+        low, high = low - self.slack, high + self.slack
         factor = self.n / (self.n - 1) if target == "sample" else 1.0
         most = self.limits[1] * factor
         return Bounds(np.array([min(max(low * factor, 0.0), most)]), np.array([min(max(high * factor, 0.0), most)]))

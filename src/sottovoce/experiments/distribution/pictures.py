@@ -27,3 +27,61 @@ def distances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("Wasserstein distance")
     axes.legend()
     return figure
+
+
+def errors_by_method(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """A small picture for each metric: the error by epsilon, a line for each method that has it."""
+    names = [name for name in experiment.columns if name not in (*experiment.axes, "error")]
+    figure = Figure(figsize=(12, 6), layout="constrained")
+    grid = figure.subplots(2, 4, squeeze=False)
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    for axes, name in zip(grid.flat, names, strict=False):
+        for place, method in enumerate(methods):
+            chosen = [row for row in rows if row["method"] == method and row[name] is not None]
+            points = [row["epsilon"] for row in chosen], [row[name] for row in chosen]
+            axes.plot(*points, "o-" if place < 10 else "s--", color=f"C{place % 10}", label=method)
+        axes.set_yscale("log")
+        axes.set_title(name, fontsize="medium")
+    handles, labels = grid.flat[len(names) - 1].get_legend_handles_labels()  # every method has a mean and a variance
+    for axes in grid.flat[len(names) :]:
+        axes.set_axis_off()
+        axes.legend(handles, labels, loc="center", fontsize="small")
+    figure.suptitle(experiment.title)
+    figure.supxlabel("epsilon")
+    return figure
+
+
+def by_data(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """A row of pictures for each metric, one for each data set: error by epsilon, a line for each method."""
+    metrics = [name for name in experiment.columns if name not in ("data", "method", "buckets", "epsilon", "error")]
+    axis = "method" if "method" in rows[0] else "buckets"
+    sets = list(dict.fromkeys(row["data"] for row in rows))
+    figure = Figure(figsize=(3 * len(sets) + 2, 2.6 * len(metrics) + 0.6), layout="constrained")
+    grid = figure.subplots(len(metrics), len(sets), sharex=True, squeeze=False)
+    for line, metric in enumerate(metrics):
+        for place, data in enumerate(sets):
+            axes = grid[line][place]
+            for method in dict.fromkeys(row[axis] for row in rows):
+                chosen = [row for row in rows if row["data"] == data and row[axis] == method and row[metric]]
+                axes.plot([row["epsilon"] for row in chosen], [row[metric] for row in chosen], ".-", label=str(method))
+            axes.set_yscale("log")
+            axes.set_title(f"{data}, {metric}", fontsize="small")
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside right upper", fontsize="small")
+    return figure
+
+
+def by_width(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """A picture for each data set: Wasserstein distance by the width of the wave, a line for each shape or epsilon."""
+    axis = "shape" if "shape" in rows[0] else "epsilon"
+    sets = list(dict.fromkeys(row["data"] for row in rows))
+    figure = Figure(figsize=(3 * len(sets) + 1.5, 3), layout="constrained")
+    grid = figure.subplots(1, len(sets), sharex=True, squeeze=False)
+    for axes, data in zip(grid[0], sets, strict=True):
+        for kind in dict.fromkeys(row[axis] for row in rows):
+            chosen = [row for row in rows if row["data"] == data and row[axis] == kind]
+            axes.plot([row["width"] for row in chosen], [row["wasserstein"] for row in chosen], ".-", label=f"{kind}")
+        axes.set_yscale("log")
+        axes.set_title(data, fontsize="small")
+        axes.set_xlabel("half-width")
+    grid[0][-1].legend(title=axis, fontsize="small")
+    return figure

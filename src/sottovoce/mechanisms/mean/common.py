@@ -13,6 +13,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.rational import UNIT, floor_unit, odds
 
 _EXACT = Context(prec=400)
+_FINE = Context(prec=40)
 WAYS = tuple(1 << power for power in range(10, 17))  # of a window: steps of a range, to which numbers are rounded
 _NARROWEST = 16  # outputs of a window, so that a uniform choice of them is like one of real numbers
 _MISFIT = 0.004  # of the width of a window
@@ -94,6 +95,14 @@ def level(length: int) -> list[int]:
     """Equal weights; the remainder goes to the first, because larger magnitudes must not be likelier."""
     each, rest = divmod(UNIT, length)
     return [each + 1] * rest + [each] * (length - rest)
+
+
+def geometric(budget: Decimal, steps: int) -> list[int]:
+    """Weights e**(-budget m / steps), in units."""
+    weights = [_FINE.exp(-budget * m / steps) for m in range(steps)]
+    total = sum(weights)
+    later = [int(UNIT * weight / total) for weight in weights[1:]]
+    return [UNIT - sum(later), *later]
 
 
 def staircase(owner: str, domain: Domain, budget: Decimal, share: float, steps: int) -> Then:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
 from typing import Any
 
 from sottovoce.core.channel import Then
@@ -10,11 +9,8 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Mean
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.mean.common import noise, power_of_two, scale
-
-_FINE = Context(prec=40)
+from sottovoce.mechanisms.mean.common import geometric, noise, power_of_two, scale
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
@@ -30,14 +26,6 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """
     budget = check_epsilon("laplace", epsilon)
     steps = power_of_two(8 * float(budget))
-    profile = _geometric(budget, steps)
+    profile = geometric(budget, steps)
     channel = Then(scale("laplace", domain, steps), noise("laplace", budget, profile, profile))
     return Mechanism("laplace", Mean(domain), channel, budget, CountOutputs())
-
-
-def _geometric(budget: Decimal, steps: int) -> list[int]:
-    """Weights e**(-budget m / steps), in units."""
-    weights = [_FINE.exp(-budget * m / steps) for m in range(steps)]
-    total = sum(weights)
-    later = [int(UNIT * weight / total) for weight in weights[1:]]
-    return [UNIT - sum(later), *later]

@@ -14,8 +14,8 @@ from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
-from sottovoce.estimate.mean.combine import combine
-from sottovoce.estimate.prior import Prior, expected_answers
+from sottovoce.estimate.mean.combine import combine, precision
+from sottovoce.estimate.prior import Prior
 from sottovoce.protocols.effort import effort_of
 
 
@@ -74,11 +74,9 @@ class PersonalBudgetMean(Protocol):
         arms = self.start().arms
         each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
         estimates = list(each.values())
-        precision = [one.n / self._variance(one.mechanism) for one in estimates]
         everyone = combine(estimates, [one.n for one in estimates])
-        return {"mean": combine(estimates, precision), "everyone": everyone, **each}
-
-    def _variance(self, mechanism: Mechanism) -> float:
-        """The expected variance of one report: noise, and the spread of answers."""
-        belief = expected_answers(self.domain) if self.prior is None else self.prior
-        return mechanism.average_variance(belief) + belief.variance
+        return {
+            "mean": combine(estimates, [precision(one, self.prior) for one in estimates]),
+            "everyone": everyone,
+            **each,
+        }

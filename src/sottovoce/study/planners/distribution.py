@@ -13,9 +13,7 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Distribution, Question
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.distribution.evidence import buckets_of
-from sottovoce.estimate.distribution.linear import linear_decode
-from sottovoce.estimate.distribution.transition import transition_of
+from sottovoce.estimate.distribution.evidence import buckets_of, functional_variances
 from sottovoce.study.planners.base import Option, Planner, Request, RootWays, no_method
 
 TYPICAL = 10_000  # reports whose number of buckets is planned for
@@ -57,9 +55,7 @@ class DistributionPlanner(Planner):
 def cumulative_error(mechanism: Mechanism) -> float:
     """The standard error for one participant, if all buckets are equally common."""
     d = len(buckets_of(mechanism, TYPICAL))
-    scores = linear_decode(mechanism.channel, d).scores(np.tri(d - 1, d))
-    rates = transition_of(mechanism.channel, d).forward(np.full(d, 1 / d))
-    return math.sqrt(float(np.mean(scores**2 @ rates - (scores @ rates) ** 2)))
+    return math.sqrt(float(np.mean(functional_variances(mechanism, np.tri(d - 1, d), np.full(d, 1 / d)))))
 
 
 def planner(request: Request) -> DistributionPlanner:

@@ -1,8 +1,13 @@
-"""Plans for the shares of categories: frequency oracles, ranked by the exact error of a share."""
+"""Plans for the shares of categories: frequency oracles, ranked by the exact error of a share.
+
+Within 5 % of the lowest mean squared error, cost decides: whether a tally hashes every candidate, then the bytes of a
+report.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -18,30 +23,44 @@ from sottovoce.core.params import count_text, reject
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.study.planners.base import CLOSE, OWNER, Option, Planner, Request, RootWays, no_method
+from sottovoce.study.detect import POWER, smallest_share
+from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
 
+CLOSE = math.sqrt(1.05)  # standard errors whose mean squared error is within 5 % of the lowest
 LARGE = 256  # cells of a tally for each category
 MANY = 4096  # candidates from which on one hash for each report and candidate is too much work
+RARE = "rare"
 
 
 @dataclass(frozen=True, slots=True)
 class SharesPlanner(Planner):
-    """Methods within two percent of the smallest error come first: by the bytes of a report, for very many categories
-    by the work of a tally, and then by their error. Without a prior all values are assumed to be equally common.
+    """Methods within five percent of the lowest mean squared error come first: for very many categories by the work of
+    a tally, then by the bytes of a report, and then by their error. Without a prior all values are assumed to be
+    equally common; with the prior "rare" the error is that of a value that nobody holds.
     """
 
     domain: Domain
-    truth: NDArray[np.float64]
+    size: int
+    truth: NDArray[np.float64] | None  # None for a rare value
     methods: tuple[str, ...]
+    named: bool  # the methods were asked for by name
     target: str
 
     @property
     def subject(self) -> str:
-        return f"Shares of {len(self.truth)} categories"
+        return f"Shares of {self.size} categories"
 
     @property
     def measure(self) -> str:
-        return "a share, root mean square over all shares"
+        return "a share of zero" if self.truth is None else "a share, root mean square over all shares"
+
+    def _error(self, mechanism: Mechanism) -> float:
+        """The exact standard error with one participant."""
+        if self.truth is not None:
+            return math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
+        others = np.full(self.size, 1 / (self.size - 1))
+        others[0] = 0
+        return math.sqrt(float(mechanism.variance(others, 1, target=self.target)[0]))
 
     def ways(self, epsilon: Decimal) -> RootWays:
         candidates = []
@@ -51,10 +70,9 @@ class SharesPlanner(Planner):
             except ParameterError:
                 continue
             # Asked for by name: devices keep a file for a memo, and all permutations make a very large tally.
-            if mechanism.claimed_forever is not None or mechanism.cells > LARGE * len(self.truth):
-                continue
-            error = math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
-            candidates.append((error, codec.payload_bytes(mechanism.channel), mechanism))
+            heavy = mechanism.claimed_forever is not None or mechanism.cells > LARGE * mechanism.channel.inputs
+            if (mechanism.guarantee == "pure" and not heavy) or self.named:
+                candidates.append((self._error(mechanism), codec.payload_bytes(mechanism.channel), mechanism))
         if not candidates:
             raise no_method(epsilon, self.methods)
         least = min(error for error, _, _ in candidates)
@@ -65,6 +83,19 @@ class SharesPlanner(Planner):
             for error, size, mechanism in candidates
         )
         return RootWays(tuple(options), least)
+
+    def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
+        try:
+            one, any_one = (smallest_share(best.mechanism, participants, among=among) for among in (1, self.size))
+        except ParameterError:
+            return
+        if one is None or any_one is None:
+            yield "With so few participants no share can be distinguished from zero."
+            return
+        yield (
+            f"A share of {one:.3g} is distinguished from zero with probability {100 * POWER:g} % by its 95 % interval,"
+            f" one of {any_one:.3g} by intervals that hold for all {self.size:,} values at once."
+        )
 
 
 def planner(request: Request) -> SharesPlanner:
@@ -77,8 +108,11 @@ def planner(request: Request) -> SharesPlanner:
         raise ParameterError(
             "A tally has at most 2**24 cells; there is no method for so many categories.", count_text(domain.size)
         )
+    methods, named = tuple(request.registered(Frequency)), request.methods is not None
+    if isinstance(request.prior, str) and request.prior == RARE:
+        return SharesPlanner(domain, domain.size, None, methods, named, request.target)
     truth = np.full(domain.size, 1 / domain.size) if request.prior is None else _shares(request.prior, domain.size)
-    return SharesPlanner(domain, truth, tuple(request.registered(Frequency)), request.target)
+    return SharesPlanner(domain, domain.size, truth, methods, named, request.target)
 
 
 def _shares(prior: Any, size: int) -> NDArray[np.float64]:
@@ -87,15 +121,15 @@ def _shares(prior: Any, size: int) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         found = np.empty(0)
     if found.shape != (size,) or not found.min() >= 0 or not abs(found.sum() - 1) <= 1e-9:
-        raise reject("prior", OWNER, f"{size} shares that sum to 1", prior)
+        raise reject("prior", OWNER, f"{size} shares that sum to 1, or {RARE!r}", prior)
     return found
 
 
 def _rank(mechanism: Mechanism, ratio: float, size: int) -> tuple[bool, float, float, float]:
-    """Close ones first, by bytes; then those whose tally does not hash every candidate."""
+    """Close ones first: those whose tally does not hash every one of very many candidates, then by bytes."""
     hashes_each_candidate = mechanism.channel.publics > 0 and isinstance(mechanism.statistic, CountSupports)
     slow = hashes_each_candidate and mechanism.channel.inputs > MANY
-    return (False, size, slow, ratio) if ratio <= CLOSE else (True, ratio, size, slow)
+    return (False, slow, size, ratio) if ratio <= CLOSE else (True, ratio, size, slow)
 
 
 def _reason(ratio: float, size: int, best_size: int) -> str:

@@ -9,7 +9,7 @@ from itertools import accumulate, product
 from math import prod
 from typing import Any, ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, nested
 from sottovoce.core.channel.facets import Costed, stages_of
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
@@ -98,11 +98,13 @@ class Each(Channel, Costed):
         return summed(self, Effort(bits, sum(one.likelihood for one in each), ratio, ratio_bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Small instances of the first one or two channels."""
+        """Small instances of the first one or two channels; where they are of several kinds, of one of each."""
+        kinds = {frozenset(map(type, (channel, *nested(channel)))): channel for channel in self.channels[::-1]}
+        chosen = [self.channels[:count] for count in (1, 2)] if len(kinds) == 1 else [tuple(kinds.values())]
         return tuple(
             type(self)(small)
-            for count in (1, 2)
-            for small in zip(*(channel.miniatures()[:2] for channel in self.channels[:count]), strict=False)
+            for some in chosen
+            for small in zip(*(channel.miniatures()[:2] for channel in some), strict=False)
         )
 
     def fields(self) -> Spec:

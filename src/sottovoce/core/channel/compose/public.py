@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, Self
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.compose.maps import AskedMap, Choice, MultiplierMap
 from sottovoce.core.channel.facets import (
     Costed,
     Facet,
@@ -22,13 +23,14 @@ from sottovoce.core.channel.facets import (
     trusted,
 )
 from sottovoce.core.channel.finite.bits import Bits
+from sottovoce.core.channel.finite.block import ArcSets, Block
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.hashing import WORD, collision, derived_words, hash_value
 from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, count_text, reject
-from sottovoce.core.rational import FINE
+from sottovoce.core.rational import FINE, units
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, summed
 
@@ -142,25 +144,20 @@ class NumberedMap(ABC):
                 name, self.kind, f"so few that words of {self.bits} bits can choose a map", getattr(self, name)
             )
 
-    def _drawn(self, words: Words) -> tuple[int, int]:
-        """The number in the leading bits of the first word, and how many such numbers there are."""
-        read = min(self.bits, FINE)
-        word = words[0] % (1 << self.bits)  # outer public words have 64 bits even in proofs
-        return word >> (self.bits - read), 1 << read
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.seeds, self.bits)
 
     def accepts(self, words: Words) -> bool:
-        drawn, size = self._drawn(words)
-        return drawn < size - size % self.seeds
+        return self.choice.accepts(words)
 
     @property
     def tries(self) -> Fraction:
-        """The mean number of ids drawn until one is accepted."""
-        size = 1 << min(self.bits, FINE)
-        return Fraction(size, size - size % self.seeds)
+        return self.choice.tries
 
     def seed(self, words: Words) -> int:
         """Which function: `below(seeds)` read from the first word."""
-        return self._drawn(words)[0] % self.seeds
+        return self.choice.of(words)
 
     def apply(self, words: Words, code: int) -> int:
         return self.value(self.seed(words), code)
@@ -259,6 +256,8 @@ class PoolMap(NumberedMap):
 MAPS = {
     "hash": "core.channel.compose.public:HashMap",
     "pool": "core.channel.compose.public:PoolMap",
+    "multiplier": "core.channel.compose.maps:MultiplierMap",
+    "asked": "core.channel.compose.maps:AskedMap",
     "bloom": "core.channel.compose.rows:BloomMap",
     "rows": "core.channel.compose.rows:RowMap",
     "permutations": "core.channel.compose.rows:PermutationMap",
@@ -373,10 +372,14 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         if isinstance(self.inner, Public):  # asking for its facet first would double the work for each nested map
             nested = self.inner.rates()
             return None if nested is None else self.map.rates(nested)
+        if isinstance(self.map, MultiplierMap) and isinstance(self.inner, Block):
+            inside, sets = units(self.inner.inside), self.inner.sets
+            return self.map.rates_of_sets(inside, sets.size) if isinstance(sets, ArcSets) else None
         inner = facet(self.inner, Supporting)
         if inner is None or inner.rates_vary:
             return None
-        first, last = inner.rates(), inner.rates(self.inner.inputs - 1)
+        supported = self.inner.inputs - isinstance(self.map, AskedMap)
+        first, last = inner.rates(), inner.rates(supported - 1)
         return self.map.rates(first) if isinstance(first, Rates) and isinstance(last, Rates) else None
 
     def effort(self) -> Effort:
@@ -384,11 +387,12 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
 
     def miniatures(self) -> tuple[Channel, ...]:
         if isinstance(self.map, NumberedMap) and isinstance(self.inner, Bits):  # masks have many outcomes for each id
-            inner = self.inner.smallest()
-            return tuple(type(self)(small, inner) for small in self.map.smallest(inner.inputs))
-        return tuple(
-            type(self)(small, inner) for inner in self.inner.miniatures() for small in self.map.miniatures(inner.inputs)
-        )
+            small = self.inner.smallest()
+            return tuple(type(self)(few, small) for few in self.map.smallest(small.inputs))
+        inners = self.inner.miniatures()
+        if isinstance(self.map, AskedMap) and isinstance(self.inner, Bits):  # fewer bits, times as many ids as codes
+            inners = (Bits(min(self.inner.k, 2), self.inner.p, self.inner.q, self.inner.encoding),)
+        return tuple(type(self)(small, inner) for inner in inners for small in self.map.miniatures(inner.inputs))
 
     def fields(self) -> Spec:
         return {"map": self.map.spec(), "inner": self.inner.spec()}

@@ -9,9 +9,9 @@ from heapq import nlargest
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
-from sottovoce.core.channel.facets import Costed, Facet, Rates, Supporting
+from sottovoce.core.channel.facets import Costed, Facet, Guarded, Rates, Supporting
 from sottovoce.core.coins import Coins, flips_span
-from sottovoce.core.errors import SpecError
+from sottovoce.core.errors import PrivacyError, SpecError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integer, integers, take
@@ -23,14 +23,15 @@ MAX_BLOCKS = 20  # each of two positions or more, so that codes stay indices of 
 
 
 @dataclass(frozen=True, slots=True)
-class Bits(Channel, Supporting, Costed):
+class Bits(Channel, Supporting, Guarded, Costed):
     """Unary encodings and similar ones; the report is the mask of the bits that are 1.
 
     `p` and `q` are units, one for all positions or one per position. The encoding is "onehot" (code v sets
     bit v), "optional" (code k sets none), "mask" (the code is itself a mask with `ones` bits set; any number
     of them where `ones` is 0), "blocks" (one bit in each of `ones` blocks of equal length: the digits of the code in
     base k / ones, the lowest digit in the first block) or "signed" (code 2 j raises bit j to p, code 2 j + 1 lowers
-    it to 1 - p, all other bits are fair).
+    it to 1 - p, all other bits are fair). A one-hot code whose bit has its own q of 0 shows itself when that bit is
+    set; then it cannot be one of those that a guarantee protects.
     """
 
     kind: ClassVar[str] = "bits"
@@ -65,7 +66,9 @@ class Bits(Channel, Supporting, Costed):
             if isinstance(value, tuple) and len(value) != self.k:
                 raise reject(name, self.kind, f"one probability, or one for each of the {self.k} bits", value)
             if isinstance(value, tuple):
-                object.__setattr__(self, name, tuple(check_units(name, self.kind, num) for num in value))
+                least = 0 if name == "q" and self.encoding == "onehot" else 1
+                checked = tuple(check_integer(name, self.kind, num, least, UNIT - 1) for num in value)
+                object.__setattr__(self, name, checked)
             else:
                 object.__setattr__(self, name, check_units(name, self.kind, value))
         if self.rates_vary:
@@ -145,7 +148,10 @@ class Bits(Channel, Supporting, Costed):
             report = coins.flips(self.k, self.q)
         report &= ~mask  # positions that hold a 1 are drawn apart, each from its own word
         beyond = (self.k,) * self._own_words  # as many steps for every code
-        for place in (*_places(mask), *beyond)[: self._own_words]:
+        own: tuple[int, ...] = (code >> (self.encoding == "signed"),)
+        if self.encoding in ("mask", "blocks"):
+            own = (*_places(mask), *beyond)[: self._own_words]
+        for place in own:
             num = self._own(place, code)
             report |= coins.flip((UNIT, num)[place < self.k]) << place
         coins.seek(end)
@@ -156,9 +162,33 @@ class Bits(Channel, Supporting, Costed):
         return self.k
 
     def contains(self, report: int) -> bool:
-        return 0 <= report < 1 << self.k
+        return 0 <= report < 1 << self.k and (report & self.shown).bit_count() <= 1
+
+    @property
+    def shown(self) -> int:
+        """The mask of bits that only their own code sets."""
+        if not isinstance(self.q, tuple) or all(self.q):
+            return 0
+        return sum(1 << place for place, q in enumerate(self.q) if not q)
+
+    @property
+    def protected(self) -> frozenset[int]:
+        return frozenset(code for code in range(self.inputs) if not self.shown >> code & 1)
+
+    def guarded_ratio(self, sensitive: frozenset[int]) -> Fraction | None:
+        """Protected reports set no bit that shows a code: such a code is then as likely as its bit is to be clear."""
+        if not self.shown:
+            return self.ratio()
+        if not sensitive <= self.protected:
+            return None
+        pairs = zip(map(units, self._each(self.p)), map(units, self._each(self.q)), strict=True)
+        odds = [(p / q, (1 - p) / (1 - q)) if q else (1 - p, 1 - p) for p, q in pairs]
+        products = _distinct_products([max(each) for each in odds], [1 / min(each) for each in odds])
+        return max((a * b for a, b in products), default=Fraction(1))
 
     def ratio(self) -> Fraction:
+        if self.shown:
+            raise PrivacyError("A bit that only its own code sets shows this code: the ratio is infinite.")
         if isinstance(self.p, int) and isinstance(self.q, int):
             return self._even_ratio(units(self.p), units(self.q))
         p, q = self._each(self.p), self._each(self.q)
@@ -190,7 +220,7 @@ class Bits(Channel, Supporting, Costed):
 
         A signed code is supported less often by the code of the other sign than by all others, so it has no rates.
         """
-        return kind is not Supporting or self.encoding in ("onehot", "optional")
+        return kind not in (Supporting, Guarded) or self.encoding in ("onehot", "optional")
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
         if self.encoding == "signed":
@@ -231,6 +261,8 @@ class Bits(Channel, Supporting, Costed):
         if self.encoding == "blocks":
             return (type(self)(4, self.p, self.q, self.encoding, 2),)
         small = min(self.k, 2 if self.encoding == "signed" else 4)
+        if self.shown:
+            return (self._mixed(small),)
         ones = min(self.ones, 2) if self.encoding == "mask" else self.ones
         first = [value[:small] if isinstance(value, tuple) else value for value in (self.p, self.q)]
         last = [value[-small:] if isinstance(value, tuple) else value for value in (self.p, self.q)]
@@ -243,6 +275,13 @@ class Bits(Channel, Supporting, Costed):
             return type(self)(4, self.p, self.q, self.encoding, 2)
         p, q = (value[:2] if isinstance(value, tuple) else value for value in (self.p, self.q))
         return type(self)(min(self.k, 2), p, q, self.encoding, min(self.ones, 2))
+
+    def _mixed(self, small: int) -> Bits:
+        """Positions that show their code and others, by turns."""
+        hidden, seen = ([v for v in range(self.k) if bool(self.shown >> v & 1) == shows] for shows in (False, True))
+        chosen = sorted((*hidden[: max(small - len(seen), small // 2)], *seen[: max(small - len(hidden), small // 2)]))
+        p, q = (tuple(self._each(value)[place] for place in chosen) for value in (self.p, self.q))
+        return type(self)(len(chosen), p, q)
 
     def fields(self) -> Spec:
         p, q = (list(value) if isinstance(value, tuple) else value for value in (self.p, self.q))

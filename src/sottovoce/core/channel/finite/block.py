@@ -173,6 +173,9 @@ def nearest_arc(share: Fraction, outputs: int) -> int:
 SETS = {
     "arcs": "core.channel.finite.block:ArcSets",
     "hadamard": "core.channel.finite.block:HadamardSets",
+    "nodes": "core.channel.finite.tree_sets:NodeSets",
+    "pool": "core.channel.finite.tree_sets:PoolSets",
+    "projective": "core.channel.finite.sets:ProjectiveSets",
     "signed": "core.channel.vector.place:SignedSets",
 }
 

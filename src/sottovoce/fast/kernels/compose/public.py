@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, HashMap, NumberedMap, PoolMap, Public, SampledCoordinates, Subset
+from sottovoce.core.channel.compose.maps import Choice
 from sottovoce.core.channel.facets import Relaying, facet
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.field import multiply, polynomial
@@ -83,11 +84,11 @@ def _(chosen: HashMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
 
 
 @njit(nogil=True, cache=True)
-def _pool_seeds(public, seeds, limit, unused, dropped, out, refused):
+def _choose(public, choices, limit, unused, dropped, out, refused):
     for i in range(public.shape[0]):
         drawn = (public[i, 0] << unused) >> dropped  # the leading bits of a word, which in proofs is short
         refused[i] = drawn >= limit
-        out[i] = drawn % seeds
+        out[i] = drawn % choices
 
 
 @njit(nogil=True, cache=True)
@@ -127,13 +128,13 @@ def _count_bits(seeds, masks, bits, cells):
                 left &= left - one
 
 
-def pool_seeds(chosen: NumberedMap, public: Public64) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The map that each id chooses, and which ids no device may use."""
-    read = min(chosen.bits, FINE)
-    limit = (1 << read) - (1 << read) % chosen.seeds
-    shifts = np.uint64(WORD - chosen.bits), np.uint64(WORD - read)
+def chosen_numbers(choice: Choice, public: Public64) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The number that each id chooses, and which ids no device may use."""
+    read = min(choice.bits, FINE)
+    limit = (1 << read) - (1 << read) % choice.choices
+    shifts = np.uint64(WORD - choice.bits), np.uint64(WORD - read)
     out, refused = np.empty(len(public), np.int64), np.empty(len(public), np.bool_)
-    _pool_seeds(public, np.uint64(chosen.seeds), np.uint64(limit), *shifts, out, refused)
+    _choose(public, np.uint64(choice.choices), np.uint64(limit), *shifts, out, refused)
     return out, refused
 
 
@@ -165,7 +166,7 @@ def _(chosen: PoolMap) -> Callable[[NDArray[np.int64], Codes], NDArray[np.uint32
 @mapper.register
 def _(chosen: NumberedMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
     values = valuer(chosen)
-    return lambda public, codes: values(pool_seeds(chosen, public)[0], codes)
+    return lambda public, codes: values(chosen_numbers(chosen.choice, public)[0], codes)
 
 
 def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
@@ -175,8 +176,9 @@ def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
     while True:
         if isinstance(node, Public):
             depth -= 1
-            if isinstance(node.map, NumberedMap):
-                refused |= pool_seeds(node.map, mapped_words(public, depth))[1]
+            choice = getattr(node.map, "choice", None)
+            if choice is not None:
+                refused |= chosen_numbers(choice, mapped_words(public, depth))[1]
         if isinstance(node, SampledCoordinates):
             refused |= refused_starts(node, public)
         relaying = facet(node, Relaying)
@@ -198,7 +200,7 @@ def count_cohorts(channel: Public, masks: Reports, public: Public64 | None, cell
 def _seeds(channel: Public, public: Public64 | None) -> NDArray[np.int64]:
     if public is None or not isinstance(channel.map, NumberedMap):
         raise ValueError("Reports of a pool must be counted together with their public words.")
-    return pool_seeds(channel.map, public)[0]
+    return chosen_numbers(channel.map.choice, public)[0]
 
 
 @sampler.register
@@ -213,10 +215,15 @@ def _(channel: Public) -> Sample:
     return draw
 
 
-@counter.register
-def _(channel: Public) -> Count:
-    chosen, inner = channel.map, channel.inner
-    if not (isinstance(chosen, HashMap) and isinstance(inner, Subset) and inner.w == 1 and chosen.bits == WORD):
+@ByClass
+def map_counter(chosen: Any, inner: Channel) -> Count:
+    """The tally kernel of the supports of a map and the channel behind it."""
+    raise NoBatchError(f"There is no tally kernel for a {inner.kind} channel behind the map {chosen!r}.")
+
+
+@map_counter.register
+def _(chosen: HashMap, inner: Channel) -> Count:
+    if not (isinstance(inner, Subset) and inner.w == 1 and chosen.bits == WORD):
         raise NoBatchError("The tally kernel of local hashing needs randomized response.")
     starts = np.array([bucket_start(y, chosen.g) << 32 for y in range(chosen.g)] + [0], np.uint64)
 
@@ -226,3 +233,8 @@ def _(channel: Public) -> Count:
         _count_hashes(reports, public, starts, cells)
 
     return count
+
+
+@counter.register
+def _(channel: Public) -> Count:
+    return map_counter(channel.map, channel.inner)

@@ -12,8 +12,18 @@ from sottovoce.core.channel import Bits
 from sottovoce.core.coins import LEVELS, flip_levels, flips_span
 from sottovoce.core.rational import FINE, UNIT
 from sottovoce.fast.kernels.arithmetic import lowest
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, lanes, sampler
-from sottovoce.fast.kernels.masks import add_masks
+from sottovoce.fast.kernels.base import (
+    Codes,
+    Count,
+    Draws,
+    Reports,
+    Sample,
+    counter,
+    impossible_masks,
+    lanes,
+    sampler,
+)
+from sottovoce.fast.kernels.masks import add_masks, popcounts
 
 Background = Callable[[Draws, int, Reports], None]  # what a position without a 1 reports
 
@@ -182,3 +192,12 @@ def _(channel: Bits) -> Count:
         add_masks(reports, cells)
 
     return count
+
+
+@impossible_masks.register
+def _(channel: Bits, masks: Reports) -> NDArray[np.bool_] | None:
+    if not channel.shown:
+        return None
+    lanes = [channel.shown >> 64 * lane & (1 << 64) - 1 for lane in range(masks.shape[1])]
+    shown: NDArray[np.uint64] = np.bitwise_and(masks, np.array(lanes, np.uint64))
+    return np.asarray(popcounts(shown) > 1)

@@ -1,0 +1,165 @@
+"""Public maps beside hashes and pools: multiples modulo a prime, and a few codes that are asked about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from sottovoce.core.channel.base import Words
+from sottovoce.core.channel.facets import Rates
+from sottovoce.core.field import is_prime
+from sottovoce.core.hashing import WORD
+from sottovoce.core.params import check_integer, reject
+from sottovoce.core.rational import FINE
+from sottovoce.core.specs import Spec, integer, take
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of `choices` numbers, read from the leading bits of the first public word; some words are not accepted."""
+
+    choices: int
+    bits: int
+
+    def _drawn(self, words: Words) -> tuple[int, int]:
+        """The number in the leading bits of the first word, and how many such numbers there are."""
+        read = min(self.bits, FINE)
+        word = words[0] % (1 << self.bits)  # outer public words have 64 bits even in proofs
+        return word >> (self.bits - read), 1 << read
+
+    def accepts(self, words: Words) -> bool:
+        drawn, size = self._drawn(words)
+        return drawn < size - size % self.choices
+
+    @property
+    def tries(self) -> Fraction:
+        """The mean number of ids drawn until one is accepted."""
+        size = 1 << min(self.bits, FINE)
+        return Fraction(size, size - size % self.choices)
+
+    def of(self, words: Words) -> int:
+        """The number that these words choose."""
+        return self._drawn(words)[0] % self.choices
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What maps that read one choice share."""
+
+    @property
+    def choice(self) -> Choice:
+        raise NotImplementedError
+
+    def accepts(self, words: Words) -> bool:
+        return self.choice.accepts(words)
+
+    @property
+    def tries(self) -> Fraction:
+        return self.choice.tries
+
+
+@dataclass(frozen=True, slots=True)
+class MultiplierMap(_Chosen):
+    """Multiplication by a public number from 1 to order - 1, modulo a prime.
+
+    The distance of two codes becomes any distance but 0, each equally often.
+    """
+
+    kind: ClassVar[str] = "multiplier"
+    k: int
+    order: int
+    bits: int = WORD
+
+    def __post_init__(self) -> None:
+        if self.bits not in (2, 4, 6, 8, WORD):
+            raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
+        object.__setattr__(self, "order", check_integer("order", self.kind, self.order, 2, 1 << min(self.bits, 24)))
+        if not is_prime(self.order):
+            raise reject("order", self.kind, "a prime", self.order)
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.order))
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.order - 1, self.bits)
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def outputs(self) -> int:
+        return self.order
+
+    def apply(self, words: Words, code: int) -> int:
+        return (self.choice.of(words) + 1) * code % self.order
+
+    def rates(self, inner: Rates) -> Rates:
+        """Different codes stay different."""
+        return inner
+
+    def rates_of_sets(self, inside: Fraction, size: int) -> Rates:
+        """For arcs of a circle, of which others are then at any distance equally often."""
+        return Rates(inside, (size - inside) / (self.order - 1))
+
+    def miniatures(self, outputs: int) -> tuple[MultiplierMap, ...]:
+        return (type(self)(min(self.k, outputs), outputs, 4),) if is_prime(outputs) and outputs <= 16 else ()
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "k": self.k, "order": self.order, "bits": self.bits}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> MultiplierMap:
+        names = ("k", "order", "bits")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedMap(_Chosen):
+    """`asked` neighbouring codes on a circle, from a public first one on; a code becomes its place among them.
+
+    All codes that are not asked about become the same last one. Each code is asked about equally often.
+    """
+
+    kind: ClassVar[str] = "asked"
+    k: int
+    asked: int
+    bits: int = WORD
+
+    def __post_init__(self) -> None:
+        if self.bits not in (2, 4, 6, 8, WORD):
+            raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, 1 << min(self.bits, 24)))
+        object.__setattr__(self, "asked", check_integer("asked", self.kind, self.asked, 1, self.k))
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.k, self.bits)
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def outputs(self) -> int:
+        return self.asked + 1
+
+    def apply(self, words: Words, code: int) -> int:
+        return min((code - self.choice.of(words)) % self.k, self.asked)
+
+    def rates(self, inner: Rates) -> Rates:
+        """A code that is not asked about is not supported."""
+        return Rates(inner.own * self.asked / self.k, inner.other * self.asked / self.k)
+
+    def miniatures(self, outputs: int) -> tuple[AskedMap, ...]:
+        if not 2 <= outputs <= min(self.k, 15) + 1:
+            return ()
+        return (type(self)(min(self.k, outputs + 1), outputs - 1, 2 if outputs < 4 else 4),)
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "k": self.k, "asked": self.asked, "bits": self.bits}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> AskedMap:
+        names = ("k", "asked", "bits")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))

@@ -1,0 +1,118 @@
+"""`Sparing`: randomized response among the sensitive codes; the other codes mostly report themselves."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.facets import Costed, Guarded, Numbered, Rates, Supporting
+from sottovoce.core.coins import Coins
+from sottovoce.core.errors import ParameterError, PrivacyError
+from sottovoce.core.params import check_integer
+from sottovoce.core.rational import UNIT, units
+from sottovoce.core.specs import Spec, integer, integers, take
+from sottovoce.core.work import Effort, summed
+
+
+@dataclass(frozen=True, slots=True)
+class Sparing(Channel, Numbered, Supporting, Guarded, Costed):
+    """Each sensitive code is reported with probability `other` by every code but itself.
+
+    With the rest of its probability a code reports itself. So the report of a code that is not sensitive comes from
+    that code alone, and the reports of sensitive codes have one ratio between any two codes.
+    """
+
+    kind: ClassVar[str] = "sparing"
+    k: int
+    sensitive: tuple[int, ...]
+    other: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, 1 << 20))
+        codes = tuple(check_integer("sensitive", self.kind, code, 0, self.k - 1) for code in self.sensitive)
+        object.__setattr__(self, "sensitive", codes)
+        if not 0 < len(codes) < self.k or any(later <= earlier for earlier, later in pairwise(codes)):
+            raise ParameterError("Some but not all codes of a sparing channel are sensitive, listed in rising order.")
+        object.__setattr__(self, "other", check_units("other", self.kind, self.other))
+        check_informative(self.kind, Fraction(UNIT - len(codes) * self.other, UNIT), Fraction(0))
+        check_informative(self.kind, *self.rates(codes[0]))
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def words(self) -> int:
+        return 2
+
+    def _place(self, code: int) -> tuple[int, bool]:
+        """Where a code stands among the sensitive ones, and whether it is one."""
+        place = bisect_left(self.sensitive, code)
+        return place, self.sensitive[min(place, len(self.sensitive) - 1)] == code
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        place, own = self._place(code)
+        others = len(self.sensitive) - own
+        kept = coins.flip(UNIT - others * self.other)
+        index = coins.below((max(others, 1), 1)[kept])
+        index = min(index + (own and index >= place), len(self.sensitive) - 1)
+        return (self.sensitive[index], code)[kept]
+
+    @property
+    def payload_bits(self) -> int:
+        return (self.k - 1).bit_length()
+
+    @property
+    def outputs(self) -> int:
+        return self.k
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report < self.k
+
+    def ratio(self) -> Fraction:
+        raise PrivacyError("A code that is not sensitive has a report of its own: the ratio is infinite.")
+
+    def guarded_ratio(self, sensitive: frozenset[int]) -> Fraction | None:
+        """That of the sensitive codes' reports, unless a code with a report of its own is to be protected."""
+        return self.rates(self.sensitive[0]).own / units(self.other) if sensitive <= self.protected else None
+
+    @property
+    def protected(self) -> frozenset[int]:
+        return frozenset(self.sensitive)
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        if report == code:
+            return self.rates(code).own
+        return units(self.other) if self._place(report)[1] else Fraction(0)
+
+    def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        return report == code
+
+    def rates(self, code: int = 0) -> Rates:
+        own = self._place(code)[1]
+        return Rates(units(UNIT - (len(self.sensitive) - own) * self.other), units(self.other * own))
+
+    @property
+    def rates_vary(self) -> bool:
+        return True
+
+    def effort(self) -> Effort:
+        return summed(self, Effort(ratio=4))
+
+    def miniatures(self) -> tuple[Channel, ...]:
+        """One, two or three sensitive codes among five; their own reports get the probability that is left."""
+        ways = ((2,), (0, 3), (0, 1, 4))
+        return tuple(type(self)(5, way, self.other) for way in ways if len(way) <= len(self.sensitive))
+
+    def fields(self) -> Spec:
+        return {"k": self.k, "sensitive": list(self.sensitive), "other": self.other}
+
+    @classmethod
+    def from_fields(cls, fields: Spec) -> Sparing:
+        k, sensitive, other = take(fields, cls.kind, ("k", "sensitive", "other"))
+        codes = integers(sensitive, cls.kind, "sensitive")
+        return cls(integer(k, cls.kind, "k"), codes, integer(other, cls.kind, "other"))

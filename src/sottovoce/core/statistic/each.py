@@ -1,0 +1,55 @@
+"""`CountEach`: for channels side by side, the reports of each of them, counted apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.compose.each import Each
+from sottovoce.core.channel.facets import outputs_of
+from sottovoce.core.errors import SpecError
+from sottovoce.core.statistic.base import Limits, Statistic
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.supports import CountSupports
+
+
+def statistic_of(part: Channel) -> Statistic:
+    """How a part is counted: by its outputs if they are numbered, else by supports."""
+    return CountSupports() if outputs_of(part) is None else CountOutputs()
+
+
+def starts(channel: Channel) -> list[int]:
+    """The first cell of each part, and the number of all."""
+    parts = channel.channels if isinstance(channel, Each) else ()
+    return list(accumulate((statistic_of(part).cells(part) for part in parts), initial=0))
+
+
+@dataclass(frozen=True, slots=True)
+class CountEach(Statistic):
+    """The cells of the first channel, then those of the second, and so on."""
+
+    kind: ClassVar[str] = "each"
+    kernel: ClassVar[str] = "fast.counting:each"
+
+    def check(self, channel: Channel) -> None:
+        if not isinstance(channel, Each):
+            raise SpecError("Counting parts apart needs channels side by side.")
+        for part in channel.channels:
+            statistic_of(part).check(part)
+
+    def cells(self, channel: Channel) -> int:
+        return starts(channel)[-1]
+
+    def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
+        if isinstance(channel, Each):
+            for part, own, start in zip(channel.channels, channel.split(report), starts(channel), strict=False):
+                for cell, amount in statistic_of(part).add(part, own):
+                    yield start + cell, amount
+
+    def limits(self, channel: Channel) -> Limits:
+        parts = channel.channels if isinstance(channel, Each) else ()
+        numbered = all(outputs_of(part) is not None for part in parts)
+        return Limits(total=len(parts) if numbered else None)

@@ -1,0 +1,1 @@
+"""Shares and means of several attributes."""

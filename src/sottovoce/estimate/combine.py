@@ -1,0 +1,75 @@
+"""One estimate from several tallies of the same question: of other days, other mechanisms, other budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sottovoce.core import late
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Question
+from sottovoce.estimate.decoder import Decoder, as_decoder
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Offer
+from sottovoce.estimate.make import among, estimate, unbiased
+from sottovoce.fast.batch import Reports
+from sottovoce.tally.tally import Tally
+
+ROOMS = ("shares", "mean")  # that have a module `combine`
+
+
+def combine(
+    data: Sequence[Any],
+    question: Question | None = None,
+    decoder: str | Decoder | None = None,
+    candidates: Iterable[object] | None = None,
+) -> Estimate:
+    """The estimate from several tallies, if all ask the same question; everyone answered in one of them.
+
+    By default it is the weighted sum of least variance. Its weights come from laws and numbers of reports, so it is
+    unbiased if all tallies are about the same population. A decoder such as "em" maximises one likelihood of all
+    reports (generalised iterative Bayesian update, maximum likelihood over several budgets). Where a likelihood needs
+    reports instead of their tally, they are given in its place.
+    """
+    given = _merged(data)
+    first = given[0][0]
+    if len(given) == 1:
+        return estimate(*given[0], question, decoder, candidates)
+    asked = first.question
+    if any(mechanism.question != asked for mechanism, _ in given) or asked.room not in ROOMS:
+        raise ParameterError(
+            "Only tallies that all ask for the shares of the same values, or for the same mean, can be combined."
+        )
+    chosen = None if decoder is None else as_decoder(decoder)
+    keep = chosen is not None and Offer.LIKELIHOOD in chosen.needs
+    each = [unbiased(mechanism, one, keep_reports=keep) for mechanism, one in given]
+    found: Estimate = late.load(f"estimate.{asked.room}.combine:combine")(each)
+    if candidates is not None:
+        some = among(first, found.evidence, candidates)
+        found = Estimate.of(asked, some, found.sources, simulated=found.simulated)
+    if question is not None and question != asked:
+        found = found.answer(question)
+    return found if chosen is None else found.decoded(chosen)
+
+
+def _merged(data: Sequence[Any]) -> list[tuple[Mechanism, Any]]:
+    """Each mechanism with its data; tallies of the same mechanism are added up."""
+    if not isinstance(data, (list, tuple)) or not data or not all(isinstance(one, (Tally, Reports)) for one in data):
+        raise ParameterError("Estimates are combined from a list of tallies, or of reports, at least one.")
+    found: list[tuple[Mechanism, Any]] = []
+    places: dict[str, int] = {}
+    for one in data:
+        key = one.mechanism.fingerprint
+        if isinstance(one, Tally) and not one.n:
+            continue
+        if isinstance(one, Tally) and key in places:
+            mechanism, before = found[places[key]]
+            found[places[key]] = (mechanism, before + one)
+            continue
+        if isinstance(one, Tally):
+            places[key] = len(found)
+        found.append((one.mechanism, one))
+    if not found:
+        raise ParameterError("An estimate needs at least one report; these tallies have none.")
+    return found

@@ -1,0 +1,58 @@
+"""Shares of bins from sums of noisy histograms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Histogram
+from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.evidence import Counted, Ints
+from sottovoce.estimate.shares.sums import bin_variance, bins
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SumsDistribution(DistributionEvidence):
+    """`cells` are sums over n reports, one for each bin.
+
+    The noise of all bins is alike and independent, so the unbiased shares of least variance are the shares of single
+    bins, less an equal part of what their sum exceeds one by.
+    """
+
+    buckets: Buckets
+    n: int
+    cells: Ints
+    counted: Counted
+
+    @property
+    def _channel(self) -> Histogram:
+        channel = self.counted.mechanism.channel
+        if not isinstance(channel, Histogram):
+            raise TypeError("Sums of bins are those of noisy histograms.")
+        return channel
+
+    def values(self) -> Floats:
+        found = bins(self._channel)
+        shares = (self.cells / self.n - found.start) / found.slope
+        return np.asarray(shares - (shares.sum() - 1) / len(shares))
+
+    def covariance(self, target: str) -> Floats:
+        return share_covariance(self._channel, self.values(), target) / self.n
+
+    def reach_of(self, weights: Floats) -> float:
+        centred = weights - weights.mean()
+        return float(np.abs(centred).sum() * max(self._channel.sums) / bins(self._channel).slope)
+
+
+def share_covariance(channel: Histogram, shares: Floats, target: str) -> Floats:
+    """n times the covariance of the unbiased shares, where these are the true ones."""
+    noise = np.diag(bin_variance(bins(channel), shares, "sample"))
+    centred = noise - noise.mean(axis=0) - noise.mean(axis=1)[:, None] + noise.mean()
+    if target == "sample":
+        return np.asarray(centred)
+    return np.asarray(centred + np.diag(shares) - np.outer(shares, shares))

@@ -1,0 +1,233 @@
+"""Shares from several tallies, also of different mechanisms and budgets: weighted sums, or one likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from sottovoce.core.errors import NoIntervalError, ParameterError
+from sottovoce.core.question import Question
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Bounds, Counted, Offer, OutputTally, deviate
+from sottovoce.estimate.shares.base import Curve, SharesEvidence
+from sottovoce.estimate.shares.lattice import SumLaw, multiples
+from sottovoce.estimate.shares.misses import SHARES
+from sottovoce.estimate.shares.mixture import Mixture, Product
+from sottovoce.estimate.shares.supports import SupportsEvidence
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MATTERS = 0.1  # weight from which on a part with few reports makes the normal interval poor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CombinedSharesEvidence(SharesEvidence):
+    """Independent shares of the same values, and their weights: [part, value], which sum to one over the parts.
+
+    The weights do not depend on the reports, so the values are unbiased if all parts have the same shares. With target
+    "sample" they are about the shares of the parts' participants, weighted in the same way. If all parts count
+    supports with two rates, `law` is that of the weighted sum, and gives exact intervals.
+    """
+
+    default: ClassVar[str] = "wilson"
+    parts: tuple[SharesEvidence, ...]
+    weights: Floats
+    law: SumLaw | None = None
+    counted: Counted | None = None
+
+    @property
+    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("wilson", "normal", "bounded") if self.law is None else ("exact", "wilson", "normal", "bounded")
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return sum(part.n for part in self.parts)
+
+    @property
+    def labels(self) -> Sequence[object]:  # type: ignore[override]
+        return self.parts[0].labels
+
+    @property
+    def question(self) -> Question | None:  # type: ignore[override]
+        return self.parts[0].question
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset.intersection(*(part.offers for part in self.parts))
+
+    # --- readings ----------------------------------------------------------------------------------
+    def _shares(self) -> Floats:
+        return np.stack([part.values() for part in self.parts])
+
+    def values(self) -> Floats:
+        return np.asarray((self.weights * self._shares()).sum(axis=0))
+
+    def curve(self, target: str) -> Curve:
+        each = [part.curve(target) for part in self.parts]
+        squares = self.weights**2
+        return Curve(
+            *(
+                sum(w * np.asarray(term) for w, term in zip(squares, terms, strict=True))
+                for terms in zip(*each, strict=True)
+            )
+        )
+
+    def variances(self, target: str) -> Floats:
+        return self.curve(target).at(np.clip(self.values(), 0, 1))
+
+    def covariance(self, target: str) -> Floats:
+        weighted = (np.outer(w, w) * part.covariance(target) for w, part in zip(self.weights, self.parts, strict=True))
+        result = np.sum(list(weighted), axis=0)
+        np.fill_diagonal(result, self.variances(target))  # the same variances as in the intervals
+        return np.asarray(result)
+
+    def second_moments(self) -> Floats:
+        """As of one report among all."""
+        shares = self.values()
+        return np.asarray(self.n * self.covariance("population") + np.outer(shares, shares))
+
+    def null_errors(self) -> Floats:
+        squares = [(w * part.null_errors()) ** 2 for w, part in zip(self.weights, self.parts, strict=True)]
+        return np.asarray(np.sqrt(np.sum(squares, axis=0)))
+
+    def output_tallies(self) -> list[OutputTally]:
+        return [one for part in self.parts for one in part.output_tallies()]
+
+    def likelihood(self) -> Mixture:
+        """Reports of different mechanisms are independent: their likelihoods multiply."""
+        return Product([part.likelihood() for part in self.parts])
+
+    def restricted(self, codes: Ints, labels: Sequence[object]) -> CombinedSharesEvidence:
+        parts = tuple(part.restricted(codes, labels) for part in self.parts)
+        return replace(self, parts=parts, weights=self.weights[:, codes])  # type: ignore[arg-type]
+
+    def reach_of(self, weights: Floats) -> float:
+        """Such that reach**2 / n is the sum of the squared ranges of the parts, over their reports."""
+        each = [part.reach_of(weights * own) ** 2 / part.n for own, part in zip(self.weights, self.parts, strict=True)]
+        return float(np.sqrt(self.n * sum(each)))
+
+    @property
+    def heterogeneity(self) -> float:
+        """A p-value of the hypothesis that all parts have the same shares: that of Cochran's Q for the value with the
+        smallest one, times the number of values (Bonferroni)."""
+        shares = self._shares()
+        precision = 1 / np.stack([part.variances("population") for part in self.parts])
+        centre = (precision * shares).sum(axis=0) / precision.sum(axis=0)
+        each = chdtrc(len(shares) - 1, (precision * (shares - centre) ** 2).sum(axis=0))
+        return float(min(1.0, shares.shape[1] * each.min())) if len(shares) > 1 else 1.0
+
+    # --- intervals ---------------------------------------------------------------------------------
+    def _totals(self, law: SumLaw) -> Ints:
+        counts = [part.counts for part in self.parts if isinstance(part, SupportsEvidence)]
+        return np.asarray(sum(int(a) * count for a, count in zip(law.multiples, counts, strict=True)))
+
+    def exact(self, level: float, target: str) -> Bounds:
+        if self.law is None or target == "sample":
+            raise NoIntervalError("These tallies together have no exact interval of this kind; use method='wilson'.")
+        return self.law.limits(self._totals(self.law), level)
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        if method == "wilson":
+            return self._score(self.values(), level, target)
+        return SharesEvidence.interval(self, level, method, target)
+
+    def wilson(self, level: float) -> Bounds:
+        return self._score(self.values(), level, "population")
+
+    def _score(self, values: Floats, level: float, target: str) -> Bounds:
+        """(value - f)**2 = z**2 variance(f), solved for the share f: the variance is a parabola."""
+        z = deviate(level)
+        free, linear, square = (z**2 * np.asarray(term) for term in self.curve(target))
+        a, b, c = 1 - square, values + linear / 2, values**2 - free
+        half = np.sqrt(np.maximum(b**2 - a * c, 0))
+        return Bounds((b - half) / a, (b + half) / a)
+
+    def inside(self, level: float, method: str, target: str) -> Bounds:
+        """Intervals in [0, 1] that contain the estimate, moved into [0, 1]; never empty."""
+        nearest = np.clip(self.values(), 0, 1)
+        if method in ("bounded", "exact") and target == "population" and self.law is not None:
+            totals, law = self._totals(self.law), self.law
+            low = law.limits(np.minimum(totals, int(law.origin + law.slope)), level).low
+            high = law.limits(np.maximum(totals, int(np.ceil(law.origin))), level).high
+        else:
+            low, high = self.interval(level, "wilson" if method in ("bounded", "exact") else method, target)
+            move = nearest - self.values()
+            low, high = low + np.minimum(move, 0), high + np.maximum(move, 0)
+        return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
+
+    def moved(self) -> tuple[CombinedSharesEvidence, CombinedSharesEvidence]:
+        raise NoIntervalError("Shares of several tallies are moved by `inside`.")
+
+    def excess(self, method: str, level: float) -> Floats:
+        """From the law of the weighted sum if it is known; else that of the worst part that matters."""
+        size = self.weights.shape[1]
+        law = self.law
+        if law is None:
+            each = [
+                part.excess(method, level) * (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)
+            ]
+            return np.asarray(np.max(each, axis=0))
+        first = self.restricted(np.zeros(1, np.int64), (self.labels[0],))
+
+        def interval(totals: Ints) -> Bounds:
+            values = np.asarray((totals - law.origin) / law.slope, np.float64)
+            if method == "wilson":
+                return first._score(values, level, "population")
+            half = deviate(level) * np.sqrt(first.curve("population").at(np.clip(values, 0, 1)))
+            return Bounds(values - half, values + half)
+
+        worst = max(law.missed(float(share), interval) for share in SHARES[::4])
+        return np.full(size, worst / (1 - level))
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        each = [part.normal_is_poor() & (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]
+        return np.asarray(np.any(each, axis=0))
+
+
+def combine(estimates: Sequence[Estimate], weights: Sequence[float] | None = None) -> Estimate:
+    """Shares of several tallies together: one weight for each, or by default those of least variance.
+
+    The default weights are those of least variance if all values are equally common. They come from the laws and the
+    numbers of reports.
+    """
+    parts = tuple(one.evidence for one in estimates if isinstance(one.evidence, SharesEvidence))
+    if not parts or len(parts) != len(estimates) or any(part.labels != parts[0].labels for part in parts):
+        raise ParameterError("Combining shares needs at least one tally, all about the same values.")
+    size = len(parts[0].labels)
+    if weights is not None:
+        scaled = np.asarray(weights, float)
+        if scaled.shape != (len(parts),) or not (scaled > 0).all():
+            raise ParameterError("Combining shares needs a positive weight for each tally.")
+        found = CombinedSharesEvidence(parts, np.repeat(scaled[:, None] / scaled.sum(), size, axis=1))
+    else:
+        found = _least_variance(parts, size)
+    simulated = any(one.simulated for one in estimates)
+    sources = [source for one in estimates for source in one.sources]
+    return Estimate.of(estimates[0].question, found, sources, simulated=simulated)
+
+
+def _least_variance(parts: tuple[SharesEvidence, ...], size: int) -> CombinedSharesEvidence:
+    """With whole multiples of the counts where these are supports with two rates, so that their law is known."""
+    supports = [part for part in parts if isinstance(part, SupportsEvidence) and np.ndim(part.own) == 0]
+    if len(supports) == len(parts):
+        n, own, other = (
+            np.array([float(x) for x in each]) for each in zip(*((s.n, s.own, s.other) for s in supports), strict=True)
+        )
+        law = SumLaw(n, own, other, multiples(n, own, other, 1 / size))
+        weights = law.multiples * n * (own - other) / law.slope
+        return CombinedSharesEvidence(parts, np.repeat(weights[:, None], size, axis=1), law)
+    precision = np.stack([1 / np.asarray(_expected_variance(part, size)) for part in parts])
+    return CombinedSharesEvidence(parts, precision / precision.sum(axis=0))
+
+
+def _expected_variance(part: SharesEvidence, size: int) -> Floats:
+    """The variance of each share if all values are equally common, from the law."""
+    if part.counted is None:
+        raise ParameterError("Combining shares needs the tallies that they were read from.")
+    found: Floats = part.counted.mechanism.variance(np.full(size, 1 / size), part.n)
+    return found

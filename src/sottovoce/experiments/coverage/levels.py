@@ -1,0 +1,74 @@
+"""Coverage of intervals for shares at several levels, one by one and all at once, computed from the law of the counts.
+
+All at once, k intervals miss at most as often as the sum of their misses; so one less that sum is a lower bound of how
+often all of them hold, whatever the joint law of the counts is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.channel import Block, Contrast, Rates
+from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.domain import Integers
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.registry import mechanism as build
+from sottovoce.estimate.evidence import Evidence, most_excess
+from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.experiments.coverage.studies import SHARE_KINDS
+from sottovoce.experiments.coverage.studies_of_shares import ALL, LEVELS, ONE, SHARES
+from sottovoce.experiments.coverage.study import Coverage
+from sottovoce.testing.coverage import coverage
+
+
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """The least coverage over the shares, for every kind of interval; None where a warning comes with it."""
+    mechanism = build(point["mechanism"], Integers(0, point["k"] - 1), epsilon=point["epsilon"])
+    n, size = point["n"], point["k"]
+
+    @cache
+    def missed(held: int, method: str, target: str, level: float) -> float:
+        return 1 - coverage(mechanism, n, held / n, method, target, level)
+
+    def least(share: float, method: str, target: str, level: float, of: str) -> float:
+        held = round(share * n)
+        if of == ONE:
+            return 1 - missed(held, method, target, level)
+        each = 1 - (1 - level) / size
+        few, some = divmod(n - held, size - 1)  # the others hold a code as equally often as whole numbers can
+        others = (size - 1 - some) * missed(few, method, target, each)
+        others += some * missed(few + 1, method, target, each) if some else 0
+        return float(max(0.0, 1 - missed(held, method, target, each) - others))
+
+    found = []
+    for of in (ONE, ALL):
+        for level in LEVELS:
+            for method, target in SHARE_KINDS:
+                each = level if of == ONE else 1 - (1 - level) / size
+                warned = _expected(mechanism, n).doubt(method, each, most_excess(level)) is not None
+                by_share = {} if warned else {s: least(s, method, target, level, of) for s in SHARES}
+                worst = min(by_share, key=lambda s: by_share[s], default=None)
+                covered = None if worst is None else by_share[worst]
+                numbers = {"share": worst}
+                kind = {"of": of, "method": method, "target": target, "level": level}
+                found.append(Coverage(**kind, coverage=covered, runs=None, numbers=numbers))  # type: ignore[arg-type]
+    return found
+
+
+def _expected(mechanism: Mechanism, n: int) -> Evidence:
+    """Evidence with the expected counts of a rare code, for its warnings."""
+    rates = rates_of(mechanism.channel)
+    if isinstance(rates, Rates):
+        own, other = float(rates.own), float(rates.other)
+        return SupportsEvidence(np.array([round(n * other)]), n, own, other)
+    if isinstance(rates, Contrast) and isinstance(mechanism.channel, Block):
+        hits = round(n * float(rates.hit_other))
+        return ContrastsEvidence(
+            np.array([hits // 2]), np.array([hits]), n, float(rates.hit_own), float(rates.plus_own)
+        )
+    raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")

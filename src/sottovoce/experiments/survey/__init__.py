@@ -1,0 +1,1 @@
+"""Tables 1 to 4 of a survey, computed from the registry."""

@@ -1,0 +1,1 @@
+"""Mechanisms for several attributes in one report."""

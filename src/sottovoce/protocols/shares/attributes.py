@@ -1,0 +1,83 @@
+"""Several attributes of a record: every participant reports some of them, in one report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sottovoce.core.domain import Fields, Record
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
+from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.question import Attributes
+from sottovoce.core.registry import mechanism as build
+from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.work import ARM_EFFORT
+from sottovoce.estimate.attributes.evidence import part_cells, part_mechanisms
+from sottovoce.estimate.estimate import Estimate, sources_of
+
+
+@dataclass(frozen=True, slots=True)
+class SampledAttributes(Protocol):
+    """The shares of each category and the mean of each number of a record.
+
+    Coins give every participant `count` neighbouring attributes, cyclically, each with an equal share of the budget.
+    With a count of one, the default, participants are split over the attributes and spend the whole budget on one; with
+    all attributes the budget is split instead. The results are named like the attributes.
+    """
+
+    record: Record
+    epsilon: Any
+    count: int = 1
+
+    def __init__(self, record: Record, epsilon: Any, count: int = 1) -> None:
+        if not isinstance(record, Record):
+            raise reject("record", "sampled attributes", "a record", record)
+        object.__setattr__(self, "record", record)
+        object.__setattr__(self, "epsilon", check_epsilon("sampled attributes", epsilon))
+        size = len(record.fields)
+        object.__setattr__(self, "count", check_integer("count", "sampled attributes", count, 1, size))
+        Attributes(record)  # refuses fields that have neither categories nor numbers
+
+    @property
+    def question(self) -> Attributes:
+        return Attributes(self.record)
+
+    def effort(self) -> int:
+        return ARM_EFFORT * self.count * len(self.record.fields)
+
+    def _windows(self) -> list[tuple[str, ...]]:
+        names = [name for name, _ in self.record.fields]
+        if self.count == len(names):
+            return [tuple(names)]
+        return [tuple((names + names)[start : start + self.count]) for start in range(len(names))]
+
+    def start(self) -> Round:
+        budget: Decimal = self.epsilon
+        arms = []
+        for names in self._windows():
+            whole = len(names) == len(self.record.fields)
+            domain = self.record if whole else Fields(self.record, names)
+            arms.append(Arm(", ".join(names), build("split-attributes", domain, epsilon=budget)))
+        return Round(tuple(arms))
+
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        (tallies,) = history
+        found: dict[str, tuple[Any, int, Any, list[Any]]] = {}
+        for names, tally in zip(self._windows(), tallies, strict=True):
+            if not tally.n:
+                continue
+            parts = zip(names, part_mechanisms(tally.mechanism), part_cells(tally.mechanism, tally.cells), strict=True)
+            for name, part, cells in parts:
+                _, n, before, sources = found.get(name, (part, 0, 0, []))
+                found[name] = (part, n + tally.n, before + cells, [*sources, tally])
+        if not found:
+            raise ParameterError("An estimate needs at least one report; these tallies have none.")
+        return {name: _estimate(*found[name]) for name, _ in self.record.fields if name in found}
+
+
+def _estimate(part: Any, n: int, cells: Any, tallies: list[Any]) -> Estimate:
+    """One attribute; its sources are the mechanisms of the whole reports, with their budget."""
+    evidence = load(f"estimate.{part.question.room}.evidence:from_cells")(part, n, cells)
+    return Estimate.of(part.question, evidence, sources_of(tallies))

@@ -1,0 +1,87 @@
+"""The smallest share that can be distinguished from zero: exact where reports support codes with two rates.
+
+A share is distinguished from zero where its interval excludes zero. The interval rejects zero from a critical count on,
+and the share must reach that count with the wanted probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from scipy.special import bdtrc, ndtri
+
+from sottovoce.core.channel import Contrast, Rates
+from sottovoce.core.channel.facets import Supporting, facet, rates_of
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_integer, reject
+
+OWNER = "smallest_share"
+POWER = 0.8
+STEPS = 60
+
+
+def smallest_share(
+    mechanism: Mechanism, participants: int, *, level: float = 0.95, power: float = POWER, among: int = 1
+) -> float | None:
+    """The smallest share whose interval of this level excludes zero with probability `power`; None if no share is.
+
+    With `among` values, all of their intervals hold at once (Bonferroni). For reports that support a code with two
+    rates it is computed from the binomial law of the exact interval; for Hadamard sums by normal approximation.
+    """
+    n = check_integer("participants", OWNER, participants, 1, 1 << 53)
+    check_integer("among", OWNER, among, 1, 1 << 24)
+    for name, value in (("level", level), ("power", power)):
+        if not isinstance(value, float) or not 0 < value < 1:
+            raise reject(name, OWNER, "a number in (0, 1)", value)
+    known = facet(mechanism.channel, Supporting)
+    rates = rates_of(mechanism.channel)
+    alpha = (1 - level) / among / 2  # one side of a two-sided interval
+    if isinstance(rates, Contrast):
+        return _from_scores(n, rates, alpha, power)
+    if not isinstance(rates, Rates) or known is None or known.rates_vary:
+        raise ParameterError(f"The smallest share that {mechanism.name} distinguishes from zero has no closed form.")
+    return _from_supports(n, float(rates.own), float(rates.other), alpha, power)
+
+
+def _from_supports(n: int, own: float, other: float, alpha: float, power: float) -> float | None:
+    critical = _critical(n, other, alpha)
+
+    def reached(share: float) -> bool:
+        return critical <= n and bool(bdtrc(critical - 1, n, other + share * (own - other)) >= power)
+
+    return _least(reached)
+
+
+def _critical(n: int, rate: float, alpha: float) -> int:
+    """The smallest count whose upper tail at a rate is at most alpha; n + 1 if there is none."""
+    low, high = 0, n + 1  # P(X >= 0) = 1, P(X >= n + 1) = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bdtrc(middle - 1, n, rate) <= alpha else (middle, high)
+    return high
+
+
+def _from_scores(n: int, rates: Contrast, alpha: float, power: float) -> float | None:
+    """A sum of scores +1, 0, -1 with the hit rate of a group of rare codes."""
+    slope, hits = float(rates.slope), float(rates.hit_other)
+    critical = -float(ndtri(alpha)) * math.sqrt(n * hits)
+
+    def reached(share: float) -> bool:
+        drift = share * slope
+        spread = hits + share * float(rates.hit_own - rates.hit_other) - drift**2
+        return n * drift + float(ndtri(1 - power)) * math.sqrt(n * max(spread, 0.0)) >= critical
+
+    return _least(reached)
+
+
+def _least(reached: Callable[[float], bool]) -> float | None:
+    """The least share in [0, 1] that is enough, by bisection, rounded up; None if one is not."""
+    if not reached(1.0):
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
