@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import Channel, Words
-from sottovoce.core.channel.compose.public import NumberedMap, Public
+from sottovoce.core.channel.compose.maps import NumberedMap
+from sottovoce.core.channel.compose.public import Public
 from sottovoce.core.channel.compose.stages import Chain
 from sottovoce.core.channel.facets import Memoised, need
 from sottovoce.core.errors import ParameterError

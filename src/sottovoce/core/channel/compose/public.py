@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
-from sottovoce.core.channel.compose.maps import AskedMap, Choice, MultiplierMap
+from sottovoce.core.channel.compose.maps import AskedMap, NumberedMap
 from sottovoce.core.channel.facets import (
     Costed,
     Facet,
@@ -30,7 +29,7 @@ from sottovoce.core.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.hashing import WORD, collision, derived_words, hash_value
 from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, count_text, reject
-from sottovoce.core.rational import FINE, units
+from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, summed
 
@@ -103,80 +102,6 @@ class HashMap:
     def from_spec(cls, spec: Spec) -> HashMap:
         names = ("k", "g", "bits")
         return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
-
-
-class NumberedMap(ABC):
-    """Public functions that are numbered: a report's id chooses one of them, uniformly."""
-
-    kind: ClassVar[str]
-    bits: int
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def seeds(self) -> int:
-        """How many functions there are."""
-
-    @property
-    @abstractmethod
-    def inputs(self) -> int:
-        """How many codes there are."""
-
-    @property
-    @abstractmethod
-    def outputs(self) -> int:
-        """How many values there are."""
-
-    @abstractmethod
-    def spec(self) -> Spec:
-        """The functions in plain data."""
-
-    @abstractmethod
-    def value(self, seed: int, code: int) -> int:
-        """The value of a code under the function with this number."""
-
-    def check_seeds(self, name: str) -> None:
-        """Refuse more functions than an id can choose, for which a device would draw for ever."""
-        if self.bits not in (2, 4, 6, 8, WORD):
-            raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
-        if self.seeds > 1 << min(self.bits, FINE):
-            raise reject(
-                name, self.kind, f"so few that words of {self.bits} bits can choose a map", getattr(self, name)
-            )
-
-    @property
-    def choice(self) -> Choice:
-        return Choice(self.seeds, self.bits)
-
-    def accepts(self, words: Words) -> bool:
-        return self.choice.accepts(words)
-
-    @property
-    def tries(self) -> Fraction:
-        return self.choice.tries
-
-    def seed(self, words: Words) -> int:
-        """Which function: `below(seeds)` read from the first word."""
-        return self.choice.of(words)
-
-    def apply(self, words: Words, code: int) -> int:
-        return self.value(self.seed(words), code)
-
-    @abstractmethod
-    def miniatures(self, outputs: int) -> tuple[Self, ...]:
-        """Small instances with this number of values."""
-
-    def smallest(self, outputs: int) -> tuple[Self, ...]:
-        """Instances with the shortest words, before channels with many outcomes."""
-        return self.miniatures(outputs)
-
-    def rates(self, inner: Rates) -> Rates | None:
-        """Support rates through the map; None if two codes do not collide with one known probability."""
-        return None
-
-    def signed_rates(self, own: Fraction) -> Rates | None:
-        """The same where the lowest bit of a value is a sign, and other values than the own support it with 1/2."""
-        return None
 
 
 @dataclass(frozen=True, slots=True)

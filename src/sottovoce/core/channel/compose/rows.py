@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from sottovoce.core.channel.compose.public import NumberedMap
+from sottovoce.core.channel.compose.maps import NumberedMap
 from sottovoce.core.channel.facets import Rates
 from sottovoce.core.channel.finite.bits import MAX_BLOCKS
 from sottovoce.core.field import MAX_ORDER, dot, is_order, is_prime, polynomial
