@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
-from sottovoce.core.channel.compose.maps import AskedMap, NumberedMap
+from sottovoce.core.channel.compose.maps import AskedMap, MultiplierMap, NumberedMap
 from sottovoce.core.channel.facets import (
     Costed,
     Facet,
