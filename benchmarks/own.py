@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import sottovoce as sv
-from benchmarks import distributions
+from benchmarks import distributions, open_domains
 from benchmarks.timing import Row, calibrate, clock, median
 from sottovoce.design import designed
 
@@ -306,6 +306,7 @@ PARTS: dict[str, Callable[[bool], list[Row]]] = {
     "vectors": vectors,
     "designs": designs,
     "distributions": distributions.decoders,
+    "open domains": open_domains.open_domains,
     "client": scalar_client,
     "import": imports,
     "first steps": first_steps,

@@ -12,6 +12,7 @@ from pathlib import Path
 import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.core.registry import ALIASES, builder, fits
+from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
@@ -28,6 +29,7 @@ WORK = {
     CountOutputs: "one count",
     CountSupports: "one count per code",
     CountSeeds: "one count",
+    CountCohorts: "one count per bit",
     Sums: "one sum per code",
 }
 

@@ -13,8 +13,7 @@ _NAMES = {
         name: f"core.domain:{name}"
         for name in (
             "Above", "Ball", "Bins", "Box", "Categories", "Circle", "Clamp", "Digit", "Domain", "Fields", "Integers",
-            "Interval",
-            "Level", "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square",
+            "Interval", "Level", "Pair", "Prefix", "Powers", "Record", "Select", "Sparse", "Square", "Text",
         )
     },
     **{

@@ -24,6 +24,7 @@ from sottovoce.core.domain import Record as Record
 from sottovoce.core.domain import Select as Select
 from sottovoce.core.domain import Sparse as Sparse
 from sottovoce.core.domain import Square as Square
+from sottovoce.core.domain import Text as Text
 from sottovoce.core.errors import DomainError as DomainError
 from sottovoce.core.errors import MemoError as MemoError
 from sottovoce.core.errors import MismatchError as MismatchError
@@ -199,6 +200,7 @@ __all__ = [
     "Study",
     "StudyPlan",
     "Tally",
+    "Text",
     "Tick",
     "TooLargeError",
     "Variance",

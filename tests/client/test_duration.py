@@ -46,7 +46,8 @@ from sottovoce.privacy.duration import (
 
 COINS = 60  # different coins that each answer is drawn with
 BALLS = {"duchi-l2", "priv-unit", "priv-unit-g", "proj-unit"}  # whose guarantee is not pure
-PURE = [name for name in names() if name not in BALLS]  # proven below; `pure_names` builds all of them
+MEMOS = ("basic-rappor", "rappor")  # whose duration is that of a file
+PURE = [name for name in names() if name not in (*BALLS, *MEMOS)]  # proven below; `pure_names` builds all of them
 DESIGNED = {"designed", "group-designed", "n-output"}  # by linear programs; tables, as those of other mechanisms
 built_once = pytest.mark.xdist_group("subjects of durations")
 

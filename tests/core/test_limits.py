@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 from decimal import ROUND_UP, Context, Decimal, FloatOperation, Inexact, Rounded, localcontext
 from fractions import Fraction
@@ -69,15 +70,17 @@ def trifle_below(number: Decimal) -> Decimal:
 
 # --- limits ---------------------------------------------------------------------------------------------------
 def check_limits(mechanism: sv.Mechanism) -> None:
-    accept = ("idealised",)
+    accept, memo = ("idealised",), None if mechanism.claimed_forever is None else "unread"
+    lifetime = {"lifetime_limit": mechanism.claimed_forever, "memo": memo}
     for limit in (mechanism.claimed, float(mechanism.claimed), mechanism.epsilon):
-        assert sv.Client(mechanism, limit=limit, accept=accept)
+        assert sv.Client(mechanism, limit=limit, accept=accept, **lifetime)
     needed = loss(mechanism.ratio)
     below = math.nextafter(mechanism.epsilon, 0)
-    below = below if below != float(mechanism.claimed) else math.nextafter(below, 0)  # this text is the claim
+    while len(Decimal(repr(below)).as_tuple().digits) <= sys.float_info.dig:  # this text stands for a decimal
+        below = math.nextafter(below, 0)
     for limit in (below, needed - Decimal("1e-9"), trifle_below(needed)):
         with pytest.raises(sv.PrivacyError, match="more than the limit of this device"):
-            sv.Client(mechanism, limit=limit, accept=accept)
+            sv.Client(mechanism, limit=limit, accept=accept, **lifetime)
 
 
 @every_line

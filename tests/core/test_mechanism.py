@@ -827,10 +827,9 @@ def test_no_two_names_differ_by_case_and_hyphens_only() -> None:
         ("grrr", "There is no mechanism of this name; did you mean grr"),
         ("peicewise", "did you mean piecewise or group-piecewise?"),
         ("secret answer 8271", "There is no mechanism of this name. Known: "),
-        ("RAPPOR", "RAPPOR (Bloom filters, cohorts, a permanent and an instantaneous stage) is known from the papers"),
         ("hdg", "; hybrid-dimensional grids (HDG) is known from the papers, and is not here yet. Known: "),
         ("d-bit-flip", "d-bit flip is known from the papers, and is not here yet"),
-        ("HCMS", "the Hadamard count-mean sketch is known"),
+        ("privset", "PrivSet is known"),
         ("the", "THE"),
     ],
 )

@@ -61,7 +61,7 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
     assert np.array_equal(same[0].values, same[1].values) and same[0].fit is None
     assert np.array_equal(m.estimate(tally, decoder="linear").values, m.estimate(tally).values)
     for wrong in ("cone", "../em", "Em", 3):
-        with pytest.raises(sv.ParameterError, match="em, ems, linear"):
+        with pytest.raises(sv.ParameterError, match="em, ems, lasso, linear"):
             m.estimate(tally, decoder=wrong)
 
 
@@ -69,6 +69,7 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
     ("name", "values", "domain", "known"),
     [
         ("grr", None, NUMBERS, "base-cut, em, linear, norm-mul, norm-sub, normalise, simplex, small-sample"),
+        ("rappor", None, NUMBERS, "base-cut, lasso, linear, norm-mul, norm-sub, normalise, simplex"),
         ("nprr", None, NUMBERS, "linear, range"),
         ("duchi-linf", [[0.5, -0.5]] * 200, sv.Box(-1, 1, dimensions=2), "linear, range"),
         ("priv-unit", [[0.5, -0.5, 0.1]] * 200, sv.Ball(1, 3), "ball, linear"),

@@ -19,6 +19,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import fits
 from sottovoce.protocols.play import State
 from sottovoce.protocols.simulate import rounds
+from sottovoce.testing.codes import first_message
 from tests.protocols.test_checkpoints import CASES as PROTOCOLS
 
 FILE = Path(__file__).with_name("golden") / "digests.json"
@@ -48,7 +49,7 @@ def digest(mechanism: Mechanism, answers: Sequence[Any]) -> str:
     coins = SeededCoins(SEED)
     found = hashlib.sha256()
     for turn in range(MESSAGES):
-        found.update(mechanism.randomize(answers[turn % len(answers)], coins))
+        found.update(first_message(mechanism, answers[turn % len(answers)], coins))
     return found.hexdigest()
 
 

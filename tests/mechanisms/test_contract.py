@@ -24,9 +24,14 @@ QUICK = {(3, "1")}
 SLOW = {(2, "0.1"), (2, "8"), (7, "0.1"), (7, "8"), (65, "1"), (65, "8"), (300, "0.1"), (300, "1")}
 REPEATED = ("distortion", "shist", "urr", "urap")  # by default the law of another line: one slow case of each
 LARGE = ("she", 300)  # thousands of bits
+# Those that enumerate masks or memos: the small case is slow, and so are one large and one of a high budget.
+ROWS = ("basic-rappor", "one-time-rappor", "rappor", "o-rr", "o-rappor", "cms", "hcms", "pcs")
+SLOW_ROWS = {(3, "1"), (7, "8"), (65, "1")}
 
 
-def frequency_marks(name: str, size: int, epsilon: str) -> list[pytest.MarkDecorator]:
+def oracle_marks(name: str, size: int, epsilon: str) -> list[pytest.MarkDecorator]:
+    if name in ROWS:
+        return [pytest.mark.slow if (size, epsilon) in SLOW_ROWS else pytest.mark.long]
     if (size, epsilon) in QUICK:
         return []
     slow = (size, epsilon) in ({(7, "8")} if name in REPEATED else SLOW) and (name, size) != LARGE
@@ -34,7 +39,7 @@ def frequency_marks(name: str, size: int, epsilon: str) -> list[pytest.MarkDecor
 
 
 CASES = [
-    pytest.param(*(name, size, epsilon), marks=frequency_marks(name, size, epsilon))
+    pytest.param(*(name, size, epsilon), marks=oracle_marks(name, size, epsilon))
     for name in sv.names(sv.Frequency)
     for size in (2, 3, 7, 65, 300)
     for epsilon in ("0.1", "1", "8")
@@ -124,7 +129,7 @@ def test_registered_vectors_keep_the_contract(name: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sv.names(sv.Frequency))
+@pytest.mark.parametrize("name", [name for name in sv.names(sv.Frequency) if name not in ROWS])
 def test_texts_are_answers_too(name: str, seed: int) -> None:
     answers = ["lark", "owl", "neither", "it depends"]
     domain = sv.Categories(answers[:2] if name == "rr" else answers)

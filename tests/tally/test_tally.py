@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sottovoce.core.coins import SeededCoins
 from sottovoce.core.question import Frequency
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import from_payloads
+from sottovoce.testing.codes import first_message
 
 NAMES = [*sv.names(sv.Frequency), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
 MAGIC = b"sottovoce tally 2\n"
@@ -323,9 +325,10 @@ def test_forged_bytes_with_a_right_digest_are_refused(data: bytes) -> None:
 # --- messages of devices ----------------------------------------------------------------------------
 @pytest.mark.parametrize("size", [2, 9, 70])
 @pytest.mark.parametrize("name", NAMES)
-def test_messages_of_clients_are_counted_like_batches(name: str, size: int) -> None:
+def test_messages_of_clients_are_counted_like_batches(name: str, size: int, tmp_path: Path) -> None:
     m = build(name, size)
-    client = sv.Client.from_spec(canonical(m.spec()))
+    memo = None if m.claimed_forever is None else tmp_path / "memo"
+    client = sv.Client.from_spec(canonical(m.spec()), memo=memo, lifetime_limit=memo and 1000, tick=sv.NoTick())
     messages = [client.report(value % m.domain.size, coins=SeededCoins(value)) for value in range(40)]
     assert len({len(message) for message in messages}) == 1
     counted = m.tally(messages)
@@ -350,7 +353,7 @@ def test_a_batch_and_its_messages_have_one_tally(name: str) -> None:
 
 def hostile(m: sv.Mechanism) -> list[tuple[str, bytes]]:
     """Messages that no device following the mechanism can have sent."""
-    good = m.randomize(0)
+    good = first_message(m, 0)
     width = len(good) - codec.ID_BYTES
     found = [("empty", b""), ("short", good[:-1]), ("long", good + b"\0"), ("id only", good[: codec.ID_BYTES])]
     for payload in (b"\xff" * width, b"\0" * width, b"\0" * (width - 1) + b"\x80"):
@@ -363,7 +366,7 @@ def hostile(m: sv.Mechanism) -> list[tuple[str, bytes]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_messages_are_refused_with_their_position_and_nothing_is_counted(name: str, size: int) -> None:
     m = build(name, size, 0.5)
-    good = [m.randomize(value % m.domain.size) for value in range(6)]
+    good = [first_message(m, value % m.domain.size) for value in range(6)]
     start = m.tally(good)
     before = start.to_bytes()
     for what, message in hostile(m):

@@ -51,6 +51,7 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "select": (domains.Select(PERSON, ["sex", "age"]), ROW),
     "sparse": (domains.Sparse(5, 2), {1: 0.5}),
     "square": (domains.Square(SIDE), 0.25),
+    "text": (domains.Text(), "owl"),
 }
 # Programs that are solved take a while, and what they give reads answers as the others do.
 MECHANISMS = [

@@ -220,6 +220,7 @@ def privatize(
     low: options.Low = None,
     high: options.High = None,
     real: options.Real = False,
+    text: options.AnyText = False,
     period: options.Period = None,
     option: options.MethodOptions = None,
     spec: options.WholeSpec = None,
@@ -245,7 +246,7 @@ def privatize(
             spec,
             method,
             epsilon,
-            load("cli.domains:Allowed")(categories, categories_file, low, high, real, period=period),
+            load("cli.domains:Allowed")(categories, categories_file, low, high, real, period=period, text=text),
             tuple(option or ()),
             question,
         ),
@@ -287,10 +288,12 @@ def estimate(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="simplex: shares that sum to one; em: those of largest likelihood; ems: smoothed ones; range: a mean"
-            " in its range.",
+            help="simplex: shares that sum to one; em: those of largest likelihood; ems: smoothed ones; lasso: few of"
+            " many candidates; range: a mean in its range.",
         ),
     ] = None,
+    candidates: options.Candidates = None,
+    candidates_file: options.CandidatesFile = None,
     top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,
     csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     json_: Json = False,
@@ -304,7 +307,8 @@ def estimate(
     found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, invalid=invalid)
     interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
-    load("cli.estimate:estimate")(found, interval, decoder=decoder, top=top, form=form)
+    wanted = load("cli.estimate:candidates_of")(found.mechanism, candidates, candidates_file)
+    load("cli.estimate:estimate")(found, interval, decoder=decoder, candidates=wanted, top=top, form=form)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.cli.files import cells, naming, reading
-from sottovoce.core.domain import Ball, Box, Categories, Circle, Domain, Integers, Interval, Pair, Record, Sparse
+from sottovoce.core.domain import Ball, Box, Categories, Circle, Domain, Integers, Interval, Pair, Record, Sparse, Text
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import reject
 from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Question, Variance, VectorMean
@@ -35,7 +35,7 @@ _WORDS = {
 }
 _NOT_INFERRED = (
     "The possible answers are not inferred from the data, because that would reveal them: give one of --categories,"
-    " --categories-file, --period, or --low and --high."
+    " --categories-file, --period, or --low and --high; or --text, if any text may be an answer."
 )
 
 
@@ -52,6 +52,7 @@ class Allowed:
     radius: str | None = None
     most: int | None = None
     period: str | None = None
+    text: bool = False
 
     @property
     def given(self) -> bool:
@@ -70,8 +71,10 @@ class Allowed:
 
     def one(self) -> Domain:
         """The domain of a single answer."""
-        if self.has_categories == self.has_range:
+        if self.has_categories + self.has_range + self.text != 1:
             raise ParameterError(_NOT_INFERRED)
+        if self.text:
+            return Text()
         if self.period is not None:
             return self.circle()
         return self.listed() if self.has_categories else self.numbers()
@@ -82,8 +85,8 @@ class Allowed:
             raise ParameterError(_NOT_INFERRED)
         if self.categories is not None:
             return Categories(cells(self.categories, skipinitialspace=True))
-        with reading(str(self.categories_file), "The file of categories") as file, naming("The file of categories"):
-            return Categories(file.read().decode("utf-8-sig").splitlines())
+        with naming("The file of categories"):
+            return Categories(lines_of(str(self.categories_file), "The file of categories"))
 
     def circle(self) -> Circle:
         """The circle around which numbers go."""
@@ -146,6 +149,12 @@ class Allowed:
         if not len(lows) == len(highs) == count:
             raise ParameterError(f"--low and --high must have one number each, or {count} numbers with commas.")
         return [_range(low, high, self.real) for low, high in zip(lows, highs, strict=True)]
+
+
+def lines_of(path: str, name: str) -> list[str]:
+    """The lines of a file of answers."""
+    with reading(path, name) as file, naming(name):
+        return file.read().decode("utf-8-sig").splitlines()
 
 
 def _range(low: str, high: str, real: bool) -> Integers | Interval:

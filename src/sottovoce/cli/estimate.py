@@ -11,7 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.cli.domains import lines_of
+from sottovoce.cli.files import cells
 from sottovoce.cli.show import comma_separated, note, printable, table
+from sottovoce.client.typed import typed
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN
 from sottovoce.estimate.estimate import Estimate
@@ -31,9 +36,29 @@ class IntervalChoice:
     simultaneous: bool = False
 
 
-def estimate(tally: Tally, interval: IntervalChoice, *, decoder: str | None, top: int | None, form: str) -> None:
+def candidates_of(mechanism: Mechanism, listed: str | None, path: str | None) -> list[object] | None:
+    """The answers of interest as the domain holds them; None for all of them."""
+    if listed is not None and path is not None:
+        raise ParameterError("Candidates are given by --candidates or by --candidates-file, not by both.")
+    if listed is None and path is None:
+        return None
+    texts = (
+        cells(listed, skipinitialspace=True) if listed is not None else lines_of(str(path), "The file of candidates")
+    )
+    return [typed(mechanism.domain, text) for text in texts]
+
+
+def estimate(
+    tally: Tally,
+    interval: IntervalChoice,
+    *,
+    decoder: str | None,
+    candidates: list[object] | None = None,
+    top: int | None,
+    form: str,
+) -> None:
     """Print the estimate as a table, as JSON or as CSV."""
-    found: Estimate = tally.mechanism.estimate(tally, decoder=decoder)
+    found: Estimate = tally.mechanism.estimate(tally, decoder=decoder, candidates=candidates)
     bounds = _bounds(found, interval)
     rows, remark = _rows(found, interval, bounds, top), found.remark(bounds, target=interval.target)
     if form == "json":
@@ -47,6 +72,8 @@ def estimate(tally: Tally, interval: IntervalChoice, *, decoder: str | None, top
         say = note
     else:
         _table(found, interval, rows)
+    for sentence in found.notes:
+        say(sentence)
     if remark is not None:
         say(remark)
 

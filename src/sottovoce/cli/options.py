@@ -15,6 +15,9 @@ Categories = Annotated[
 CategoriesFile = Annotated[
     str | None, typer.Option(metavar="FILE", help="The possible answers, one per line.", rich_help_panel=Panel)
 ]
+AnyText = Annotated[
+    bool, typer.Option("--text", help="Any text may be an answer: an open domain.", rich_help_panel=Panel)
+]
 Low = Annotated[str | None, typer.Option(help="The least possible number.", rich_help_panel=Panel)]
 High = Annotated[str | None, typer.Option(help="The largest possible number.", rich_help_panel=Panel)]
 Real = Annotated[bool, typer.Option("--real", help="Answers are real numbers, not whole ones.", rich_help_panel=Panel)]
@@ -23,6 +26,12 @@ Period = Annotated[
     typer.Option(help="Answers go around a circle of this length: 24 for hours of a day.", rich_help_panel=Panel),
 ]
 Epsilon = Annotated[str | None, typer.Option(help="The privacy budget of each answer.", rich_help_panel=Panel)]
+
+# --- estimate ---------------------------------------------------------------------------------------------------
+Candidates = Annotated[
+    str | None, typer.Option(metavar="A,B,C", help="Only the shares of these answers; an open domain needs them.")
+]
+CandidatesFile = Annotated[str | None, typer.Option(metavar="FILE", help="The same, one per line.")]
 
 # --- plan ---------------------------------------------------------------------------------------------------
 PlannedQuestion = Annotated[

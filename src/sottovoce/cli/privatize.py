@@ -39,6 +39,7 @@ from sottovoce.study.plan import plan
 
 AUTO = "auto"
 SPEC_OUTPUT = "The file for the specification"
+NO_FILE = ""  # of a memo: nothing is opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ def privatize(
 ) -> None:
     """Randomize the answers of a file, all of it or nothing."""
     chosen = mechanism_of(asked, source.columns, missing)
-    mechanism = Client(chosen.mechanism).mechanism  # accepts pure guarantees only
+    # Accepts pure guarantees only. No memo is opened: each row is a device that answers for the first time.
+    mechanism = Client(chosen.mechanism, memo=NO_FILE).mechanism
     check_missing(mechanism.domain, missing)
     made = layout(mechanism.domain, source.columns)
     kind = _output_kind(goal, asked)

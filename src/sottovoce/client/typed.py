@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from sottovoce.core.domain import Categories, Circle, Domain, Integers, Interval
+from sottovoce.core.domain import Categories, Circle, Domain, Integers, Interval, Text
 
 MAX_LENGTH = 100  # characters of a number
 _WHOLE = re.compile(r"\s*([+-]?[0-9]+)(\.0*)?\s*")
@@ -22,7 +22,7 @@ def root(domain: Domain) -> Domain:
 def holds_texts(domain: Domain) -> bool:
     """Whether raw answers are texts."""
     raw = root(domain)
-    return isinstance(raw, Categories) and isinstance(raw.values[0], str)
+    return isinstance(raw, Text) or (isinstance(raw, Categories) and isinstance(raw.values[0], str))
 
 
 def typed(domain: Domain, value: object) -> object:

@@ -6,14 +6,6 @@ from collections.abc import Iterable
 
 # Names in the form of `letters`, and what they stand for. A registered mechanism or alias of the same name comes first.
 NOT_YET = {
-    "rappor": "RAPPOR (Bloom filters, cohorts, a permanent and an instantaneous stage)",
-    "onetimerappor": "one-time RAPPOR (Bloom filters, the permanent stage only)",
-    "orappor": "O-RAPPOR (cohorts of Bloom filters)",
-    "orr": "O-RR (hashed cohorts and k-ary randomized response)",
-    "cms": "the count-mean sketch",
-    "countmeansketch": "the count-mean sketch",
-    "hcms": "the Hadamard count-mean sketch",
-    "hadamardcountmeansketch": "the Hadamard count-mean sketch",
     "she": "histogram encoding with summation (SHE)",
     "the": "histogram encoding with a threshold (THE)",
     "histogramencoding": "histogram encoding (SHE, THE)",

@@ -31,6 +31,10 @@ class Fit:
     iterations: int
     gap: float
 
+    def sentences(self) -> tuple[str, ...]:
+        """What else a decoder found, in words."""
+        return ()
+
 
 class Decoded(NamedTuple):
     """The values of a decoder, and how it ended if it is iterative."""

@@ -213,7 +213,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         chosen = as_decoder(decoder)
         check_needs(chosen, self.evidence)
         values, fit = self.evidence.decoded(chosen)
-        return replace(self, values=values, decoder=chosen, fit=fit)
+        notes = self.notes if fit is None else (*self.notes, *fit.sentences())
+        return replace(self, values=values, decoder=chosen, fit=fit, notes=notes)
 
     def project(self, name: str) -> Estimate:
         """A new estimate whose values are the unbiased ones projected, by a decoder of this name.

@@ -60,6 +60,7 @@ class Offer(Enum):
     ALL_SHARES = "the shares of all values, which sum to one"
     NULL_ERRORS = "the standard error of a share of zero"
     CANDIDATES = "shares of single values, which can be read for any list of candidates"
+    DESIGN = "counts that are linear in the shares of candidates, with known coefficients"
     RANGE = "a range for each value by itself"
     BALL = "a ball that holds the answers"
     OUTPUT_TALLIES = "a count of each report that can be sent"

@@ -13,8 +13,8 @@ from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.question import Question
 from sottovoce.core.statistic import Statistic
 from sottovoce.estimate.decoder import Decoder, as_decoder
-from sottovoce.estimate.estimate import Estimate, sources_of
-from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
+from sottovoce.estimate.evidence import Evidence, Ints, Offer
 from sottovoce.fast.batch import Reports, from_messages
 from sottovoce.tally.tally import Tally
 
@@ -42,19 +42,22 @@ def unbiased(
     candidates: Iterable[object] | None = None,
 ) -> Estimate:
     """The estimate without a decoder; reports are kept for their likelihood if one will need it."""
-    reports = _reports(mechanism, data) if keep_reports else None
-    tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
     room = late.load(f"estimate.{mechanism.question.room}.evidence")
     _check_reads(mechanism, room.READS)
-    found: Evidence = room.evidence(mechanism, tally)
-    if reports is not None:
-        found = found.with_reports(reports)
     if candidates is not None:
-        found = among(mechanism, found, candidates)
+        found, source, simulated = _about_candidates(mechanism, data, candidates)
+        sources: tuple[EstimateSource, ...] = (source,)
+    else:
+        reports = _reports(mechanism, data) if keep_reports else None
+        tally = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
+        found = room.evidence(mechanism, tally)
+        if reports is not None:
+            found = found.with_reports(reports)
+        sources, simulated = sources_of([tally]), tally.simulated
     asked = mechanism.question if question is None else question
     if asked != mechanism.question:
         found = found.answer(asked)
-    return Estimate.of(asked, found, sources_of([tally]), simulated=tally.simulated)
+    return Estimate.of(asked, found, sources, simulated=simulated)
 
 
 def _check_reads(mechanism: Mechanism, known: tuple[type[Statistic], ...]) -> None:
@@ -85,12 +88,38 @@ def _reports(mechanism: Mechanism, data: Any) -> Reports | None:
     return from_messages(mechanism, list(data)) if messages else None
 
 
+def _about_candidates(
+    mechanism: Mechanism, data: Any, candidates: Iterable[object]
+) -> tuple[Evidence, EstimateSource, bool]:
+    """The evidence about some answers; from hashed reports without counting all others."""
+    room = late.load(f"estimate.{mechanism.question.room}.evidence")
+    if not hasattr(room, "evidence_about"):
+        raise ParameterError(f"Candidates are supported for shares only, not for a {mechanism.question.noun}.")
+    codes, names = _codes(mechanism, candidates)
+    reports = _reports(mechanism, data)
+    counted: Reports | Tally
+    if reports is not None and late.load("estimate.shares.candidates:hashed_by_report")(mechanism):
+        counted, n = reports, len(reports)
+        if not n:
+            raise ParameterError("An estimate needs at least one report; there is none.")
+    else:
+        counted = check_tally(mechanism, data if reports is None else mechanism.tally(reports))
+        n = counted.n
+    found: Evidence = room.evidence_about(mechanism, counted, codes, names)
+    return found, EstimateSource(mechanism, n), counted.simulated
+
+
 def among(mechanism: Mechanism, found: Evidence, candidates: Iterable[object]) -> Evidence:
     """The same evidence about some answers only."""
     if Offer.CANDIDATES not in found.offers:
         raise ParameterError(f"Candidates are supported for shares only, not for a {found.noun}.")
+    return found.restricted(*_codes(mechanism, candidates))
+
+
+def _codes(mechanism: Mechanism, candidates: Iterable[object]) -> tuple[Ints, tuple[object, ...]]:
+    """The codes of candidates, and their names."""
     listed = list(candidates)
     codes = [mechanism.domain.encode(candidate) for candidate in listed]
     if not codes or len({*codes}) < len(codes):
         raise ParameterError("Candidates must be a list of at least one answer, all different.")
-    return found.restricted(np.array(codes, np.int64), tuple(listed))
+    return np.array(codes, np.int64), tuple(listed)

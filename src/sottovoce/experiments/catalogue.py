@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.experiments import planned
+from sottovoce.experiments import planned, words
 from sottovoce.experiments.coverage import studies, studies_of_rounds, studies_of_shares
 from sottovoce.experiments.distribution import compared, designs, table_2, wave, wave_figures
 from sottovoce.experiments.distribution import decoders as distribution_decoders
@@ -26,6 +26,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *survey.EXPERIMENTS,
     wave.EXPERIMENT,
     distribution_decoders.EXPERIMENT,
+    words.EXPERIMENT,
     table_2.EXPERIMENT,
     *wave_figures.EXPERIMENTS,
     designs.EXPERIMENT,

@@ -110,6 +110,18 @@ def widths(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return figure
 
 
+def words_found(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Discoveries by epsilon, a line for each method."""
+    figure, axes = plain(experiment.title)
+    for method in dict.fromkeys(row["method"] for row in rows):
+        chosen = [row for row in rows if row["method"] == method]
+        axes.plot([row["epsilon"] for row in chosen], [row["found"] for row in chosen], "o-", label=method)
+    axes.set_xlabel("epsilon of one report")
+    axes.set_ylabel("words found")
+    axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left")
+    return figure
+
+
 def planned(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """Measured errors of the choices beside those of the best methods, by epsilon; a colour for each size."""
     figure, axes = plain(experiment.title)

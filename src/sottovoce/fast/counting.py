@@ -13,7 +13,7 @@ from sottovoce.core.statistic.each import starts
 from sottovoce.core.statistic.moments import POWERS, bounds
 from sottovoce.fast.kernels.base import Count, Reports, counter
 from sottovoce.fast.kernels.compose.each import unpacked
-from sottovoce.fast.kernels.compose.public import count_seeds
+from sottovoce.fast.kernels.compose.public import count_cohorts, count_seeds
 from sottovoce.fast.kernels.masks import count_indices
 
 Cells = NDArray[np.int64]
@@ -43,6 +43,18 @@ def seeds(channel: Channel) -> Count:
 
     def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
         count_seeds(public_channel, reports, public, cells)
+
+    return count
+
+
+def cohorts(channel: Channel) -> Count:
+    """Reports and bits of each public function."""
+    if not isinstance(channel, Public):
+        raise NoBatchError(f"There is no kernel that counts the public functions of the node {channel.kind}.")
+    public_channel = channel
+
+    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
+        count_cohorts(public_channel, reports, public, cells)
 
     return count
 

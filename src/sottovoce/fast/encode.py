@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import repeat
 from typing import Any
 
@@ -11,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.client.typed import root
-from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Record
+from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Record, Text
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.bins import bins, reads_bins
@@ -43,6 +44,8 @@ def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
         refuse(domain, array, outside)
         return codes
     listed = in_python(array)
+    if isinstance(domain, Text):
+        return _hashed_texts(domain, listed)
     if isinstance(domain, Categories) and all(type(value) is str for value in listed):
         return _texts(domain, listed)
     return _one_by_one(domain, listed)
@@ -171,6 +174,20 @@ def _searched(domain: Categories) -> Callable[[NDArray[np.int64], Codes], int]:
 
 def _texts(domain: Categories, values: list[str]) -> Codes:
     known: dict[object, int] = {value: code for code, value in enumerate(domain.values)}
+    codes = np.fromiter(map(known.get, values, repeat(-1)), np.int64, len(values))
+    refuse(domain, values, codes < 0)
+    return codes.astype(np.uint32)
+
+
+def _hashed_texts(domain: Text, values: list[Any]) -> Codes:
+    """Each different text is hashed once."""
+    texts = {value for value in values if type(value) is str}
+    known: dict[object, int] = {}
+    for text in texts:
+        with suppress(DomainError):
+            known[text] = domain.encode(text)
+    if any(type(value) is not str for value in values):
+        return _one_by_one(domain, values)
     codes = np.fromiter(map(known.get, values, repeat(-1)), np.int64, len(values))
     refuse(domain, values, codes < 0)
     return codes.astype(np.uint32)

@@ -173,14 +173,18 @@ def subject(name: str) -> tuple[Mechanism, tuple[Inputs, ...]]:
     question = next(question for question in CASES if name in names(question))
     for domain, inputs in CASES[question]:
         try:
-            return mechanism(name, domain, epsilon=EPSILON), inputs
+            found = mechanism(name, domain, epsilon=EPSILON)
         except ParameterError:
             continue  # it takes another domain
+        if found.claimed_forever is not None:
+            raise ParameterError(f"{name} keeps a memo on disk: the duration of a report is that of its file.")
+        return found, inputs
     raise ParameterError(f"Durations are measured for mechanisms with a pure guarantee; {name} has another one.")
 
 
 def pure_names() -> list[str]:
-    """Every registered mechanism that is measured: all but those for balls, whose guarantee is not pure."""
+    """Every registered mechanism that is measured: all but those for balls, whose guarantee is not pure, and those with
+    a memo, whose file takes far longer than their coins."""
     return [name for question in CASES for name in names(question) if _is_measured(name)]
 
 

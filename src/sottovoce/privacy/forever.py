@@ -13,7 +13,7 @@ from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.facets import Memoised, facet
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import PrivacyError, TooLargeError
-from sottovoce.core.exact import law_of, worst_ratio
+from sottovoce.core.exact import law_of, walk, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import float_up, loss, within
 from sottovoce.privacy.follow import MessageCoins
@@ -88,6 +88,11 @@ def _ratio_together(
     if memoised is None:
         raise TypeError("Only reports from a memo can be enumerated together.")
     cohort, (first, second) = memoised.cohort(ids[0]), memoised.stages
+    kept = memoised.mapped_in(cohort, codes[0])
+    memos = list(walk(lambda coins: first.sample(kept, coins), JOINT_RUNS))
+    fresh = sum(1 for _ in walk(lambda coins: second.sample(memos[-1][0], coins, ids[0]), JOINT_RUNS))
+    if len(memos) * fresh**2 > JOINT_RUNS:
+        raise TooLargeError("Two reports together have too many outcomes to enumerate.")
     spans = [first.words, second.words + 2, second.words + 2]
 
     def law(code: Any) -> dict[tuple[bytes, bytes], Fraction]:

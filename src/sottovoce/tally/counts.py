@@ -11,6 +11,7 @@ subsets), `joint=False` draws each cell from its own law, independently of the o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import singledispatch
 from typing import Any
 
@@ -27,6 +28,7 @@ from sottovoce.core.channel import (
     Keyed,
     Mix,
     NodeSets,
+    NumberedMap,
     PoolMap,
     PoolSets,
     Public,
@@ -42,6 +44,7 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
@@ -49,18 +52,30 @@ from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.tally.laws import law_row
+from sottovoce.tally.row_draws import draw_rows
 from sottovoce.tally.set_draws import add_hadamard, add_nodes, add_pool, add_uniform
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
 MAX_STEPS = 1 << 22
-DRAWN = (CountOutputs, CountSupports, CountSeeds, CountKeyed, Sums)  # what is drawn is counted so
+DRAWN = (CountOutputs, CountSupports, CountSeeds, CountCohorts, CountKeyed, Sums)  # what is drawn is counted so
 
 
 def simulate_counts(mechanism: Mechanism, histogram: Any, *, seed: int, joint: bool = True) -> Tally:
     """The tally of a crowd in which histogram[code] participants hold each code, or each point of a grid of numbers."""
     cells = simulate_cells(mechanism, histogram, runs=1, seed=seed, joint=joint)
     return Tally(mechanism, int(np.sum(histogram)), cells[0], simulated=True)
+
+
+def simulate_held(mechanism: Mechanism, holders: Mapping[Any, int], *, seed: int) -> Tally:
+    """The same for an open domain: the tally of a crowd in which holders[answer] participants hold each answer."""
+    codes = np.array([mechanism.domain.encode(answer) for answer in holders], np.int64)
+    held = np.array([check_integer("holders", "simulate_held", count, 0, 1 << 40) for count in holders.values()])
+    rng = np.random.default_rng(check_integer("seed", "simulate_held", seed, 0, 1 << 256))
+    channel = mechanism.channel
+    if not isinstance(channel, Public) or not isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
+        raise ParameterError("Tallies of open domains are drawn where each public function is counted by itself.")
+    return Tally(mechanism, int(held.sum()), draw_rows(channel, codes, held, rng, _draw), simulated=True)
 
 
 def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int, joint: bool = True) -> Ints:
@@ -270,6 +285,9 @@ def _rounded(rounding: Rounding, held: Ints, rng: np.random.Generator) -> Ints:
 @_draw.register(Then)
 @_draw.register(Chain)
 def _(channel: Then | Chain, held: Ints, rng: np.random.Generator) -> Ints:
+    rates = None if channel.inputs != channel.payload_bits else rates_of(channel)
+    if isinstance(rates, Rates) and not need(channel, Supporting).rates_vary:  # bits stay independent in both stages
+        return rng.binomial(held, float(rates.own)) + rng.binomial(_others(held), float(rates.other))
     if outputs_of(channel.first) is None:
         raise ParameterError("Counts behind masks are not known from their cells; draw them report by report.")
     return _draw(channel.second, _draw(channel.first, held, rng), rng)
@@ -289,6 +307,9 @@ def _draw_pool(chosen: PoolMap, inner: Subset, held: Ints, rng: np.random.Genera
 def _(channel: Public, held: Ints, rng: np.random.Generator) -> Ints:
     if isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset) and channel.inner.w == 1:
         return _draw_pool(channel.map, channel.inner, held, rng)
+    if isinstance(channel.map, NumberedMap) and isinstance(channel.inner, (Bits, Block, Chain, Subset)):
+        codes = np.arange(held.shape[1])
+        return np.stack([draw_rows(channel, codes, run, rng, _draw) for run in held])
     raise ParameterError(
         "Hashed reports are only pairwise independent, so the joint law of their cells is not known;"
         " joint=False draws each cell from its own exact law."

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Each, Keyed, Rounding, Slots
 from sottovoce.core.channel.facets import Coordinates, facet, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.coins import Coins
 from sottovoce.core.domain.sparse import Code
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.slots import slot_rows
 from sottovoce.testing.balls import ball_batch
 
@@ -92,3 +94,11 @@ def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
 def loosest(guarantee: str) -> str:
     """The same kind of guarantee with the largest budget: small instances need not keep the claimed one."""
     return "approximate(0.999999)" if guarantee.startswith("approximate(") else guarantee
+
+
+def first_message(mechanism: Mechanism, value: object, coins: Coins | None = None) -> bytes:
+    """The message of a device that answers for the first time, with a memo or without."""
+    if mechanism.claimed_forever is None:
+        return mechanism.randomize(value, coins)
+    cohort = mechanism.draw_cohort(coins)
+    return mechanism.answer_from(mechanism.remember(value, coins, cohort=cohort), coins, cohort=cohort)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sottovoce.core import codec
 from sottovoce.core.channel import Channel
-from sottovoce.core.channel.facets import Coordinates, facet, outputs_of
+from sottovoce.core.channel.facets import Coordinates, facet, outputs_of, stages_of
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
@@ -56,7 +56,7 @@ def small_channels(whole: Channel) -> list[Channel]:
     """Small instances of a channel, and the channel itself where it can be enumerated."""
     channels = list(whole.miniatures())
     channels = [one for one in channels if one.inputs << one.payload_bits <= MAX_LAW] or channels
-    few = whole.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE)
+    few = whole.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE) and not stages_of(whole)  # two laws multiply
     few = few and (not channels or whole.inputs << min(whole.payload_bits, 64) <= MAX_LAW)
     return [*channels, whole] if few and not whole.publics and whole.exact else channels
 

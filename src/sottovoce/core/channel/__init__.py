@@ -40,7 +40,11 @@ _OTHERS = (
     "core.channel.facets:Rates",
     "core.channel.facets:Scale",
     "core.channel.compose.public:HashMap",
+    "core.channel.compose.maps:NumberedMap",
     "core.channel.compose.public:PoolMap",
+    "core.channel.compose.rows:BloomMap",
+    "core.channel.compose.rows:PermutationMap",
+    "core.channel.compose.rows:RowMap",
     "core.channel.compose.maps:AskedMap",
     "core.channel.compose.maps:MultiplierMap",
     "core.channel.finite.block:ArcSets",
@@ -65,10 +69,14 @@ if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an un
     from sottovoce.core.channel.compose.keyed import Keyed as Keyed
     from sottovoce.core.channel.compose.maps import AskedMap as AskedMap
     from sottovoce.core.channel.compose.maps import MultiplierMap as MultiplierMap
+    from sottovoce.core.channel.compose.maps import NumberedMap as NumberedMap
     from sottovoce.core.channel.compose.mix import Mix as Mix
     from sottovoce.core.channel.compose.public import HashMap as HashMap
     from sottovoce.core.channel.compose.public import PoolMap as PoolMap
     from sottovoce.core.channel.compose.public import Public as Public
+    from sottovoce.core.channel.compose.rows import BloomMap as BloomMap
+    from sottovoce.core.channel.compose.rows import PermutationMap as PermutationMap
+    from sottovoce.core.channel.compose.rows import RowMap as RowMap
     from sottovoce.core.channel.compose.stages import Chain as Chain
     from sottovoce.core.channel.compose.stages import Then as Then
     from sottovoce.core.channel.facets import Contrast as Contrast

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sottovoce.core.domain.plain import Categories, Integers, Interval, Record
     from sottovoce.core.domain.powers import Powers
     from sottovoce.core.domain.sparse import Sparse
+    from sottovoce.core.domain.text import Text
     from sottovoce.core.domain.views import Above, Bins, Level, Prefix, Select, Square
 
 _HOMES = {
@@ -32,6 +33,7 @@ _HOMES = {
     "Powers": "powers",
     "Record": "plain",
     "Sparse": "sparse",
+    "Text": "text",
     "Above": "views",
     "Bins": "views",
     "Level": "views",
@@ -61,6 +63,7 @@ __all__ = [
     "Select",
     "Sparse",
     "Square",
+    "Text",
     "domain_from_spec",
 ]
 

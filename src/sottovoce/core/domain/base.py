@@ -31,6 +31,7 @@ KINDS = {
     "select": "core.domain.views:Select",
     "sparse": "core.domain.sparse:Sparse",
     "square": "core.domain.views:Square",
+    "text": "core.domain.text:Text",
 }
 
 

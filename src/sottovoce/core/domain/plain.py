@@ -42,7 +42,7 @@ class Categories(Domain):
             if max(map(len, plain), default=0) > MAX_TEXT:
                 raise ParameterError(f"The texts of categories have at most {MAX_TEXT} characters.")
             normal = {unicodedata.normalize("NFC", value) for value in plain}
-            encodable = all(_is_utf8(value) for value in plain)
+            encodable = all(is_utf8(value) for value in plain)
         else:
             plain = tuple(number for number in map(_whole, listed) if number is not None)
             if len(plain) < len(listed) or any(abs(number) > MAX_INTEGER for number in plain):
@@ -265,7 +265,8 @@ class Record(Domain):
         return cls([(name, domain_from_spec(domain)) for name, domain in pairs])
 
 
-def _is_utf8(value: str) -> bool:
+def is_utf8(value: str) -> bool:
+    """Whether a text has an encoding; half of a surrogate pair has none."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

@@ -14,6 +14,7 @@ STATISTICS = {
     "outputs": "core.statistic.outputs:CountOutputs",
     "supports": "core.statistic.supports:CountSupports",
     "seeds": "core.statistic.seeds:CountSeeds",
+    "cohorts": "core.statistic.cohorts:CountCohorts",
     "keyed": "core.statistic.keyed:CountKeyed",
     "parts": "core.statistic.parts:CountParts",
     "each": "core.statistic.each:CountEach",

@@ -203,3 +203,10 @@ class SharesEvidence(Evidence):
             f" reports are expected on one side, and it may miss {excess.max():,.1f} times as often as promised."
             f"{self._better}"
         )
+
+
+def moved_inside(evidence: SharesEvidence, bounds: Bounds) -> Bounds:
+    """Intervals of estimates moved into [0, 1]: plus and minus as much as without moving them."""
+    move = np.clip(evidence.values(), 0, 1) - evidence.values()
+    low, high = bounds
+    return Bounds(np.clip(low + np.minimum(move, 0), 0, 1), np.clip(high + np.maximum(move, 0), 0, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,6 @@ from sottovoce.core.channel import (
     Contrast,
     HadamardSets,
     Histogram,
-    PoolMap,
     ProjectiveSets,
     Public,
     Rates,
@@ -24,6 +24,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
+from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
@@ -31,22 +32,41 @@ from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.shares.candidates import from_functions, from_reports
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
-from sottovoce.estimate.shares.pool import pool_supports
+from sottovoce.estimate.shares.pool import function_supports
 from sottovoce.estimate.shares.projective import hyperplane_counts
+from sottovoce.estimate.shares.rows import rows_evidence, rows_variance
 from sottovoce.estimate.shares.sums import SumsEvidence, bin_variance, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.estimate.shares.walsh import walsh
+from sottovoce.fast.batch import Reports
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-READS = (CountOutputs, CountSupports, CountSeeds, Sums)
+READS = (CountOutputs, CountSupports, CountSeeds, CountCohorts, Sums)
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
     """The evidence of a tally, in the shape of the channel's law."""
     return from_cells(mechanism, tally.n, tally.cells)
+
+
+def evidence_about(mechanism: Mechanism, data: Tally | Reports, codes: Ints, names: Sequence[object]) -> SharesEvidence:
+    """The evidence about some codes only; of hashed reports also from the reports, which need no tally of all codes."""
+    if isinstance(data, Reports):
+        return from_reports(mechanism, data, codes, names)
+    found = from_functions(mechanism, data, codes, names)
+    if found is not None:
+        return found
+    whole = evidence(mechanism, data)
+    if not whole.picks:
+        raise ParameterError(
+            "Candidates are supported for shares that can be read one by one, not for a general table."
+        )
+    return whole.restricted(codes, names)  # type: ignore[return-value]
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
@@ -55,13 +75,15 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
     if isinstance(channel, Histogram):
         return SumsEvidence(cells, n, bins(channel), counted)
     rates = rates_of(channel)
+    if rates is None and isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
+        return rows_evidence(counted)
     if isinstance(rates, Contrast):
         plus, hits = hadamard_counts(channel, cells)
         return ContrastsEvidence(plus, hits, n, float(rates.hit_own), float(rates.plus_own), counted)
     if rates is None:
         return MatrixEvidence(cells, n, left_inverse(channel), output_law(channel), counted)
-    if isinstance(mechanism.statistic, CountSeeds) and isinstance(channel, Public) and isinstance(channel.map, PoolMap):
-        counts = pool_supports(channel.map, cells)
+    if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)) and isinstance(channel, Public):
+        counts = function_supports(mechanism, cells)
     elif isinstance(channel, Block) and isinstance(channel.sets, ProjectiveSets):
         counts = hyperplane_counts(channel.sets, cells)
     elif isinstance(channel, Block):
@@ -90,13 +112,7 @@ def hadamard_counts(channel: Channel, cells: Ints) -> tuple[Ints, Ints]:
     sets = channel.sets if isinstance(channel, Block) else None
     if not isinstance(sets, HadamardSets):
         raise TypeError(f"A {channel.kind} channel has no Hadamard sets.")
-    table = cells.reshape(sets.groups, sets.order).copy()
-    half = 1
-    while half < sets.order:
-        pairs = table.reshape(sets.groups, -1, 2, half)
-        table = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
-        half *= 2
-    table = table.reshape(sets.groups, sets.order)
+    table = walsh(cells.reshape(sets.groups, sets.order))
     codes = np.arange(sets.codes)
     groups, rows = codes % sets.groups, codes // sets.groups + 1
     hits = table[groups, 0]
@@ -117,6 +133,8 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
     if isinstance(channel, Histogram):
         return bin_variance(bins(channel), truth, target) / n
     rates = rates_of(channel)
+    if rates is None and isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
+        return rows_variance(mechanism, truth, n, target)
     if rates is None:
         law, inverse = output_law(channel), left_inverse(channel)
         second = inverse**2 @ (truth @ law)
@@ -149,4 +167,6 @@ def rare_variance(mechanism: Mechanism) -> Fraction:
         sets = mechanism.channel.sets  # type: ignore[attr-defined]
         mates = Fraction(-(-sets.codes // sets.groups) - 1, sets.codes - 1)
         return (rates.hit_other + mates * (rates.hit_own - rates.hit_other)) / rates.slope**2
-    raise TypeError("Only channels with support rates have a variance in closed form.")
+    truth = np.full(mechanism.channel.inputs, 1 / (mechanism.channel.inputs - 1))
+    truth[0] = 0
+    return Fraction(float(predicted_variance(mechanism, truth, 1, target="sample")[0]))

@@ -32,6 +32,7 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.hashing import WORD
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import FINE
+from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
@@ -61,7 +62,7 @@ class Levels(NamedTuple):
 def mixture(counted: Counted) -> Mixture:
     """The likelihood of shares given a tally, or reports if the tally does not determine it."""
     mechanism = counted.mechanism
-    if isinstance(mechanism.statistic, (CountSupports, Sums)):
+    if isinstance(mechanism.statistic, (CountSupports, CountCohorts, Sums)):
         if counted.reports is None:
             raise ParameterError(
                 f"Counts of kind {mechanism.statistic.kind} do not determine the likelihood of {mechanism.name}: decode"
@@ -203,7 +204,7 @@ def _packed(channel: Channel, reports: Reports) -> Bytes:
     return np.pad(present, ((0, 0), (0, width - present.shape[1])))
 
 
-def _mapped(channel: Channel, public: NDArray[np.uint64], code: int) -> NDArray[Any]:
+def mapped_codes(channel: Channel, public: NDArray[np.uint64], code: int) -> NDArray[Any]:
     """The value of a code under the public maps, outermost first, for each report."""
     codes: NDArray[Any] = np.full(len(public), code, np.uint32)
     while isinstance(channel, Public):
@@ -222,7 +223,7 @@ def _hashed_supports(channel: Public, reports: Reports) -> Bytes:
         words, found = public[start:stop], payload[start:stop]
         rows = np.arange(stop - start)
         for code in range(channel.inputs):
-            places = _mapped(channel, words, code)
+            places = mapped_codes(channel, words, code)
             if isinstance(inner, Block) and isinstance(inner.sets, ArcSets):
                 bit = (found.astype(np.int64) - places) % inner.sets.outputs < inner.sets.size
             elif found.ndim == 1:

@@ -13,7 +13,7 @@ from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted
-from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
 from sottovoce.estimate.shares.binomials import Ints
 
 Floats = NDArray[np.float64]
@@ -51,9 +51,7 @@ class MatrixEvidence(SharesEvidence):
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
         """The estimate moved into [0, 1], plus and minus as much as without moving it."""
-        low, high = self.interval(level, "exact" if method == "bounded" else method, target)
-        move = np.clip(self.values(), 0, 1) - self.values()
-        return Bounds(np.clip(low + np.minimum(move, 0), 0, 1), np.clip(high + np.maximum(move, 0), 0, 1))
+        return moved_inside(self, self.interval(level, "exact" if method == "bounded" else method, target))
 
     def moved(self) -> tuple[MatrixEvidence, MatrixEvidence]:
         raise NoIntervalError("A general table has no bounded interval for its shares; use method='normal'.")

@@ -1,4 +1,4 @@
-"""Decoding a balanced pool: for each code, the reports whose value is that of the code under their map."""
+"""Decoding numbered public functions: for each code, the reports whose value is that of the code."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import PoolMap
+from sottovoce.core.channel import NumberedMap, PermutationMap, PoolMap, Public, Subset
 from sottovoce.core.field import polynomial
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.shares.design import rows_of
 from sottovoce.fast.kernels.compose.public import product_table
 
 Ints = NDArray[np.int64]
@@ -70,3 +72,37 @@ def pool_supports(chosen: PoolMap, cells: Ints) -> Ints:
         one_digit(table, following, seeds // (after * g), after, g, products, binary)
         table, following = following, table
     return table.reshape(seeds, g)[: chosen.k, 0].copy()
+
+
+@njit(nogil=True, cache=True)
+def _permuted(cells, codes, prime, g, start, stride, out):
+    """One permutation and remainder for each pair of code and function; `start` of `stride` cells are no values."""
+    for i in range(codes.shape[0]):
+        total, v = 0, codes[i]
+        for slope in range(1, prime):
+            shifted = slope * v % prime
+            row = (slope - 1) * prime
+            for b in range(prime):
+                total += cells[(row + b) * stride + start + shifted % g]
+                shifted = shifted + 1 if shifted + 1 < prime else 0
+        out[i] = total
+
+
+def function_supports(mechanism: Mechanism, cells: Ints, codes: Ints | None = None) -> Ints:
+    """How many reports support each code, or each of some codes, from the counts of each public function."""
+    channel = mechanism.channel
+    if not isinstance(channel, Public) or not isinstance(channel.map, NumberedMap):
+        raise TypeError(f"The reports of a {channel.kind} channel are not counted by public function.")
+    whole = codes is None and isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset)
+    if whole and isinstance(channel.map, PoolMap):
+        return pool_supports(channel.map, cells)
+    wanted = np.arange(channel.inputs) if codes is None else codes
+    if isinstance(channel.map, PermutationMap):
+        out, stride = np.empty(len(wanted), np.int64), len(cells) // channel.map.seeds
+        _permuted(cells, wanted, channel.map.prime, channel.map.g, stride - channel.map.g, stride, out)
+        return out
+    rows = rows_of(mechanism, cells)
+    found = rows.gathered(rows.counts, wanted)
+    if rows.signed:  # reports that agree with a sign -1 are those whose bit is clear
+        found += rows.cleared(wanted)
+    return np.rint(found).astype(np.int64)

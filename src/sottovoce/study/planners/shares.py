@@ -27,6 +27,7 @@ from sottovoce.study.detect import POWER, smallest_share
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
 
 CLOSE = math.sqrt(1.05)  # standard errors whose mean squared error is within 5 % of the lowest
+LARGE = 256  # cells of a tally for each category
 MANY = 4096  # candidates from which on one hash for each report and candidate is too much work
 RARE = "rare"
 
@@ -68,7 +69,9 @@ class SharesPlanner(Planner):
                 mechanism = build(name, self.domain, epsilon=epsilon)
             except ParameterError:
                 continue
-            if mechanism.guarantee == "pure" or self.named:
+            # Asked for by name: devices keep a file for a memo, and all permutations make a very large tally.
+            heavy = mechanism.claimed_forever is not None or mechanism.cells > LARGE * mechanism.channel.inputs
+            if (mechanism.guarantee == "pure" and not heavy) or self.named:
                 candidates.append((self._error(mechanism), codec.payload_bytes(mechanism.channel), mechanism))
         if not candidates:
             raise no_method(epsilon, self.methods)

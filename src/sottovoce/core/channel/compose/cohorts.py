@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import Channel, Words
-from sottovoce.core.channel.compose.public import PoolMap, Public
+from sottovoce.core.channel.compose.maps import NumberedMap
+from sottovoce.core.channel.compose.public import Public
 from sottovoce.core.channel.compose.stages import Chain
 from sottovoce.core.channel.facets import Memoised, need
 from sottovoce.core.errors import ParameterError
@@ -30,8 +31,8 @@ class Cohorts(Public, Memoised):
     kind: ClassVar[str] = "cohorts"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.map, PoolMap) or not isinstance(self.inner, Chain):
-            raise ParameterError("Cohorts need the maps of a pool, and a chain as the inner channel.")
+        if not isinstance(self.map, NumberedMap) or not isinstance(self.inner, Chain):
+            raise ParameterError("Cohorts need numbered maps, and a chain as the inner channel.")
         if self.map.seeds > MAX_COHORTS:
             raise ParameterError(f"There are at most {MAX_COHORTS} cohorts. Got {count_text(self.map.seeds)}.")
         Public.__post_init__(self)
@@ -53,8 +54,4 @@ class Cohorts(Public, Memoised):
     def miniatures(self) -> tuple[Channel, ...]:
         """With few cohorts and words of two bits: every id is enumerated, and a chain has many outcomes for each."""
         inners = self.inner.shortened(2) if isinstance(self.inner, Chain) else ()
-        return tuple(
-            type(self)(PoolMap(min(self.inputs, inner.inputs**digits), inner.inputs, digits, 2), inner)
-            for inner in inners
-            if (digits := {2: 2, 3: 1, 4: 1}.get(inner.inputs))
-        )
+        return tuple(type(self)(small, inner) for inner in inners for small in self._pool.smallest(inner.inputs))

@@ -1,10 +1,11 @@
-"""Public maps beside hashes and pools: multiples modulo a prime, and a few codes that are asked about."""
+"""Public maps beside hashes and pools: numbered ones, multiples modulo a prime, a few codes that are asked about."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.facets import Rates
@@ -166,3 +167,77 @@ class AskedMap(_Chosen):
     def from_spec(cls, spec: Spec) -> AskedMap:
         names = ("k", "asked", "bits")
         return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
+
+
+class NumberedMap(ABC):
+    """Public functions that are numbered: a report's id chooses one of them, uniformly."""
+
+    kind: ClassVar[str]
+    bits: int
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def seeds(self) -> int:
+        """How many functions there are."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> int:
+        """How many codes there are."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many values there are."""
+
+    @abstractmethod
+    def spec(self) -> Spec:
+        """The functions in plain data."""
+
+    @abstractmethod
+    def value(self, seed: int, code: int) -> int:
+        """The value of a code under the function with this number."""
+
+    def check_seeds(self, name: str) -> None:
+        """Refuse more functions than an id can choose, for which a device would draw for ever."""
+        if self.bits not in (2, 4, 6, 8, WORD):
+            raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
+        if self.seeds > 1 << min(self.bits, FINE):
+            raise reject(
+                name, self.kind, f"so few that words of {self.bits} bits can choose a map", getattr(self, name)
+            )
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.seeds, self.bits)
+
+    def accepts(self, words: Words) -> bool:
+        return self.choice.accepts(words)
+
+    @property
+    def tries(self) -> Fraction:
+        return self.choice.tries
+
+    def seed(self, words: Words) -> int:
+        """Which function: `below(seeds)` read from the first word."""
+        return self.choice.of(words)
+
+    def apply(self, words: Words, code: int) -> int:
+        return self.value(self.seed(words), code)
+
+    @abstractmethod
+    def miniatures(self, outputs: int) -> tuple[Self, ...]:
+        """Small instances with this number of values."""
+
+    def smallest(self, outputs: int) -> tuple[Self, ...]:
+        """Instances with the shortest words, before channels with many outcomes."""
+        return self.miniatures(outputs)
+
+    def rates(self, inner: Rates) -> Rates | None:
+        """Support rates through the map; None if two codes do not collide with one known probability."""
+        return None
+
+    def signed_rates(self, own: Fraction) -> Rates | None:
+        """The same where the lowest bit of a value is a sign, and other values than the own support it with 1/2."""
+        return None

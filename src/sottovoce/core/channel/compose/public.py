@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
-from sottovoce.core.channel.compose.maps import AskedMap, Choice, MultiplierMap
+from sottovoce.core.channel.compose.maps import AskedMap, MultiplierMap, NumberedMap
 from sottovoce.core.channel.facets import (
     Costed,
     Facet,
@@ -27,8 +27,9 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.hashing import WORD, collision, derived_words, hash_value
+from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, count_text, reject
-from sottovoce.core.rational import FINE, units
+from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, summed
 
@@ -46,7 +47,7 @@ class Map(Protocol):
     def accepts(self, words: Words) -> bool: ...
     @property
     def tries(self) -> Fraction: ...
-    def rates(self, inner: Rates) -> Rates: ...
+    def rates(self, inner: Rates) -> Rates | None: ...
     def miniatures(self, outputs: int) -> tuple[Map, ...]: ...
     def spec(self) -> Spec: ...
 
@@ -104,7 +105,7 @@ class HashMap:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolMap:
+class PoolMap(NumberedMap):
     """A balanced pool: every linear map from vectors of `digits` elements of the field of order g to that field.
 
     A code is the vector of its digits in base g. Two different codes collide under exactly one in g of the
@@ -118,15 +119,12 @@ class PoolMap:
     bits: int = WORD
 
     def __post_init__(self) -> None:
-        if self.bits not in (2, 4, 6, 8, WORD):
-            raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
         object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, MAX_ORDER))
         if not is_order(self.g):
             raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
         object.__setattr__(self, "digits", check_integer("digits", self.kind, self.digits, 1, 24))
         object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.seeds))
-        if self.seeds > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw forever
-            raise reject("digits", self.kind, f"so few that words of {self.bits} bits can choose a map", self.digits)
+        self.check_seeds("digits")
 
     @property
     def seeds(self) -> int:
@@ -140,24 +138,6 @@ class PoolMap:
     def outputs(self) -> int:
         return self.g
 
-    @property
-    def choice(self) -> Choice:
-        return Choice(self.seeds, self.bits)
-
-    def accepts(self, words: Words) -> bool:
-        return self.choice.accepts(words)
-
-    @property
-    def tries(self) -> Fraction:
-        return self.choice.tries
-
-    def seed(self, words: Words) -> int:
-        """Which map: `below(seeds)` read from the first word."""
-        return self.choice.of(words)
-
-    def apply(self, words: Words, code: int) -> int:
-        return self.value(self.seed(words), code)
-
     def value(self, seed: int, code: int) -> int:
         """The value of a code under the map with this number."""
         return dot(seed, code, self.g, self.digits)
@@ -166,11 +146,20 @@ class PoolMap:
         """Two codes collide under exactly one in g of the maps."""
         return Rates(inner.own, (inner.own + (self.g - 1) * inner.other) / self.g)
 
+    def signed_rates(self, own: Fraction) -> Rates | None:
+        """In a field of characteristic two the values of two codes differ by a uniform pattern of bits, so a code of
+        the same place has the same sign as often as the other one."""
+        return None if self.g & (self.g - 1) else Rates(own, Fraction(1, 2))
+
     def miniatures(self, outputs: int) -> tuple[PoolMap, ...]:
         if not is_order(outputs) or outputs > 4:
             return ()
         digits = 3 if outputs == 2 else 2
         return (type(self)(min(self.k, 6), outputs, digits, 4),)
+
+    def smallest(self, outputs: int) -> tuple[PoolMap, ...]:
+        digits = {2: 2, 3: 1, 4: 1}.get(outputs)
+        return () if digits is None else (type(self)(min(self.k, outputs**digits), outputs, digits, 2),)
 
     def spec(self) -> Spec:
         return {
@@ -189,8 +178,14 @@ class PoolMap:
         return cls(*values[:-1])
 
 
-MAPS: dict[str, type[HashMap | PoolMap | MultiplierMap | AskedMap]] = {
-    chosen.kind: chosen for chosen in (HashMap, PoolMap, MultiplierMap, AskedMap)
+MAPS = {
+    "hash": "core.channel.compose.public:HashMap",
+    "pool": "core.channel.compose.public:PoolMap",
+    "multiplier": "core.channel.compose.maps:MultiplierMap",
+    "asked": "core.channel.compose.maps:AskedMap",
+    "bloom": "core.channel.compose.rows:BloomMap",
+    "rows": "core.channel.compose.rows:RowMap",
+    "permutations": "core.channel.compose.rows:PermutationMap",
 }
 
 
@@ -230,7 +225,7 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
             return facet(self.inner, Numbered) is not None
         if kind is Supporting:
             return self.rates() is not None
-        return kind is not Pooled or (isinstance(self.map, PoolMap) and not self.inner.publics)
+        return kind is not Pooled or (isinstance(self.map, NumberedMap) and not self.inner.publics)
 
     @property
     def inputs(self) -> int:
@@ -271,9 +266,9 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         return self.map.tries
 
     @property
-    def _pool(self) -> PoolMap:
-        if not isinstance(self.map, PoolMap):
-            raise TypeError("Only the maps of a balanced pool are numbered.")
+    def _pool(self) -> NumberedMap:
+        if not isinstance(self.map, NumberedMap):
+            raise TypeError("The maps of this channel are not numbered.")
         return self.map
 
     @property
@@ -291,10 +286,14 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         return self.inner.likelihood(report, self.mapped(code, public), public)
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        if isinstance(self.inner, Bits):
+            return self.inner.supports(report, self.mapped(code, public))  # signed ones have no support by themselves
         return trusted(self.inner, Supporting).supports(report, self.mapped(code, public), public)
 
     def rates(self, code: int = 0) -> Rates | None:
         """None if the inner rates depend on the code, or if no report supports the last inner code."""
+        if isinstance(self.inner, Bits) and self.inner.encoding == "signed":
+            return self.map.signed_rates(self.inner.own_rate) if isinstance(self.map, NumberedMap) else None
         if isinstance(self.inner, Public):  # asking for its facet first would double the work for each nested map
             nested = self.inner.rates()
             return None if nested is None else self.map.rates(nested)
@@ -312,6 +311,9 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         return summed(self, effort(self.inner))
 
     def miniatures(self) -> tuple[Channel, ...]:
+        if isinstance(self.map, NumberedMap) and isinstance(self.inner, Bits):  # masks have many outcomes for each id
+            small = self.inner.smallest()
+            return tuple(type(self)(few, small) for few in self.map.smallest(small.inputs))
         inners = self.inner.miniatures()
         if isinstance(self.map, AskedMap) and isinstance(self.inner, Bits):  # fewer bits, times as many ids as codes
             inners = (Bits(min(self.inner.k, 2), self.inner.p, self.inner.q, self.inner.encoding),)
@@ -326,4 +328,4 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         if not isinstance(spec, dict) or not isinstance(spec.get("kind"), str) or spec["kind"] not in MAPS:
             raise SpecError(f"The map of a public channel must have a kind among {', '.join(MAPS)}.")
         rest = {key: value for key, value in spec.items() if key != "kind"}
-        return cls(MAPS[spec["kind"]].from_spec(rest), channel_from_spec(inner))
+        return cls(load(MAPS[spec["kind"]]).from_spec(rest), channel_from_spec(inner))

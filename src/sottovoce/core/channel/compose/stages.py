@@ -315,7 +315,9 @@ class Chain(_Composed, Memoised, Supporting):
         return self.first, self.second
 
     def has(self, kind: type[Facet]) -> bool:
-        return self._has_bit_rates if kind is Supporting else _Composed.has(self, kind)
+        if kind is Supporting:  # several bits of a code are no support of it
+            return self._has_bit_rates and isinstance(self.first, Bits) and self.first.encoding != "blocks"
+        return _Composed.has(self, kind)
 
     def ratio_forever(self) -> Fraction:
         """The ratio of all reports of one value together."""
@@ -325,11 +327,13 @@ class Chain(_Composed, Memoised, Supporting):
     def _has_bit_rates(self) -> bool:
         """Whether both stages are independent bits, and so both together."""
         first, second = self.first, self.second
-        if not (isinstance(first, Bits) and isinstance(second, Bits)) or first.encoding == "mask":
+        if not (isinstance(first, Bits) and isinstance(second, Bits)) or first.encoding in ("mask", "signed"):
+            return False
+        if first.encoding == "blocks" and second.rates_vary:
             return False
         return second.encoding == "mask" and not second.ones
 
-    def _bit_rate(self, place: int) -> Rates:
+    def bit_rate(self, place: int) -> Rates:
         """How often a bit is set after both stages."""
         stages = [
             [units(value[place] if isinstance(value, tuple) else value) for value in (stage.p, stage.q)]  # type: ignore[attr-defined]
@@ -342,7 +346,7 @@ class Chain(_Composed, Memoised, Supporting):
         if not self._has_bit_rates or not isinstance(self.first, Bits):
             return self._ratio_by_entry()
         places = range(self.first.k) if self.rates_vary else range(min(self.first.k, 2))
-        rates = [self._bit_rate(place) for place in places]
+        rates = [self.bit_rate(place) for place in places]
         return bits_ratio([r.own for r in rates], [r.other for r in rates], self.first.encoding, self.first.ones)
 
     def effort(self) -> Effort:
@@ -351,7 +355,9 @@ class Chain(_Composed, Memoised, Supporting):
         known = summed(self, self._law_effort(first, second))
         if not isinstance(self.first, Bits) or not self._has_bit_rates:
             return known._replace(ratio=first.ratio + self._entries_effort())
-        return known._replace(ratio=first.ratio + 8 * self.first.k * short_steps(512), ratio_bits=1024)
+        exponent = self.first.ones if self.first.encoding == "blocks" else 1
+        ratio = first.ratio + 8 * self.first.k * short_steps(512 * exponent)
+        return known._replace(ratio=ratio, ratio_bits=1024 * exponent)
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
         return trusted(self.first, Supporting).supports(report, code)
@@ -359,7 +365,7 @@ class Chain(_Composed, Memoised, Supporting):
     def rates(self, code: int = 0) -> Rates | None:
         if code >= self.first.payload_bits:
             return None  # the last optional code has no bit
-        return self._bit_rate(code)
+        return self.bit_rate(code)
 
     @property
     def rates_vary(self) -> bool:
@@ -373,13 +379,16 @@ class Chain(_Composed, Memoised, Supporting):
         """Instances of at most k positions, where both stages are independent bits; otherwise the chain itself."""
         if isinstance(self.first, Bits) and isinstance(self.second, Bits):
             pairs = zip(self.first.miniatures(), self.second.miniatures(), strict=False)
-            return tuple(type(self)(_cut(first, k), _cut(second, k)) for first, second in pairs)
+            firsts = [(_cut(first, k), second) for first, second in pairs]
+            return tuple(type(self)(first, _cut(second, first.payload_bits)) for first, second in firsts)
         return (self,)
 
 
 def _cut(channel: Channel, k: int) -> Channel:
-    """The first k positions of independent bits."""
+    """The first k positions of independent bits; of blocks, one block."""
     if not isinstance(channel, Bits):
         raise TypeError("Only independent bits can be cut.")
+    if channel.encoding == "blocks":  # all blocks are alike, and several of them have too many outcomes in two stages
+        return type(channel)(min(channel.length, k), channel.p, channel.q)
     p, q = (value[:k] if isinstance(value, tuple) else value for value in (channel.p, channel.q))
     return type(channel)(min(channel.k, k), p, q, channel.encoding, channel.ones)

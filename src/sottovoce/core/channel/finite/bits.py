@@ -18,7 +18,8 @@ from sottovoce.core.specs import Spec, integer, integers, take
 from sottovoce.core.work import Effort, short_steps, summed
 
 MAX_MASK = 64  # positions of uneven masks, whose worst pair is found by dynamic programming
-ENCODINGS = ("onehot", "optional", "mask")
+ENCODINGS = ("onehot", "optional", "mask", "blocks", "signed")
+MAX_BLOCKS = 20  # each of two positions or more, so that codes stay indices of few bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,11 @@ class Bits(Channel, Supporting, Guarded, Costed):
     """Unary encodings and similar ones; the report is the mask of the bits that are 1.
 
     `p` and `q` are units, one for all positions or one per position. The encoding is "onehot" (code v sets
-    bit v), "optional" (code k sets none) or "mask" (the code is itself a mask with `ones` bits set; any number
-    of them where `ones` is 0). A one-hot code whose bit has its own q of 0 shows itself when that bit is set; then it
-    cannot be one of those that a guarantee protects.
+    bit v), "optional" (code k sets none), "mask" (the code is itself a mask with `ones` bits set; any number
+    of them where `ones` is 0), "blocks" (one bit in each of `ones` blocks of equal length: the digits of the code in
+    base k / ones, the lowest digit in the first block) or "signed" (code 2 j raises bit j to p, code 2 j + 1 lowers
+    it to 1 - p, all other bits are fair). A one-hot code whose bit has its own q of 0 shows itself when that bit is
+    set; then it cannot be one of those that a guarantee protects.
     """
 
     kind: ClassVar[str] = "bits"
@@ -47,8 +50,18 @@ class Bits(Channel, Supporting, Guarded, Costed):
         object.__setattr__(self, "ones", check_integer("ones", self.kind, self.ones, 0, self.k))
         if self.encoding == "mask":
             check_integer("k", self.kind, self.k, 1, MAX_MASK if self.rates_vary else 1 << 12)
-        if self.encoding != "mask" and self.ones != 1:
+        if self.encoding == "blocks" and (self.ones < 2 or self.k % self.ones or self.k < 2 * self.ones):
+            raise reject(
+                "ones", self.kind, "the number of blocks: at least 2, of equal length of at least 2", self.ones
+            )
+        if self.encoding == "blocks" and (self.ones > MAX_BLOCKS or self.inputs > 1 << MAX_BLOCKS):
+            raise reject("ones", self.kind, f"so small that there are at most {1 << MAX_BLOCKS} codes", self.ones)
+        if self.encoding not in ("mask", "blocks") and self.ones != 1:
             raise reject("ones", self.kind, f"1 where the encoding is {self.encoding}", self.ones)
+        if self.encoding in ("blocks", "signed") and self.rates_vary:
+            raise reject("p, q", self.kind, f"one probability each where the encoding is {self.encoding}", self.p)
+        if self.encoding == "signed" and self.q != UNIT // 2:
+            raise reject("q", self.kind, f"{UNIT // 2} where the encoding is signed", self.q)
         for name, value in (("p", self.p), ("q", self.q)):
             if isinstance(value, tuple) and len(value) != self.k:
                 raise reject(name, self.kind, f"one probability, or one for each of the {self.k} bits", value)
@@ -73,7 +86,16 @@ class Bits(Channel, Supporting, Guarded, Costed):
 
     @property
     def inputs(self) -> int:
-        return {"onehot": self.k, "optional": self.k + 1, "mask": 1 << self.k}[self.encoding]
+        if self.encoding == "mask":
+            return 1 << self.k
+        if self.encoding == "blocks":
+            return int(self.length**self.ones)
+        return {"onehot": self.k, "optional": self.k + 1, "signed": 2 * self.k}[self.encoding]
+
+    @property
+    def length(self) -> int:
+        """Positions of one block."""
+        return self.k // self.ones
 
     def codes(self) -> Iterable[int]:
         if self.encoding == "mask" and self.ones:
@@ -92,12 +114,23 @@ class Bits(Channel, Supporting, Guarded, Costed):
                     f"A code of this channel is a mask of {self.k} bits, {self.ones or 'any'} of them set."
                 )
             return code
+        if self.encoding == "blocks":
+            length = self.length
+            return sum(1 << (block * length + code // length**block % length) for block in range(self.ones))
+        if self.encoding == "signed":
+            return 1 << (code >> 1)
         return 1 << code if code < self.k else 0
+
+    def _own(self, place: int, code: int) -> int:
+        """How likely a position of the mask of a code is 1, in units."""
+        if self.encoding == "signed" and isinstance(self.p, int):
+            return (self.p, UNIT - self.p)[code & 1]
+        return self.p[place % self.k] if isinstance(self.p, tuple) else self.p
 
     @property
     def _own_words(self) -> int:
         """Words for the positions that hold a 1: one each, for the largest possible number."""
-        return (self.ones or self.k) if self.encoding == "mask" else 1
+        return (self.ones or self.k) if self.encoding in ("mask", "blocks") else 1
 
     @property
     def words(self) -> int:
@@ -115,9 +148,11 @@ class Bits(Channel, Supporting, Guarded, Costed):
             report = coins.flips(self.k, self.q)
         report &= ~mask  # positions that hold a 1 are drawn apart, each from its own word
         beyond = (self.k,) * self._own_words  # as many steps for every code
-        own = (*_places(mask), *beyond)[: self._own_words] if self.encoding == "mask" else (code,)
+        own: tuple[int, ...] = (code >> (self.encoding == "signed"),)
+        if self.encoding in ("mask", "blocks"):
+            own = (*_places(mask), *beyond)[: self._own_words]
         for place in own:
-            num = self.p[place % self.k] if isinstance(self.p, tuple) else self.p
+            num = self._own(place, code)
             report |= coins.flip((UNIT, num)[place < self.k]) << place
         coins.seek(end)
         return report & (1 << self.k) - 1
@@ -161,6 +196,10 @@ class Bits(Channel, Supporting, Guarded, Costed):
 
     def _even_ratio(self, p: Fraction, q: Fraction) -> Fraction:
         """All positions are alike: only the numbers of rising and falling bits matter."""
+        if self.encoding == "signed":  # (2 p) (1 / (2 - 2 p)) with two positions, p / (1 - p) with one
+            return p / (1 - p)
+        if self.encoding == "blocks":
+            return bits_ratio([p, p], [q, q], "blocks", self.ones)
         if self.encoding != "mask":
             some = min(self.k, 2)  # with a single bit no two codes can set different ones
             return bits_ratio([p] * some, [q] * some, self.encoding, 1)
@@ -171,22 +210,36 @@ class Bits(Channel, Supporting, Guarded, Costed):
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
         mask = self.mask(code)
         result = Fraction(1)
-        for place, (p, q) in enumerate(zip(self._each(self.p), self._each(self.q), strict=True)):
-            one = p if mask >> place & 1 else q
+        for place, q in enumerate(self._each(self.q)):
+            one = self._own(place, code) if mask >> place & 1 else q
             result *= units(one if report >> place & 1 else UNIT - one)
         return result
 
     def has(self, kind: type[Facet]) -> bool:
-        """A mask of several bits is supported bit by bit, and has no support of its own."""
-        return kind not in (Supporting, Guarded) or self.encoding != "mask"
+        """A mask of several bits is supported bit by bit, and has no support of its own.
+
+        A signed code is supported less often by the code of the other sign than by all others, so it has no rates.
+        """
+        return kind not in (Supporting, Guarded) or self.encoding in ("onehot", "optional")
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
+        if self.encoding == "signed":
+            return bool(report >> (code >> 1) & 1) != bool(code & 1)
         return bool(report >> code & 1)
+
+    def bit_rate(self, place: int) -> Rates:
+        """How often a bit is set, where the code sets it and where not."""
+        return Rates(*(units(value[place] if isinstance(value, tuple) else value) for value in (self.p, self.q)))
+
+    @property
+    def own_rate(self) -> Fraction:
+        """How often a bit has the value that its code gives it, where all positions are alike."""
+        return units(self.p[0] if isinstance(self.p, tuple) else self.p)
 
     def rates(self, code: int = 0) -> Rates | None:
         if code == self.k:
             return None  # the last optional code has no bit
-        return Rates(*(units(value[code] if isinstance(value, tuple) else value) for value in (self.p, self.q)))
+        return self.bit_rate(code)
 
     def pair(self) -> tuple[Fraction, Fraction] | None:
         if self.rates_vary:
@@ -195,8 +248,8 @@ class Bits(Channel, Supporting, Guarded, Costed):
         return own * other, other * other
 
     def effort(self) -> Effort:
-        masks = self.encoding == "mask"
-        bits = 128 * (self.k if masks else 2)
+        masks = self.encoding in ("mask", "blocks")
+        bits = 128 * (2 * self.ones if self.encoding == "blocks" else self.k if masks else 2)
         if self.rates_vary:  # at each position ten quotients, differences and comparisons
             exchanged = min(self.ones, self.k - self.ones)
             ratio = 10 * self.k + (2 * self.k * (exchanged + 1) ** 2 * short_steps(bits) if masks else 0)
@@ -205,7 +258,9 @@ class Bits(Channel, Supporting, Guarded, Costed):
         return summed(self, Effort(bits=128 * self.k, likelihood=2 * self.k, ratio=20 + ratio, ratio_bits=bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
-        small = min(self.k, 4)
+        if self.encoding == "blocks":
+            return (type(self)(4, self.p, self.q, self.encoding, 2),)
+        small = min(self.k, 2 if self.encoding == "signed" else 4)
         if self.shown:
             return (self._mixed(small),)
         ones = min(self.ones, 2) if self.encoding == "mask" else self.ones
@@ -213,6 +268,13 @@ class Bits(Channel, Supporting, Guarded, Costed):
         last = [value[-small:] if isinstance(value, tuple) else value for value in (self.p, self.q)]
         chosen = [first, last] if self.rates_vary else [first]
         return tuple(type(self)(small, p, q, self.encoding, ones) for p, q in chosen)
+
+    def smallest(self) -> Bits:
+        """Two positions, or two blocks of two."""
+        if self.encoding == "blocks":
+            return type(self)(4, self.p, self.q, self.encoding, 2)
+        p, q = (value[:2] if isinstance(value, tuple) else value for value in (self.p, self.q))
+        return type(self)(min(self.k, 2), p, q, self.encoding, min(self.ones, 2))
 
     def _mixed(self, small: int) -> Bits:
         """Positions that show their code and others, by turns."""
@@ -247,6 +309,8 @@ def bits_ratio(p: Sequence[Fraction], q: Sequence[Fraction], encoding: str, ones
     fallen = [max(b / a, (1 - b) / (1 - a)) for a, b in zip(p, q, strict=True)]
     if encoding == "mask":
         return _worst_masks(risen, fallen, ones)
+    if encoding == "blocks":  # all positions are alike, and two codes may differ in every block
+        return (risen[0] * fallen[0]) ** ones
     pairs = max(
         (a * b for a, b in _distinct_products(risen, fallen)),
         default=Fraction(1),

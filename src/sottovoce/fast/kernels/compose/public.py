@@ -9,13 +9,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, HashMap, PoolMap, Public, SampledCoordinates, Subset
+from sottovoce.core.channel import Channel, HashMap, NumberedMap, PoolMap, Public, SampledCoordinates, Subset
 from sottovoce.core.channel.compose.maps import Choice
 from sottovoce.core.channel.facets import Relaying, facet
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.field import multiply, polynomial
 from sottovoce.core.hashing import WORD, bucket_start, derived_words
 from sottovoce.core.rational import FINE
+from sottovoce.fast.kernels.arithmetic import lowest
 from sottovoce.fast.kernels.base import ByClass, Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.vector.sampled import refused_starts
 
@@ -31,7 +32,7 @@ def copy_public(words, out):
 
 
 @njit(nogil=True, cache=True)
-def _hash(public, codes, g, bits, out):
+def hash_codes(public, codes, g, bits, out):
     half = np.uint64(bits // 2)
     shift = np.uint64(64 - bits)  # short words: the sum modulo 2**bits
     for i in range(codes.shape[0]):
@@ -76,7 +77,7 @@ def mapper(chosen: Any) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
 def _(chosen: HashMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
     def apply(public: Public64, codes: Codes) -> NDArray[np.uint32]:
         out = np.empty(len(codes), np.uint32)
-        _hash(public, codes, chosen.g, chosen.bits, out)
+        hash_codes(public, codes, chosen.g, chosen.bits, out)
         return out
 
     return apply
@@ -114,6 +115,19 @@ def _count_pairs(seeds, reports, payloads, cells):
         cells[seeds[i] * payloads + reports[i]] += 1
 
 
+@njit(nogil=True, cache=True)
+def _count_bits(seeds, masks, bits, cells):
+    one = np.uint64(1)
+    for i in range(masks.shape[0]):
+        start = seeds[i] * (bits + 1)
+        cells[start] += 1
+        for b in range(masks.shape[1]):
+            left = masks[i, b]
+            while left != np.uint64(0):
+                cells[start + 1 + 64 * b + np.int64(lowest(left))] += 1
+                left &= left - one
+
+
 def chosen_numbers(choice: Choice, public: Public64) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The number that each id chooses, and which ids no device may use."""
     read = min(choice.bits, FINE)
@@ -131,17 +145,28 @@ def product_table(g: int) -> NDArray[np.uint32]:
     return np.array([[multiply(a, b, g) for b in range(g)] for a in range(g)], np.uint32)
 
 
-@mapper.register
-def _(chosen: PoolMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
+@ByClass
+def valuer(chosen: Any) -> Callable[[NDArray[np.int64], Codes], NDArray[np.uint32]]:
+    """The vectorised values of numbered functions: (numbers, codes) -> values."""
+    raise NoBatchError(f"There is no vectorised form of the map {chosen!r}.")
+
+
+@valuer.register
+def _(chosen: PoolMap) -> Callable[[NDArray[np.int64], Codes], NDArray[np.uint32]]:
     products = product_table(chosen.g)
 
-    def apply(public: Public64, codes: Codes) -> NDArray[np.uint32]:
+    def values(seeds: NDArray[np.int64], codes: Codes) -> NDArray[np.uint32]:
         out = np.empty(len(codes), np.uint32)
-        seeds, _ = chosen_numbers(chosen.choice, public)
         _pool_hash(seeds, codes, chosen.g, chosen.digits, products, polynomial(chosen.g) > 0, out)
         return out
 
-    return apply
+    return values
+
+
+@mapper.register
+def _(chosen: NumberedMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
+    values = valuer(chosen)
+    return lambda public, codes: values(chosen_numbers(chosen.choice, public)[0], codes)
 
 
 def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
@@ -164,10 +189,18 @@ def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
 
 def count_seeds(channel: Public, reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
     """Add each pair of public map and payload to its cell."""
-    if public is None or not isinstance(channel.map, PoolMap):
+    _count_pairs(_seeds(channel, public), reports, channel.outputs, cells)
+
+
+def count_cohorts(channel: Public, masks: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
+    """Add each report and its bits to the cells of its public map."""
+    _count_bits(_seeds(channel, public), masks, channel.payload_bits, cells)
+
+
+def _seeds(channel: Public, public: Public64 | None) -> NDArray[np.int64]:
+    if public is None or not isinstance(channel.map, NumberedMap):
         raise ValueError("Reports of a pool must be counted together with their public words.")
-    seeds, _ = chosen_numbers(channel.map.choice, public)
-    _count_pairs(seeds, reports, channel.outputs, cells)
+    return chosen_numbers(channel.map.choice, public)[0]
 
 
 @sampler.register

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Bits
 from sottovoce.core.coins import LEVELS, flip_levels, flips_span
-from sottovoce.core.rational import FINE
+from sottovoce.core.rational import FINE, UNIT
 from sottovoce.fast.kernels.arithmetic import lowest
 from sottovoce.fast.kernels.base import (
     Codes,
@@ -20,6 +20,7 @@ from sottovoce.fast.kernels.base import (
     Sample,
     counter,
     impossible_masks,
+    lanes,
     sampler,
 )
 from sottovoce.fast.kernels.masks import add_masks, popcounts
@@ -119,6 +120,30 @@ def _flip_code(codes, words, at, nums, bits, out):
             out[i, code >> 6] = out[i, code >> 6] & ~(one << place) | set_bit
 
 
+@njit(nogil=True, cache=True)
+def _flip_signed(codes, words, at, nums, bits, out):
+    """The same for a place with a sign: the lowest bit of the code chooses the probability."""
+    shift = np.uint64(64 - bits)
+    scale = np.uint64(53 - bits)
+    one = np.uint64(1)
+    for i in range(codes.shape[0]):
+        code = np.int64(codes[i])
+        place = np.uint64(code >> 1 & 63)
+        set_bit = np.uint64((words[i, at] >> shift) << scale < nums[code & 1]) << place
+        out[i, code >> 7] = out[i, code >> 7] & ~(one << place) | set_bit
+
+
+def _block_masks(channel: Bits, codes: Codes) -> NDArray[np.uint64]:
+    """The masks of codes whose digits are positions in blocks."""
+    masks = np.zeros((len(codes), lanes(channel.k)), np.uint64)
+    rows, left = np.arange(len(codes)), codes.astype(np.int64)
+    for block in range(channel.ones):
+        left, digit = np.divmod(left, channel.length)
+        places = block * channel.length + digit
+        masks[rows, places >> 6] |= np.uint64(1) << (places & 63).astype(np.uint64)
+    return masks
+
+
 def _numbers(value: int | tuple[int, ...], k: int) -> NDArray[np.uint64]:
     return np.array(value if isinstance(value, tuple) else [value] * k, np.uint64)
 
@@ -126,13 +151,17 @@ def _numbers(value: int | tuple[int, ...], k: int) -> NDArray[np.uint64]:
 @sampler.register
 def _(channel: Bits) -> Sample:
     own = _numbers(channel.p, channel.k)
-    flip_own = _flip_own if channel.encoding == "mask" else _flip_code
+    flip_own = {"mask": _flip_own, "blocks": _flip_own, "signed": _flip_signed}.get(channel.encoding, _flip_code)
+    if channel.encoding == "signed" and isinstance(channel.p, int):
+        own = np.array([channel.p, UNIT - channel.p], np.uint64)
     background = _each_sampler(channel.q) if isinstance(channel.q, tuple) else _lanes_sampler(channel.k, channel.q)
     span = channel.k if isinstance(channel.q, tuple) else flips_span(channel.k, channel.q)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         if channel.encoding == "mask" and codes.ndim == 1:  # a mask of few bits is an index to other channels
             codes = codes.astype(np.uint64).reshape(-1, 1)
+        if channel.encoding == "blocks":
+            codes = _block_masks(channel, codes)
         background(draws, at, out)
         flip_own(codes, draws.words, at + span, own, draws.bits, out)
 

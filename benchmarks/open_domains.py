@@ -1,0 +1,45 @@
+"""Many codes and open domains: a million categories, and a list of candidate words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import sottovoce as sv
+from benchmarks.timing import Row, clock, median
+from sottovoce.experiments.words import candidate, holders
+from sottovoce.tally.counts import simulate_held
+
+SIZE = 10**6
+
+
+def open_domains(quick: bool) -> list[Row]:
+    """A million reports about a million categories, and 200,000 about any text."""
+    times = 1 if quick else 3
+    values = np.minimum(np.random.default_rng(1).zipf(1.3, SIZE), SIZE) - 1
+    m = sv.mechanism("hadamard", sv.Integers(0, SIZE - 1), epsilon=1)
+    reports = m.privatize(values, seed=1)
+
+    def whole() -> object:
+        return m.estimate(m.tally(reports)).ci()
+
+    hashed = sv.mechanism("olh", sv.Integers(0, SIZE - 1), epsilon=1)
+    some = hashed.privatize(values[: SIZE // 10], seed=1)
+
+    def few() -> object:
+        return hashed.estimate(some, candidates=range(20)).ci()
+
+    words = sv.mechanism("rappor", sv.Text(), epsilon=4)
+    tally, listed = simulate_held(words, holders(1000, 200_000), seed=1), [candidate(place) for place in range(1000)]
+
+    def decode() -> object:
+        return words.estimate(tally, decoder="lasso", candidates=listed).ci()
+
+    rows = []
+    for name, work, target in (
+        ("tally, estimate and intervals of 10^6 categories, 10^6 reports, hadamard", whole, 8.0),
+        ("estimate 20 of 10^6 categories from 10^5 reports, olh", few, None),
+        ("decode 1,000 words from 200,000 reports, rappor", decode, 10.0),
+    ):
+        work()
+        rows.append(Row(name, median(clock(work) for _ in range(times)), "s", target, "max"))
+    return rows

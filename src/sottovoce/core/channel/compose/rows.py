@@ -1,0 +1,209 @@
+"""Numbered public functions: Bloom filters and permutations that are balanced, and hashed rows for open domains."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+from sottovoce.core.channel.compose.maps import NumberedMap
+from sottovoce.core.channel.facets import Rates
+from sottovoce.core.channel.finite.bits import MAX_BLOCKS
+from sottovoce.core.field import MAX_ORDER, dot, is_order, is_prime, polynomial
+from sottovoce.core.hashing import WORD, hash_value
+from sottovoce.core.params import check_integer, reject
+from sottovoce.core.specs import Spec, integer, take
+
+MAX_FUNCTIONS = 1 << 24
+MAX_CODES = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class BloomMap(NumberedMap):
+    """A balanced pool of Bloom filters: one bit in each of `blocks` blocks of g positions.
+
+    In each block the functions are all linear maps of the balanced pool (`PoolMap`), numbered from another start, so
+    two different codes meet in a block under exactly one in g of the functions. The value is the number whose digits
+    in base g are the positions, that of the first block being the lowest.
+    """
+
+    kind: ClassVar[str] = "bloom"
+    k: int
+    g: int
+    digits: int
+    blocks: int
+    bits: int = WORD
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, MAX_ORDER))
+        if not is_order(self.g):
+            raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
+        object.__setattr__(self, "digits", check_integer("digits", self.kind, self.digits, 1, 24))
+        object.__setattr__(self, "blocks", check_integer("blocks", self.kind, self.blocks, 1, MAX_BLOCKS))
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, min(self.seeds, MAX_FUNCTIONS)))
+        self.check_seeds("digits")
+
+    @property
+    def seeds(self) -> int:
+        return int(self.g**self.digits)
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def outputs(self) -> int:
+        return int(self.g**self.blocks)
+
+    def position(self, seed: int, block: int, code: int) -> int:
+        """The position of a code in a block. The numbers of the functions are shifted, which keeps them balanced."""
+        return dot((seed + block * (self.seeds // self.blocks)) % self.seeds, code, self.g, self.digits)
+
+    def value(self, seed: int, code: int) -> int:
+        return sum(self.position(seed, block, code) * self.g**block for block in range(self.blocks))
+
+    def miniatures(self, outputs: int) -> tuple[BloomMap, ...]:
+        """With words of two bits, since a memo behind them has many outcomes."""
+        side = round(outputs ** (1 / self.blocks))
+        blocks = self.blocks if side >= 2 and side**self.blocks == outputs else 2 if outputs == 4 else 1
+        side = side if blocks == self.blocks else round(outputs ** (1 / blocks))
+        digits = {2: 2, 3: 1, 4: 1}.get(side)
+        return () if digits is None else (type(self)(min(self.k, 3, side**digits), side, digits, blocks, 2),)
+
+    def spec(self) -> Spec:
+        numbers = {"k": self.k, "g": self.g, "digits": self.digits, "blocks": self.blocks, "bits": self.bits}
+        return {"kind": self.kind, **numbers, "polynomial": polynomial(self.g)}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> BloomMap:
+        names = ("k", "g", "digits", "blocks", "bits", "polynomial")
+        values = [integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)]
+        return cls(*values[:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class RowMap(NumberedMap):
+    """Few hashed functions for up to 2**32 codes: the rows of a sketch, or cohorts with Bloom filters.
+
+    Row r is the function of the hash family (`sottovoce.core.hashing`) whose two words are SHA-256 of its number, to
+    g**blocks values: the positions in `blocks` blocks of g are their digits in base g, a power of two. Fewer functions
+    than codes cannot be balanced: two given codes meet in more or fewer than one in g of the rows, so shares are
+    estimated for a list of candidates together.
+    """
+
+    kind: ClassVar[str] = "rows"
+    k: int
+    g: int
+    blocks: int
+    rows: int
+    bits: int = WORD
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, MAX_CODES))
+        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, 1 << 16))
+        object.__setattr__(self, "blocks", check_integer("blocks", self.kind, self.blocks, 1, MAX_BLOCKS))
+        object.__setattr__(self, "rows", check_integer("rows", self.kind, self.rows, 1, 1 << 16))
+        if self.g & (self.g - 1) or self.outputs > 1 << MAX_BLOCKS:
+            raise reject("g", self.kind, "a power of two, with g**blocks of at most 2**20", self.g)
+        self.check_seeds("rows")
+
+    @property
+    def seeds(self) -> int:
+        return self.rows
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def outputs(self) -> int:
+        return int(self.g**self.blocks)
+
+    def value(self, seed: int, code: int) -> int:
+        return hash_value(*row_words(seed), code, self.outputs)
+
+    def miniatures(self, outputs: int) -> tuple[RowMap, ...]:
+        blocks = self.blocks if outputs >> self.blocks else 1
+        side = round(outputs ** (1 / blocks))
+        if side & (side - 1) or side**blocks != outputs:
+            return ()
+        return (type(self)(min(self.k, 3), side, blocks, 4, 2),)
+
+    def spec(self) -> Spec:
+        numbers = {"k": self.k, "g": self.g, "blocks": self.blocks, "rows": self.rows, "bits": self.bits}
+        return {"kind": self.kind, **numbers}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> RowMap:
+        names = ("k", "g", "blocks", "rows", "bits")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
+
+
+@lru_cache(maxsize=1 << 12)
+def row_words(row: int) -> tuple[int, int]:
+    """The two words of the hash function of a row."""
+    digest = hashlib.sha256(b"sottovoce rows 1|%d" % row).digest()
+    return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
+
+
+@dataclass(frozen=True, slots=True)
+class PermutationMap(NumberedMap):
+    """Every permutation x -> a x + b of the numbers below a prime, followed by the remainder modulo g.
+
+    Two different codes are sent to each pair of different numbers by exactly one of the prime (prime - 1) permutations,
+    so they collide less often than under a hash, and with a known probability.
+    """
+
+    kind: ClassVar[str] = "permutations"
+    k: int
+    prime: int
+    g: int
+    bits: int = WORD
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prime", check_integer("prime", self.kind, self.prime, 2, MAX_ORDER))
+        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.prime))
+        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, self.prime))
+        if not is_prime(self.prime):
+            raise reject("prime", self.kind, "a prime", self.prime)
+        self.check_seeds("prime")
+
+    @property
+    def seeds(self) -> int:
+        return self.prime * (self.prime - 1)
+
+    @property
+    def inputs(self) -> int:
+        return self.k
+
+    @property
+    def outputs(self) -> int:
+        return self.g
+
+    def value(self, seed: int, code: int) -> int:
+        slope, start = divmod(seed, self.prime)
+        return ((slope + 1) * code + start) % self.prime % self.g
+
+    @property
+    def collision(self) -> Fraction:
+        """The probability that two different codes have the same value."""
+        small, larger = divmod(self.prime, self.g)
+        pairs = larger * (small + 1) * small + (self.g - larger) * small * (small - 1)
+        return Fraction(pairs, self.prime * (self.prime - 1))
+
+    def rates(self, inner: Rates) -> Rates:
+        same = self.collision
+        return Rates(inner.own, same * inner.own + (1 - same) * inner.other)
+
+    def miniatures(self, outputs: int) -> tuple[PermutationMap, ...]:
+        return (type(self)(min(self.k, 3), max(3, outputs), outputs, 4),) if outputs in (2, 3) else ()
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "k": self.k, "prime": self.prime, "g": self.g, "bits": self.bits}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> PermutationMap:
+        names = ("k", "prime", "g", "bits")
+        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))

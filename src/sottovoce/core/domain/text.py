@@ -1,0 +1,57 @@
+"""`Text`: any text. An open domain, whose codes are hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.plain import MAX_CODES, MAX_TEXT, is_utf8
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.specs import Spec, take
+
+HASH = "sha256-32"
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Domain):
+    """Any text of at most 1,000 characters; its code is a hash of 32 bits, which may be that of other texts too.
+
+    The hash is the first four bytes, little-endian, of SHA-256 of "sottovoce text 1|" and the text in normal form C as
+    UTF-8. Shares are estimated for a list of candidates.
+    """
+
+    kind: ClassVar[str] = "text"
+
+    @property
+    def size(self) -> int:
+        return MAX_CODES
+
+    def encode(self, value: object) -> int:
+        if not isinstance(value, str) or len(value) > MAX_TEXT or not is_utf8(value):
+            raise self.refuse(value, f"a text of at most {MAX_TEXT} characters")
+        return text_code(str.__str__(value))
+
+    def labels(self) -> range:
+        raise TypeError("An open domain has no list of values.")
+
+    def foreign(self) -> list[object]:
+        return [None, object(), b"bytes", 0, 1.5, True, ["text"], "x" * (MAX_TEXT + 1), "\ud800"]
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "hash": HASH}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Text:
+        (name,) = take(spec, cls.kind, ("hash",))
+        if name != HASH:
+            raise ParameterError(f"The hash of a text domain must be {HASH}.")
+        return cls()
+
+
+def text_code(text: str) -> int:
+    """The code of a text."""
+    plain = unicodedata.normalize("NFC", text).encode()
+    return int.from_bytes(hashlib.sha256(b"sottovoce text 1|" + plain).digest()[:4], "little")

@@ -1,0 +1,199 @@
+"""The rows of a sketch or cohorts: counts of positions, and which of them each value sets.
+
+In row c a value sets one position in each block of g, or one with a sign. A report of its row sets a position with
+`own` if its value does, else with `other`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sottovoce.core.channel import Block, NumberedMap, Public
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.statistic.cohorts import CountCohorts
+from sottovoce.estimate.shares.walsh import walsh
+from sottovoce.fast.kernels.compose.public import valuer
+from sottovoce.tally.row_draws import position_law
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+CHUNK = 1 << 22  # positions in memory at a time
+
+
+@dataclass(frozen=True, eq=False)
+class RowCounts:
+    """Counts of the positions of each row, and the law of a position.
+
+    Attributes:
+        chosen: the public functions; `numbers` are those of the rows.
+        counts: one row for each function, one column for each position.
+        totals: reports of each row.
+        own, other: how often a position is set that the value sets, and any other one.
+        blocks: how many positions a value sets, in as many blocks of `length`.
+        signed: a value sets one position or clears it, by the lowest bit of its hash.
+        exclusive: a report sets one position only; otherwise positions are independent given the value.
+    """
+
+    chosen: NumberedMap
+    numbers: Ints
+    counts: Floats
+    totals: Floats
+    own: float
+    other: float
+    blocks: int
+    length: int
+    signed: bool = False
+    exclusive: bool = False
+
+    # --- the law of a column ------------------------------------------------------------------------
+    @property
+    def slope(self) -> float:
+        """How much likelier a position is where the value sets it."""
+        return self.own - self.other
+
+    @property
+    def norm(self) -> float:
+        """The squared length of a value's column in one row."""
+        return 1.0 if self.signed else self.blocks * (1 - 1 / self.length)
+
+    @property
+    def collisions(self) -> float:
+        """The mean square of what a report of another value reads, where functions collide like random ones."""
+        return 1 / self.length if self.signed else 1 / (self.blocks * (self.length - 1))
+
+    @property
+    def rank(self) -> int:
+        """How many columns can be independent."""
+        return len(self.counts) * self.blocks * (self.length - (not self.signed))
+
+    @cached_property
+    def centred(self) -> Floats:
+        """Counts less their mean if all values were equally common."""
+        middle = 0.5 if self.signed else self.other + self.slope / self.length
+        return np.asarray(self.counts - middle * self.totals[:, None])
+
+    @cached_property
+    def noise(self) -> Floats:
+        """The variance of each count given the values of the participants; counts themselves where exclusive."""
+        if self.exclusive:
+            return self.counts
+        totals = self.totals[:, None]
+        if self.signed:
+            return np.broadcast_to(totals / 4, self.counts.shape)
+        held, rest = np.clip((self.counts - self.other * totals) / self.slope, 0, totals), self.other * (1 - self.other)
+        return np.asarray(rest * totals + held * (self.own * (1 - self.own) - rest))
+
+    # --- columns ------------------------------------------------------------------------------------
+    def some(self, rows: NDArray[Any]) -> RowCounts:
+        """Some of the rows."""
+        return replace(self, numbers=self.numbers[rows], counts=self.counts[rows], totals=self.totals[rows])
+
+    def places(self, codes: Ints) -> tuple[Ints, Floats]:
+        """places[row, block, code], and a sign for each of them."""
+        rows = len(self.numbers)
+        seeds, wanted = np.repeat(self.numbers, len(codes)), np.tile(codes.astype(np.uint32), rows)
+        left: Ints = valuer(self.chosen)(seeds, wanted).astype(np.int64).reshape(rows, 1, len(codes))
+        if self.signed:
+            return left >> 1, np.where(left & 1, -1.0, 1.0)
+        powers = self.length ** np.arange(self.blocks)[None, :, None]
+        found = left // powers % self.length + self.length * np.arange(self.blocks)[None, :, None]
+        return found, np.ones((1, 1, 1))
+
+    def chunks(self, codes: Ints) -> Iterator[tuple[slice, Ints, Floats]]:
+        """The same, some codes at a time."""
+        size = max(1, CHUNK // (len(self.numbers) * self.blocks))
+        for start in range(0, len(codes), size):
+            part = slice(start, start + size)
+            yield part, *self.places(codes[part])
+
+    def gathered(self, table: Floats, codes: Ints) -> Floats:
+        """For each code the sum of a table over the positions of its column, with its signs."""
+        found = np.empty(len(codes))
+        rows = np.arange(len(self.numbers))[:, None, None]
+        for part, places, signs in self.chunks(codes):
+            found[part] = (signs * table[rows, places]).sum(axis=(0, 1))
+        return found
+
+    def cleared(self, codes: Ints) -> Floats:
+        """For each code the reports of the rows in which its sign is -1."""
+        found = np.empty(len(codes))
+        for part, _, signs in self.chunks(codes):
+            found[part] = (self.totals[:, None] * (signs[:, 0] < 0)).sum(axis=0)
+        return found
+
+    def matrix(self, codes: Ints) -> Any:
+        """The columns, not centred, one row for each position of each row."""
+        places, signs = self.places(codes)
+        cells = np.arange(len(self.numbers))[:, None, None] * self.counts.shape[1] + places
+        columns = np.broadcast_to(np.arange(len(codes)), cells.shape)
+        entries = np.broadcast_to(signs, cells.shape)
+        shape = (self.counts.size, len(codes))
+        return sparse.csr_matrix((entries.ravel(), (cells.ravel(), columns.ravel())), shape=shape)
+
+    # --- sums of products with centred columns --------------------------------------------------------
+    def products(self, table: Floats, codes: Ints) -> Floats:
+        """Each centred column times a table."""
+        found = self.gathered(table, codes)
+        return found if self.signed else found - table.sum() / self.length
+
+    def gram(self, codes: Ints) -> Floats:
+        """Centred columns times each other, in units of the squared length of one of them."""
+        columns = self.matrix(codes)
+        found = np.asarray((columns.T @ columns).todense(), np.float64)
+        if not self.signed:
+            found -= len(self.numbers) * self.blocks / self.length
+        return np.asarray(found / (len(self.numbers) * self.norm))
+
+    def spread(self, codes: Ints) -> Floats:
+        """The covariance of the products of the centred columns with the counts."""
+        columns, noise = self.matrix(codes), self.noise.ravel()
+        found = np.asarray((columns.T @ columns.multiply(noise[:, None])).todense(), np.float64)
+        if not self.signed:
+            sums = (columns.T @ noise) / self.length
+            found += noise.sum() / self.length**2 - sums[:, None] - sums[None, :]
+        if self.exclusive:
+            means = self._means(codes)
+            found -= (means * self.totals[:, None]).T @ means
+        return np.asarray(found, np.float64)
+
+    def spreads(self, codes: Ints) -> Floats:
+        """The diagonal of the same."""
+        if self.signed:
+            return np.full(len(codes), float(self.totals.sum()) / 4)
+        found: Floats = self.gathered(self.noise, codes) * (1 - 2 / self.length) + self.noise.sum() / self.length**2
+        if self.exclusive:
+            size = max(1, CHUNK // len(self.numbers))
+            for start in range(0, len(codes), size):
+                part = slice(start, start + size)
+                found[part] -= (self._means(codes[part]) ** 2 * self.totals[:, None]).sum(axis=0)
+        return found
+
+    def _means(self, codes: Ints) -> Floats:
+        """The mean of each centred column over the reports of a row."""
+        shares = self.counts / np.maximum(self.totals, 1)[:, None]
+        places, _ = self.places(codes)
+        return np.asarray(shares[np.arange(len(self.numbers))[:, None], places[:, 0]] - 1 / self.length)
+
+
+def rows_of(mechanism: Mechanism, cells: Ints) -> RowCounts:
+    """The rows of a tally whose reports are counted for each public function."""
+    channel = mechanism.channel
+    if not isinstance(channel, Public) or not isinstance(channel.map, NumberedMap):
+        raise TypeError(f"The reports of a {channel.kind} channel are not counted by public function.")
+    seeds = channel.map.seeds
+    table = cells.reshape(seeds, -1).astype(np.float64)
+    law = position_law(channel.inner)
+    if isinstance(mechanism.statistic, CountCohorts):
+        counts, totals = table[:, 1:], table[:, 0]
+    else:
+        counts, totals = table, table.sum(axis=1)
+        if isinstance(channel.inner, Block):
+            counts = (totals[:, None] + walsh(table)[:, 1 : channel.inner.inputs + 1]) / 2
+    return RowCounts(channel.map, np.arange(seeds), counts, totals, *law)

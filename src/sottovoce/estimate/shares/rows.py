@@ -1,0 +1,202 @@
+"""Shares from the rows of a sketch or from cohorts, as a least-squares fit of the values of interest.
+
+The count of a position, less what it is on average over all values, has a mean that is linear in the shares, with known
+coefficients. Where the public functions are balanced, the columns of this design are orthogonal, and the fit of one
+value does not depend on which others are listed. Hashed functions, fewer than values, are not balanced: there the
+listed values are fitted together. Values that are not listed add nothing on average over the functions; standard errors
+count them as if they were one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from sottovoce.core.channel import BloomMap, Public
+from sottovoce.core.errors import NoIntervalError, ParameterError, TooLargeError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Offer
+from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
+from sottovoce.estimate.shares.design import RowCounts, rows_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MAX_TOGETHER = 2048  # values that are fitted together
+MAX_CODES = 1 << 24  # values that are estimated at once
+MAX_EXACT = 1 << 24  # entries of a table of coefficients
+
+
+@dataclass(frozen=True, eq=False)
+class RowsEvidence(SharesEvidence):
+    """The rows of a tally, and the codes that are estimated: all of a closed domain, or candidates."""
+
+    rows: RowCounts
+    n: int
+    counted: Counted
+    methods: ClassVar[tuple[str, ...]] = ("normal", "bounded")
+    default: ClassVar[str] = "normal"
+
+    @cached_property
+    def codes(self) -> Ints:
+        """The codes of interest."""
+        if self.counted.codes is not None:
+            return self.counted.codes
+        size = self.counted.mechanism.channel.inputs
+        if size > MAX_CODES:
+            raise ParameterError("The answers of an open domain are not listed: estimate them for candidates=[...].")
+        return np.arange(size)
+
+    @property
+    def balanced(self) -> bool:
+        """Whether each value is read by itself without bias."""
+        return isinstance(self.rows.chosen, BloomMap)
+
+    @property
+    def together(self) -> bool:
+        """Whether the values are fitted together; they are so few that the fit is not much noisier."""
+        return not self.balanced and len(self.codes) <= min(MAX_TOGETHER, self.rows.rank // 2)
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        found = {Offer.NULL_ERRORS, Offer.COVARIANCE, Offer.DESIGN}
+        return frozenset(found if self.counted.codes is not None else {*found, Offer.ALL_SHARES, Offer.CANDIDATES})
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse of the products of the columns of the values."""
+        try:
+            factor = linalg.cho_factor(self.rows.gram(self.codes))
+        except linalg.LinAlgError:
+            raise ParameterError(
+                "Some candidates have the same positions in all rows, so they have no estimate."
+            ) from None
+        return np.asarray(linalg.cho_solve(factor, np.eye(len(self.codes))))
+
+    @property
+    def _scale(self) -> float:
+        return self.n * self.rows.slope * self.rows.norm
+
+    @cached_property
+    def _values(self) -> Floats:
+        alone = self.rows.products(self.rows.centred, self.codes) / self._scale
+        return np.asarray(self.inverse @ alone) if self.together else alone
+
+    def values(self) -> Floats:
+        return self._values
+
+    @cached_property
+    def _noise(self) -> Floats:
+        """The variance of each value that the counts have, given their means."""
+        if not self.together:
+            return np.asarray(self.rows.spreads(self.codes) / self._scale**2)
+        return _sandwich(self.inverse, self.rows.spread(self.codes)) / self._scale**2
+
+    def variances(self, target: str) -> Floats:
+        shares = np.clip(self._values, 0, 1)
+        # A report of another value reads something in its row, and which row it is, is chance.
+        found = self._noise + (1 - shares) * self.rows.collisions / self.n
+        sampling = shares * (1 - shares) / self.n
+        if self.rows.exclusive:  # its counts vary with the sample
+            found = found - (sampling if target == "sample" else 0)
+        elif target == "population":
+            found = found + sampling
+        return np.asarray(found + self._unbalanced)
+
+    @property
+    def _unbalanced(self) -> float:
+        """What values that are not fitted add through functions that are not balanced, on average over the functions.
+
+        Those that are not listed might all be one value, for which this is largest.
+        """
+        if self.balanced:
+            return 0.0
+        squares = min(1.0, max(0.0, 1 - float(self._values.sum()))) ** 2
+        if not self.together:
+            squares += max(0.0, float((self._values**2 - self._noise).sum()))
+        return min(1.0, squares) * self.rows.collisions / len(self.rows.totals)
+
+    def covariance(self, target: str) -> Floats:
+        if len(self.codes) > MAX_TOGETHER:
+            raise TooLargeError(
+                f"The covariance of {len(self.codes)} shares is too large; it is given up to {MAX_TOGETHER}."
+            )
+        found = self.rows.spread(self.codes) / self._scale**2
+        if self.together:
+            found = self.inverse @ found @ self.inverse
+        np.fill_diagonal(found, self.variances(target))
+        return found
+
+    def null_errors(self) -> Floats:
+        return np.asarray(np.sqrt(self._noise + self.rows.collisions / self.n + self._unbalanced))
+
+    def restricted(self, codes: Ints, labels: Sequence[object]) -> RowsEvidence:
+        return replace(self, counted=replace(self.counted, codes=codes, names=labels))
+
+    # --- intervals ----------------------------------------------------------------------------------
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        return self.inside(level, "normal", target) if method == "bounded" else self.normal(level, target)
+
+    def inside(self, level: float, method: str, target: str) -> Bounds:
+        return moved_inside(self, self.normal(level, target))
+
+    def moved(self) -> tuple[RowsEvidence, RowsEvidence]:
+        raise NoIntervalError("Shares of cohorts and rows have normal intervals only.")
+
+    def exact(self, level: float, target: str) -> Bounds:
+        raise NoIntervalError("Shares of cohorts and rows have no exact interval; use method='normal'.")
+
+    def wilson(self, level: float) -> Bounds:
+        raise NoIntervalError("Shares of cohorts and rows have no Wilson interval; use method='normal'.")
+
+    def excess(self, method: str, level: float) -> Floats:
+        return np.zeros(len(self.codes))
+
+    def reach_of(self, weights: Floats) -> float:
+        return float(np.abs(weights).sum() * 2 * self.rows.blocks / (self.rows.slope * self.rows.norm))
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        few = self.n * min(self.rows.other, 1 - self.rows.own) < POOR_BELOW
+        return np.full(len(self.codes), few)
+
+
+def _sandwich(inverse: Floats, spread: Floats) -> Floats:
+    """The diagonal of inverse @ spread @ inverse, whose outer factor is symmetric."""
+    return np.asarray(((inverse @ spread) * inverse).sum(axis=1))
+
+
+def rows_evidence(counted: Counted) -> RowsEvidence:
+    """The evidence of a tally that counts each public function by itself."""
+    return RowsEvidence(rows_of(counted.mechanism, counted.cells), counted.n, counted)
+
+
+def rows_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+    """The exact variance of each share of a closed domain, for these true shares.
+
+    Of one report in row c of a value u, the score of v has a mean of (overlap - h/g) / (h (1 - 1/g)), and the noise of
+    independent bits; both are polynomials of the overlap, whose mean and mean square are summed over all rows.
+    """
+    channel = mechanism.channel
+    rows = rows_of(mechanism, np.zeros(mechanism.cells, np.int64))
+    if not isinstance(channel, Public) or not isinstance(rows.chosen, BloomMap):
+        raise ParameterError("Hashed cohorts have no exact variance: it depends on which values are listed.")
+    codes, g, h = np.arange(channel.inputs), rows.length, rows.blocks
+    places, _ = rows.places(codes)
+    mean = truth * h + (1 - truth) * h / g
+    square = mean.copy()
+    for one in range(h):
+        for two in range(one):
+            pairs = places[:, one] * rows.counts.shape[1] + places[:, two]
+            for row in pairs:
+                shared = np.bincount(row, truth, rows.counts.shape[1] ** 2)[row]
+                square += 2 * shared / len(rows.numbers)
+    rest, gain = rows.other * (1 - rows.other), rows.own * (1 - rows.own) - rows.other * (1 - rows.other)
+    noise = rest * rows.norm + gain * (mean * (1 - 1 / g) ** 2 + (h - mean) / g**2)
+    signal = rows.slope**2 * (square - 2 * mean * h / g + (h / g) ** 2)
+    second = (noise + signal) / (rows.slope * rows.norm) ** 2
+    return np.asarray((second - (truth**2 if target == "population" else truth)) / n)

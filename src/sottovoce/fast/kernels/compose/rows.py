@@ -1,0 +1,60 @@
+"""Kernels of Bloom filters, hashed rows and permutations: values of many pairs of function and code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import BloomMap, PermutationMap, PoolMap, RowMap
+from sottovoce.core.channel.compose.rows import row_words
+from sottovoce.core.hashing import WORD
+from sottovoce.fast.kernels.base import Codes
+from sottovoce.fast.kernels.compose.public import hash_codes, valuer
+
+Values = Callable[[NDArray[np.int64], Codes], NDArray[np.uint32]]
+
+
+@valuer.register
+def _(chosen: BloomMap) -> Values:
+    one = valuer(PoolMap(chosen.k, chosen.g, chosen.digits))
+
+    def values(seeds: NDArray[np.int64], codes: Codes) -> NDArray[np.uint32]:
+        out = np.zeros(len(codes), np.uint32)
+        for block in range(chosen.blocks):
+            shifted = (seeds + block * (chosen.seeds // chosen.blocks)) % chosen.seeds
+            out += one(shifted, codes) * np.uint32(chosen.g**block)
+        return out
+
+    return values
+
+
+@valuer.register
+def _(chosen: RowMap) -> Values:
+    words = np.array([row_words(row) for row in range(chosen.rows)], np.uint64)
+
+    def values(seeds: NDArray[np.int64], codes: Codes) -> NDArray[np.uint32]:
+        out = np.empty(len(codes), np.uint32)
+        hash_codes(words[seeds], codes, chosen.outputs, WORD, out)
+        return out
+
+    return values
+
+
+@njit(nogil=True, cache=True)
+def _permute(seeds, codes, prime, g, out):
+    for i in range(codes.shape[0]):
+        slope, start = seeds[i] // prime + 1, seeds[i] % prime
+        out[i] = (slope * np.int64(codes[i]) + start) % prime % g
+
+
+@valuer.register
+def _(chosen: PermutationMap) -> Values:
+    def values(seeds: NDArray[np.int64], codes: Codes) -> NDArray[np.uint32]:
+        out = np.empty(len(codes), np.uint32)
+        _permute(seeds, codes, chosen.prime, chosen.g, out)
+        return out
+
+    return values

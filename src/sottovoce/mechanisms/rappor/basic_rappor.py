@@ -1,0 +1,36 @@
+"""Basic RAPPOR: one bit per category, randomized once for ever and again in each report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sottovoce.core.channel import Bits
+from sottovoce.core.domain import Domain
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_epsilon
+from sottovoce.core.question import Frequency
+from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.mechanisms.frequency.common import categories
+from sottovoce.mechanisms.rappor.common import kept, lifetime, two_rounds
+
+
+def build(domain: Domain, *, epsilon: Any, epsilon_forever: Any = None) -> Mechanism:
+    """Basic RAPPOR: permanent and instantaneous rounds on one bit per category.
+
+    Law: a device keeps for each value a permanent mask, in which bit v is right with 1 - f/2; each report sets a bit of
+        that mask with p if it is set there, else with q. Together p* = (1 - f/2) p + (f/2) q for the true code
+        and q* = (f/2) p + (1 - f/2) q for others.
+    Privacy: p* (1-q*) / (q* (1-p*)) = e**epsilon for one report, ((1 - f/2) / (f/2))**2 = e**epsilon_forever for all
+        reports of one value; the latter is 2 epsilon unless it is given. Each further value spends it again.
+    Estimator: (count / n - q*) / (p* - q*).
+    Cost: k bits, and a file on the device. p* = 1/2 as in OUE if e**(epsilon_forever/2) > (e**epsilon + 1) / 2.
+    Reference: Erlingsson, Pihur, Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response",
+        CCS 2014.
+    """
+    budget = check_epsilon("basic-rappor", epsilon)
+    forever = lifetime("basic-rappor", budget, epsilon_forever)
+    k = categories("basic-rappor", domain, 1 << 12)
+    p = kept(forever)
+    channel = two_rounds(Bits(k, p, UNIT - p), budget)
+    return Mechanism("basic-rappor", Frequency(domain), channel, budget, CountSupports(), claimed_forever=forever)

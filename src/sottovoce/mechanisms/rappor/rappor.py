@@ -1,0 +1,47 @@
+"""RAPPOR: Bloom filters in cohorts, randomized once for ever and again in each report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sottovoce.core.channel import Cohorts
+from sottovoce.core.domain import Domain
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_epsilon, check_integer
+from sottovoce.core.question import Frequency
+from sottovoce.core.rational import UNIT
+from sottovoce.core.statistic.cohorts import CountCohorts
+from sottovoce.mechanisms.rappor.common import MAX_HASHES, bits_of, each_hash, functions, kept, lifetime, two_rounds
+
+
+def build(
+    domain: Domain,
+    *,
+    epsilon: Any,
+    epsilon_forever: Any = None,
+    hashes: int = 2,
+    bits: int | None = None,
+    cohorts: int | None = None,
+) -> Mechanism:
+    """RAPPOR: Bloom filters with h hashes, cohorts, a permanent and an instantaneous round.
+
+    Law: a device keeps a cohort, whose h hashes set one bit each in h blocks of g, and for each value a permanent mask
+        in which a bit is right with 1 - f/2; each report sets a bit of that mask with p if it is set there, else
+        with q. Together p* = (1 - f/2) p + (f/2) q for the bits of the value and q* = (f/2) p + (1 - f/2) q for others.
+    Privacy: h ln(p* (1-q*) / (q* (1-p*))) = epsilon for one report, 2 h ln((1 - f/2) / (f/2)) = epsilon_forever for all
+        reports of one value; the latter is 2 epsilon unless it is given. Each further value spends it again.
+    Estimator: the bits that a value sets in each cohort, less 1/g of all bits of the block, over
+        h (1 - 1/g) (p* - q*) n.
+    Cost: h g bits beside the id, and a file on the device. Closed domains have up to 1,024 codes, whose cohorts are
+        balanced, so that the estimate is unbiased; open ones are estimated for a list of candidates.
+    Reference: Erlingsson, Pihur, Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response",
+        CCS 2014.
+    """
+    budget = check_epsilon("rappor", epsilon)
+    forever = lifetime("rappor", budget, epsilon_forever)
+    several = check_integer("hashes", "rappor", hashes, 1, MAX_HASHES)
+    chosen = functions("rappor", domain, several, bits, cohorts)
+    p = kept(each_hash(forever, several))
+    inner = two_rounds(bits_of(chosen, several, p, UNIT - p), each_hash(budget, several))
+    channel = Cohorts(chosen, inner)
+    return Mechanism("rappor", Frequency(domain), channel, budget, CountCohorts(), claimed_forever=forever)

@@ -1,0 +1,62 @@
+"""Tallies of numbered public functions drawn from their law, for simulation only: sketches and cohorts.
+
+Each participant is put into a row. Given how many participants of a row set each position, the counts of bits are sums
+of two binomials: the bits of a report are independent given its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel import Bits, Block, Chain, Channel, NumberedMap, Public, Rates, Subset
+from sottovoce.core.channel.facets import outputs_of, rates_of
+from sottovoce.fast.kernels.compose.public import valuer
+
+Ints = NDArray[np.int64]
+Inner = Callable[[Channel, Ints, np.random.Generator], Ints]
+
+
+def position_law(inner: Channel) -> tuple[float, float, int, int, bool, bool]:
+    """How often a position is set that the value sets, and any other; blocks and their length; signed; exclusive."""
+    if isinstance(inner, Bits) and inner.encoding == "signed":
+        return float(inner.own_rate), 0.5, 1, inner.k, True, False
+    if isinstance(inner, (Chain, Bits)):
+        first: Any = inner.first if isinstance(inner, Chain) else inner
+        rates: Any = inner.bit_rate(0)
+        blocks = first.ones if first.encoding == "blocks" else 1
+        return float(rates.own), float(rates.other), blocks, first.k // blocks, False, False
+    rates = rates_of(inner)
+    if not isinstance(rates, Rates) or not isinstance(inner, (Subset, Block)):
+        raise TypeError(f"The reports of a {inner.kind} channel are not read by position.")
+    return float(rates.own), float(rates.other), 1, inner.inputs, False, isinstance(inner, Subset)
+
+
+def draw_rows(channel: Public, codes: Ints, held: Ints, rng: np.random.Generator, inner: Inner) -> Ints:
+    """The cells of one tally in which held[i] participants hold codes[i]; `inner` draws numbered reports."""
+    chosen = channel.map
+    if not isinstance(chosen, NumberedMap):
+        raise TypeError("Only numbered public functions are counted apart.")
+    seeds = rng.integers(0, chosen.seeds, int(held.sum()))
+    values = valuer(chosen)(seeds, np.repeat(codes, held).astype(np.uint32)).astype(np.int64)
+    if outputs_of(channel) is not None:
+        table = np.bincount(seeds * chosen.outputs + values, minlength=chosen.seeds * chosen.outputs)
+        return inner(channel.inner, table.reshape(chosen.seeds, -1), rng).ravel()
+    own, other, blocks, length, signed, _ = position_law(channel.inner)
+    totals, bits = np.bincount(seeds, minlength=chosen.seeds), blocks * length
+
+    def counted(rows: Ints, places: Ints) -> Ints:
+        return np.bincount(rows * bits + places, minlength=chosen.seeds * bits).reshape(-1, bits)
+
+    if signed:
+        raised, places = (values & 1) == 0, values >> 1
+        up, down = counted(seeds[raised], places[raised]), counted(seeds[~raised], places[~raised])
+        drawn = rng.binomial(up, own) + rng.binomial(down, 1 - own) + rng.binomial(totals[:, None] - up - down, other)
+    else:
+        each = [values // length**block % length + block * length for block in range(blocks)]
+        set_ = np.sum([counted(seeds, place) for place in each], axis=0)
+        drawn = rng.binomial(set_, own) + rng.binomial(totals[:, None] - set_, other)
+    return np.column_stack([totals, drawn]).ravel()
