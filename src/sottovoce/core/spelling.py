@@ -6,15 +6,6 @@ from collections.abc import Iterable
 
 # Names in the form of `letters`, and what they stand for. A registered mechanism or alias of the same name comes first.
 NOT_YET = {
-    "she": "histogram encoding with summation (SHE)",
-    "the": "histogram encoding with a threshold (THE)",
-    "histogramencoding": "histogram encoding (SHE, THE)",
-    "dbitflip": "d-bit flip",
-    "dbitflippm": "d-bit flip",
-    "shist": "the succinct histogram (SHist)",
-    "succincthistogram": "the succinct histogram (SHist)",
-    "urr": "utility-optimised randomized response (uRR)",
-    "urap": "utility-optimised RAPPOR (uRAP)",
     "hio": "HIO",
     "hdg": "hybrid-dimensional grids (HDG)",
     "ahead": "AHEAD",
