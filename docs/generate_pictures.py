@@ -54,6 +54,15 @@ def bodies() -> sv.Estimate:
     )
 
 
+def times_of_sleep() -> tuple[sv.Estimate, np.ndarray]:
+    """Hours of sleep of 100,000 people, of whom a part sleeps in shifts, and the truth."""
+    rng = generator()
+    answers = np.where(rng.random(100_000) < 0.8, rng.normal(7.5, 0.9, 100_000), rng.normal(4.5, 0.6, 100_000))
+    answers = answers.clip(0, 12)
+    m = sv.mechanism("hierarchy", sv.Interval(0, 12), epsilon=1, buckets=64)
+    return m.estimate(m.tally(m.privatize(answers, seed=1)), decoder="admm"), answers
+
+
 def generator() -> np.random.Generator:
     return np.random.default_rng(1)
 
@@ -71,6 +80,7 @@ def pictures() -> dict[str, str]:
     return {
         "plot-shares": drawn(shares),
         "plot-mean": drawn(hours()),
+        "plot-distribution": drawn_with_truth(*times_of_sleep()),
         "plot-groups": drawn(groups),
         "plot-pairs": drawn(groups.all_pairs()),
         "notebook-mechanism": shown(shares.mechanism),
@@ -81,9 +91,25 @@ def pictures() -> dict[str, str]:
 
 
 def drawn(found: Any) -> str:
-    """A plot as SVG, without a date and with the same identifiers every time."""
+    """A plot as SVG."""
+    with matplotlib.rc_context(SETTINGS):
+        return _svg(found.plot().figure)
+
+
+def drawn_with_truth(found: sv.Estimate, answers: np.ndarray) -> str:
+    """The plot of a distribution, with the share of the answers up to each value."""
+    with matplotlib.rc_context(SETTINGS):
+        axes = found.plot()
+        grid = np.linspace(0, 12, 241)
+        truth = np.searchsorted(np.sort(answers), grid, side="right") / len(answers)
+        axes.plot(grid, truth, color="black", linestyle="--", linewidth=1, label="truth")
+        axes.legend(loc="lower right")
+        return _svg(axes.figure)
+
+
+def _svg(figure: Any) -> str:
+    """Without a date, and with the same identifiers every time."""
     with matplotlib.rc_context(SETTINGS), io.StringIO() as file:
-        figure = found.plot().figure
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
         plt.close(figure)
         return re.sub(r"[ \t]+$", "", file.getvalue(), flags=re.MULTILINE)
