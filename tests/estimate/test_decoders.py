@@ -35,6 +35,9 @@ from sottovoce.estimate.shares.mixture import Dense, Floats
 from sottovoce.fast.batch import Reports
 
 HALF = UNIT // 2
+# Rows of hashes are fitted jointly: they have no likelihood of shares, and the lasso decodes them.
+ROWS = ("basic-rappor", "one-time-rappor", "rappor", "o-rr", "o-rappor", "cms", "hcms", "pcs")
+ORACLES = [name for name in names(Frequency) if name not in ROWS]
 
 
 def build(name: str, k: int = 5, epsilon: float = 1.0) -> Mechanism:
@@ -86,7 +89,7 @@ def random_shares(codes: int, seed: int) -> Floats:
 
 
 # --- the law -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", names(Frequency))
+@pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("k", [2, 5, 9])
 def test_the_likelihood_is_that_of_the_channel(name: str, k: int, seed: int) -> None:
     mechanism = build(name, k)
@@ -169,7 +172,7 @@ def test_threads_and_collapsed_rows_change_nothing(seed: int, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("name", "k", "n"),
     [
-        *((name, 5, 400) for name in names(Frequency)),
+        *((name, 5, 400) for name in ORACLES),
         *(pytest.param(name, 64, 600, marks=pytest.mark.slow) for name in ("hadamard", "olh")),
     ],
 )
@@ -187,7 +190,7 @@ def test_the_decoder_reaches_the_convex_optimum(name: str, k: int, n: int, seed:
 
 @pytest.mark.parametrize("statistic", ["outputs", "seeds"])
 def test_a_tally_that_determines_the_likelihood_decodes_like_its_reports(statistic: str, seed: int) -> None:
-    for mechanism in map(build, names(Frequency)):
+    for mechanism in map(build, ORACLES):
         if mechanism.statistic.kind == statistic:
             reports = answers(mechanism, 500, seed)
             np.testing.assert_array_equal(
@@ -293,7 +296,7 @@ def test_an_ill_conditioned_table_is_certified_too(seed: int) -> None:
 
 
 # --- what the decoder returns ------------------------------------------------------------------------
-@pytest.mark.parametrize("name", names(Frequency))
+@pytest.mark.parametrize("name", ORACLES)
 def test_intervals_are_those_of_the_unbiased_estimate(name: str, seed: int) -> None:
     mechanism = build(name, 6)
     reports = answers(mechanism, 800, seed)
@@ -313,7 +316,7 @@ def test_intervals_are_those_of_the_unbiased_estimate(name: str, seed: int) -> N
     assert decoded.project("simplex").fit is None
 
 
-@pytest.mark.parametrize("name", names(Frequency))
+@pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("k", [2, 7])
 def test_degenerate_batches(name: str, k: int, seed: int) -> None:
     mechanism = build(name, k)

@@ -330,7 +330,7 @@ SHOWN_REAL = study(
 )
 
 # --- distributions -------------------------------------------------------------------------------------------------
-DISTRIBUTIONS = ("square-wave", "square-wave-discrete", "hierarchy", "haar")
+DISTRIBUTIONS = ("square-wave", "square-wave-discrete", "coded-wave", "designed-distribution", "hierarchy", "haar")
 DISTRIBUTION_KINDS = ("mean", "variance", "cdf", "quantile", "band")
 DISTRIBUTION = study(
     "distributions",
@@ -350,7 +350,7 @@ DISTRIBUTION = study(
         ("epsilon", (1.0,)),
         ("buckets", (64,)),
     ),
-    runs=400,
+    runs=200,
     quick_runs=20,
     section=Section(
         page=PAGE,
@@ -361,7 +361,7 @@ DISTRIBUTION = study(
         " a number is right for *spiky* answers in mean and variance only, and its other intervals warn. Intervals of"
         " means and variances from buckets allow for answers anywhere inside them, so they cover more often than 95 %."
         " The standard error is"
-        f" {standard_error(400):.1f} points for a mean and a band.",
+        f" {standard_error(200):.1f} points for a mean and a band.",
         by=("mechanism", "crowd", "n"),
         columns=(
             PageColumn("mechanism", "mechanism"),
