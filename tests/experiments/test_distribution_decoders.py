@@ -61,7 +61,7 @@ def test_means_are_those_of_data_sets_and_the_better_is_chosen_on_each() -> None
     assert found["worst"] == 1.0 and np.isclose(found["error"], 0.1 * np.hypot(0.002, 0.004) / 2 / 0.003)
     assert summary(rows) == [
         "Half of report, epsilon 1: better of EM and EMS 3.00e-3, bayes 2.50e-3, ratio 0.833 +- 0.075 (bar 0.80), fast"
-        " 0.833, worst data set 1.00 (bar 1.10)."
+        " 0.833, worst data set 1.000 (bar 1.10)."
     ]
 
 

@@ -94,7 +94,7 @@ def summary(rows: Sequence[PageRow]) -> list[str]:
             said.append(
                 f"Half of {half}, epsilon {epsilon:g}: better of EM and EMS {1e3 * found['better']:.2f}e-3, bayes"
                 f" {1e3 * found['bayes']:.2f}e-3, ratio {found['ratio']:.3f} +- {found['error']:.3f} (bar"
-                f" {BARS[epsilon]:.2f}), fast {found['fast_ratio']:.3f}, worst data set {found['worst']:.2f} (bar"
+                f" {BARS[epsilon]:.2f}), fast {found['fast_ratio']:.3f}, worst data set {found['worst']:.3f} (bar"
                 f" {WORST:.2f})."
             )
     return said
@@ -103,11 +103,16 @@ def summary(rows: Sequence[PageRow]) -> list[str]:
 def text(rows: Sequence[PageRow]) -> str:
     """What the table is, and its means."""
     lines = "\n".join(f"- {line}" for line in summary(rows))
+    reported = {epsilon: ratios(rows, "report", epsilon) for epsilon in BARS}
+    means = [f"{epsilon:g}" for epsilon, found in reported.items() if found["ratio"] > BARS[epsilon]]
+    worst = [f"{epsilon:g}" for epsilon, found in reported.items() if found["worst"] > WORST]
     return (
         "Wasserstein distance x 1000 from the sample's own histogram, means of paired runs. `ratio` is that of `bayes`"
-        " to the better of EM and EMS on this data set, with its standard error. The half called `choice` was used to"
-        " choose the list of priors and their penalties, with other seeds; the half called `report` was not.\n\n"
-        + lines
+        " to the better of EM and EMS on this data set, with its standard error. The half called `choice`, and other"
+        " columns of the same public files, were used to choose the list of priors and their penalties, with other"
+        f" seeds; the half called `report` was not.\n\n{lines}\n\nOn the half called `report` the bar of the mean is"
+        f" missed at epsilon {', '.join(means) or 'none'}, and the bar of the worst data set at epsilon"
+        f" {', '.join(worst) or 'none'}."
     )
 
 
@@ -145,9 +150,9 @@ found, the decoder warns and gives the shares of EM.
 Unbiased shares stay the default of `estimate`. `estimate.curve()` gives those of `bayes`; pictures show them.
 Intervals are those of the unbiased shares; what the posterior says about its own error is not shown.
 
-Where EM is better: a lone spike on an empty background, which every prior here smears a little. Draws from the
+Where EM is better: isolated spikes on an empty background, which every prior here smears a little. Draws from the
 posteriors instead of their modes, heavy-tailed noise, walks along a stretched axis, and mixing in EM or EMS were tried
-on data of the half called `choice` and were no better.
+in small runs, not on the half called `report`, and were no better.
 
 The table is written by `sottovoce reproduce distribution-decoders --pages docs`.
 """,
