@@ -148,6 +148,9 @@ def test_help_lists_every_verb(run: Run) -> None:
     assert code == 0 and "--all" in out
 
 
+UNUSED = {"the"}  # it says why budget is left
+
+
 # --- audit ------------------------------------------------------------------------------------------
 def check_rows(rows: list[dict[str, object]]) -> None:
     for row in rows:
@@ -156,7 +159,8 @@ def check_rows(rows: list[dict[str, object]]) -> None:
         assert row["how"]
         claimed, exact = float(str(row["claimed"])), float(str(row["exact"]))
         parts = row["parameters"]["dimensions"] or 1  # type: ignore[index]  # each coordinate may waste a little
-        assert claimed - 1e-6 * parts <= exact <= claimed, row
+        # What is left of a budget for a stated reason is checked by the contract.
+        assert exact <= claimed and (claimed - 1e-6 * parts <= exact or row["name"] in UNUSED), row
 
 
 def test_one_mechanism_is_audited(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

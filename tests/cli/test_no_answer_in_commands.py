@@ -119,7 +119,8 @@ def nothing_shown(arguments: list[str], stdin: bytes = b"") -> int:
 
 def test_every_command_has_a_line() -> None:
     assert set(LINES) == set(COMMANDS) >= set(BARE)
-    assert {role.split()[0] for role in ROLES} == {"plan", "privatize", "tally", "estimate", "audit", "answer"}
+    files = {"plan", "privatize", "tally", "estimate", "audit", "answer", "study", "simulate", "dossier"}
+    assert {role.split()[0] for role in ROLES} == files
 
 
 # --- files ------------------------------------------------------------------------------------------------

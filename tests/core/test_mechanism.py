@@ -828,9 +828,9 @@ def test_no_two_names_differ_by_case_and_hyphens_only() -> None:
         ("peicewise", "did you mean piecewise or group-piecewise?"),
         ("secret answer 8271", "There is no mechanism of this name. Known: "),
         ("hdg", "; hybrid-dimensional grids (HDG) is known from the papers, and is not here yet. Known: "),
-        ("d-bit-flip", "d-bit flip is known from the papers, and is not here yet"),
+        ("tree-hist", "TreeHist is known from the papers, and is not here yet"),
         ("privset", "PrivSet is known"),
-        ("the", "THE"),
+        ("HIO", "HIO is known"),
     ],
 )
 def test_close_names_and_names_of_the_papers_are_said(written: str, said: str) -> None:

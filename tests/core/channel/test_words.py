@@ -26,6 +26,7 @@ from sottovoce.core.channel import (
     PoolMap,
     Public,
     Signs,
+    Sparing,
     Subset,
     Table,
     Then,
@@ -54,6 +55,7 @@ UNREGISTERED: list[Channel] = [
     Cohorts(PoolMap(9, 3, 2), Chain(Subset(3, 1, UNIT // 2), Subset(3, 1, UNIT // 2))),
     Bits(3, (UNIT // 2, UNIT // 3, UNIT // 4), (UNIT // 5, UNIT // 7, UNIT // 8)),
     Bits(70, UNIT // 2, UNIT // 5, "mask", 5),
+    Sparing(5, (0, 3), UNIT // 4),
     Each((FLIP, Then(FLIP, FLIP), Table([[UNIT // 4, 3 * UNIT // 4]] * 2))),
 ]
 
