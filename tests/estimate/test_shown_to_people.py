@@ -247,6 +247,7 @@ def test_the_markdown_of_hostile_labels_is_text() -> None:
     assert not re.search(r"[<>\[\]`*$]|://|www\.|@", bare)
 
 
+@pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
 def test_the_methods_sentence_says_how_numbers_were_made() -> None:
     found = hostile()
     said = found.methods_sentence(0.9, method="wilson", simultaneous=True)
