@@ -11,7 +11,7 @@ from sottovoce.core.domain import Circle, Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_fraction, check_integer, reject
 from sottovoce.core.question import Distribution
-from sottovoce.core.rational import UNIT, odds
+from sottovoce.core.rational import UNIT, odds, within
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import bandwidth, check_domain, coded
 
@@ -45,6 +45,8 @@ def build(domain: Domain, *, epsilon: Any, shape: Any = "0.5", buckets: Any = No
     codes = view.size or 2
     half = floor(bandwidth(budget) * codes)
     table = trapezoids(codes, half, upper, odds(budget), around=isinstance(domain, Circle))
+    if not within(table.ratio(), budget):
+        raise reject("epsilon", name, "larger: probabilities of 53 bits cannot express it", epsilon)
     return Mechanism(name, question, table, budget, CountOutputs(), domain=view)
 
 
