@@ -49,6 +49,7 @@ CASES = {
     "box": Case(sv.VectorMean(sv.Box(-1, 1, 6)), {"methods": ["duchi-linf", "sparse"]}),
     "ball": Case(sv.VectorMean(sv.Ball(1, 16))),
     "sparse": Case(sv.VectorMean(sv.Sparse(200, 2, 1))),
+    "distribution": Case(sv.Distribution(sv.Integers(0, 15)), {"methods": ["square-wave-discrete", "haar"]}, points=1),
     "attributes": Case(sv.Attributes(sv.Record({"a": GROUPS, "b": sv.Integers(0, 7)}))),
 }
 DESIGNED = {
@@ -64,7 +65,10 @@ EVERY = [
 
 
 def test_every_question_has_a_planner() -> None:
-    assert {type(case.question) for case in CASES.values()} == set(QUESTIONS.values())
+    read_from_distributions = {sv.Cdf, sv.CircularMean, sv.Density, sv.Quantile, sv.Range}
+    assert {type(case.question) for case in CASES.values()} == set(QUESTIONS.values()) - read_from_distributions
+    with pytest.raises(sv.ParameterError, match="plan for the distribution"):
+        sv.plan(sv.Quantile(sv.Interval(0, 1), ["0.5"]), epsilon=1, participants=100)
 
 
 # --- the third is found ----------------------------------------------------------------------------------------------
@@ -162,18 +166,19 @@ def test_a_question_is_asked_for() -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
 def test_a_plan_says_what_its_errors_are(case: Case) -> None:
     plan = case.plan(epsilon=1, participants=1000)
-    several = isinstance(case.question, (sv.Frequency, sv.GroupMean, sv.VectorMean))
-    assert ("root mean square" in plan.measure) == several
+    single = isinstance(case.question, (sv.Mean, sv.Variance))
+    assert ("root mean square" in plan.measure) == (not single)
     assert plan.measure in plan.explain().splitlines()[0] and plan.measure in plan.advice
     assert plan.question == case.question and plan.epsilon == 1 and plan.participants == 1000
     assert len(plan.to_frame()) == len(plan.options)
     assert len(plan.expected_frame()) == (3 if isinstance(case.question, sv.GroupMean) else 0)
     for option in plan.options:
         assert option.decoder == "linear"
-        if isinstance(case.question, sv.Variance):
-            assert isinstance(option.protocol, sv.Protocol)
+        if isinstance(option.procedure, sv.Protocol):
+            assert option.protocol.question == case.question or isinstance(case.question, (sv.Attributes, sv.Variance))
         else:
-            assert option.mechanism.question == case.question
+            assert option.mechanism.question.domain == case.question.domain
+            assert type(option.mechanism.question) is type(case.question)
             with pytest.raises(sv.ParameterError, match="is one mechanism"):
                 option.protocol  # noqa: B018
 

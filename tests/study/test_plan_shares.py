@@ -12,7 +12,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core import codec
 from sottovoce.estimate.shares.evidence import from_cells
-from sottovoce.study.planners.shares import CLOSE
+from sottovoce.study.planners.shares import CLOSE, LARGE
 from sottovoce.tally.counts import simulate_cells
 
 SIZES, EPSILONS = (2, 3, 5, 16, 100, 1024), (0.2, 1.0, 2.0, 4.0, 8.0)
@@ -42,6 +42,9 @@ def test_options_are_ranked_by_their_exact_error(size: int, epsilon: float) -> N
     made = plan(size, epsilon)
     errors = {}
     for m in fitting(size, epsilon):
+        # Memos need a file on the device, and permutations a very large tally: these are planned when named.
+        if m.claimed_forever is not None or m.cells > LARGE * size or m.guarantee != "pure":
+            continue
         errors[m.fingerprint] = math.sqrt(float(np.mean(m.variance(np.full(size, 1 / size), N))))
     planned = {option.mechanism.fingerprint: option.std_error for option in made.options}
     assert planned == pytest.approx(errors, rel=1e-12)
