@@ -10,11 +10,13 @@ from sottovoce.core.channel import Histogram, Noise
 from sottovoce.core.channel.compose.histogram import MAX_BINS
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon
+from sottovoce.core.params import check_epsilon, reject
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.mechanisms.frequency.common import categories
 from sottovoce.mechanisms.mean.common import geometric, noise, power_of_two
+
+LEAST = Decimal("0.02")  # below, the noise of a bin has too many values for a device to check
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:
@@ -38,6 +40,8 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
 @lru_cache(maxsize=32)
 def bin_noise(owner: str, budget: Decimal, least: int) -> Noise:
     """The noise of one bin: half the budget from 0 to 1, on a grid of at least so many steps."""
+    if budget < LEAST:
+        raise reject("epsilon", owner, f"at least {LEAST}", budget)
     steps = power_of_two(max(least, 4 * float(budget)))
     profile = geometric(budget / 2, steps)
     return noise(owner, budget / 2, profile, profile)
