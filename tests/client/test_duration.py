@@ -48,7 +48,8 @@ COINS = 60  # different coins that each answer is drawn with
 BALLS = {"duchi-l2", "priv-unit", "priv-unit-g", "proj-unit"}  # whose guarantee is not pure
 MEMOS = ("basic-rappor", "rappor")  # whose duration is that of a file
 PURE = [name for name in names() if name not in (*BALLS, *MEMOS)]  # proven below; `pure_names` builds all of them
-DESIGNED = {"designed", "group-designed", "n-output"}  # by linear programs; tables, as those of other mechanisms
+# By searches; tables and blocks, as those of other mechanisms.
+DESIGNED = {"designed", "group-designed", "n-output", "coded-wave", "designed-distribution"}
 built_once = pytest.mark.xdist_group("subjects of durations")
 
 

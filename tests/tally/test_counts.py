@@ -117,6 +117,7 @@ def check_variance(name: str, k: int, epsilon: float, seed: int) -> None:
     assert (np.abs(total / runs) < 6 * np.sqrt(predicted / runs)).all()
 
 
+@pytest.mark.slow
 def test_ten_million_participants_are_one_draw() -> None:
     for name in ORACLES:
         m = sv.mechanism(name, sv.Integers(0, 127), epsilon=1.0)

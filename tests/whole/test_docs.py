@@ -74,7 +74,10 @@ LONG = {
     *(DOCS / f"estimate-a-{name}.md" for name in ("mean", "variance", "vector")),
     *(DOCS / name for name in ("unknown-range.md", "reproduce.md", "black-box-audit.md", "gaussian-means.md")),
     *(DOCS / name for name in ("errata.md", "group-errata.md", "compare-groups.md", "choose-a-method.md")),
-    DOCS / "designed-distributions.md",
+    *(
+        DOCS / name
+        for name in ("designed-distributions.md", "plan-a-study.md", "open-domains.md", "bins-and-hierarchies.md")
+    ),
 }
 IN_ORDER = DOCS / "first-hour.md"  # commands and examples by turns: test_first_hour.py runs it
 WITH_EXAMPLES = [

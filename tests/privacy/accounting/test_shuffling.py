@@ -96,6 +96,7 @@ def test_the_best_bound_of_yes_and_no_is_exact():
         assert found.claimed["clones"] > exact * 1.2 or n == 5
 
 
+@pytest.mark.slow
 def test_methods_agree_in_order_for_a_large_crowd():
     found = shuffled(1.0, participants=100_000, delta=1e-6)
     assert found.epsilon == found.claimed["clones"] < found.claimed["blanket"] < 1
@@ -106,6 +107,7 @@ def test_methods_agree_in_order_for_a_large_crowd():
     assert small.claimed["clones"] < small.claimed["erlingsson"] == 12 * 0.4 * math.sqrt(math.log(1e6) / 1e5)
 
 
+@pytest.mark.slow
 def test_a_billion_people_and_one_person():
     alone = shuffled(1, participants=1, delta=1e-6)
     assert 1 - 1e-5 < alone.epsilon <= 1
