@@ -54,8 +54,8 @@ class Asked:
             )
         if not isinstance(self.question, Question):
             raise ParameterError("A question of a study must be a question, such as Mean(Interval(0, 14)).")
-        object.__setattr__(self, "texts", _texts(self.name, self.texts))
-        object.__setattr__(self, "missing", _reasons(self.name, self.missing))
+        object.__setattr__(self, "texts", _texts(self.texts))
+        object.__setattr__(self, "missing", _reasons(self.missing))
         check_integer("share", "a question", self.share, 1, MAX_SHARE)
         self.whole  # noqa: B018  (refuses reasons that the question cannot have)
 
@@ -102,7 +102,7 @@ class Asked:
         return found.get(language) or next(iter(found.values()), self.name)
 
 
-def _texts(name: str, given: object) -> tuple[tuple[str, str], ...]:
+def _texts(given: object) -> tuple[tuple[str, str], ...]:
     if isinstance(given, str):
         given = {"en": given}
     items = tuple(given.items()) if isinstance(given, Mapping) else given
@@ -116,7 +116,7 @@ def _texts(name: str, given: object) -> tuple[tuple[str, str], ...]:
     return items
 
 
-def _reasons(name: str, given: object) -> tuple[str, ...]:
+def _reasons(given: object) -> tuple[str, ...]:
     reasons = tuple(given) if isinstance(given, (list, tuple)) else None
     if reasons is None or not all(isinstance(one, str) and one.strip() for one in reasons):
         raise ParameterError("The reasons for giving no answer must be a list of texts.")
