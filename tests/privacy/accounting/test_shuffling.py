@@ -91,6 +91,11 @@ def test_the_totals_that_are_summed_reach_as_far_as_bernstein_says():
     assert few.tolist() == list(range(13))
 
 
+def test_a_blanket_promises_nothing_without_a_loss():
+    for epsilon in (0.0, -0.1):
+        assert bounds.blanket(1.0, 1000)(epsilon) == bounds.blanket(1.0, 1000, 0.5)(epsilon) == 1
+
+
 def test_the_refinement_by_distance_lies_below_an_exact_loss():
     """Why it is not claimed: three values, 20 people of whom one shares the person's answer."""
     local, n, epsilon = 2.0, 20, 1.0
