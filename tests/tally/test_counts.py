@@ -20,7 +20,7 @@ from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells
-from sottovoce.tally.counts import _draw, simulate_cells
+from sottovoce.tally.counts import _draw, simulate_cells, simulate_held
 from sottovoce.tally.laws import law_at, law_row
 from sottovoce.tally.set_draws import REPORTS_PER_CELL, add_hadamard, add_pool
 from sottovoce.testing.statistics import ALPHA
@@ -133,6 +133,26 @@ def test_what_has_no_tractable_joint_law_says_so() -> None:
     large = sv.mechanism("subset", sv.Integers(0, 4095), epsilon=0.5)
     with pytest.raises(sv.TooLargeError, match="joint=False"):
         sv.simulate_counts(large, np.ones(4096, int), seed=0)
+
+
+@pytest.mark.parametrize("name", ["basic-rappor", "hadamard", "subset", "cms", "o-rr"])
+def test_a_drawn_tally_is_estimated_like_a_counted_one(name: str) -> None:
+    """Six standard errors: a false alarm in about 10**8 tries for each share."""
+    m, shares = sv.mechanism(name, sv.Integers(0, 3), epsilon=2), np.array([0.5, 0.3, 0.2, 0.0])
+    found = m.estimate(sv.simulate_counts(m, (shares * 20_000).astype(int), seed=1))
+    assert (np.abs(found.values - shares) < 6 * np.sqrt(m.variance(shares, 20_000))).all()
+
+
+@pytest.mark.parametrize("name", ["o-rr", "cms"])
+def test_a_tally_of_texts_is_drawn_from_their_holders(name: str) -> None:
+    m = sv.mechanism(name, sv.Text(), epsilon=4)
+    tally = simulate_held(m, {"owl": 6000, "lark": 4000, "cat": 0}, seed=1)
+    assert tally.n == 10_000 and tally.simulated
+    found = m.estimate(tally, candidates=["lark", "owl", "dog"])
+    assert (np.abs(found.values - [0.4, 0.6, 0]) < 6 * found.std_errors).all() and (found.std_errors < 0.03).all()
+    for other in ("grr", "olh"):
+        with pytest.raises(sv.ParameterError, match="each public function is counted by itself"):
+            simulate_held(sv.mechanism(other, sv.Integers(0, 3), epsilon=1), {0: 5}, seed=1)
 
 
 @pytest.mark.parametrize("wrong", [[1, 2], [1.5] * 6, [-1, 0, 0, 0, 0, 7], "abc"])
