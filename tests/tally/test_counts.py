@@ -10,7 +10,20 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
-from sottovoce.core.channel import Block, Channel, Mix, Noise, PoolMap, Public, Rounding, Subset, Table, Then, Window
+from sottovoce.core.channel import (
+    Bits,
+    Block,
+    Channel,
+    Mix,
+    Noise,
+    PoolMap,
+    Public,
+    Rounding,
+    Subset,
+    Table,
+    Then,
+    Window,
+)
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.field import dot
@@ -130,6 +143,9 @@ def test_what_has_no_tractable_joint_law_says_so() -> None:
     m = sv.mechanism("olh", sv.Integers(0, 5), epsilon=1.0)
     with pytest.raises(sv.ParameterError, match="joint=False"):
         sv.simulate_counts(m, [1, 2, 3, 0, 0, 0], seed=0)
+    for encoding, ones in (("mask", 2), ("optional", 1)):
+        with pytest.raises(sv.ParameterError, match="for one-hot encodings only"):
+            _draw(Bits(4, UNIT // 2, UNIT // 4, encoding, ones), np.ones((1, 4), int), np.random.default_rng(0))
     large = sv.mechanism("subset", sv.Integers(0, 4095), epsilon=0.5)
     with pytest.raises(sv.TooLargeError, match="joint=False"):
         sv.simulate_counts(large, np.ones(4096, int), seed=0)
