@@ -37,6 +37,7 @@ from sottovoce.tally.counts import _draw, simulate_cells, simulate_held
 from sottovoce.tally.laws import law_at, law_row
 from sottovoce.tally.set_draws import REPORTS_PER_CELL, add_hadamard, add_pool
 from sottovoce.testing.statistics import ALPHA
+from tests.each import for_each
 
 ROWS = ("one-time-rappor", "rappor", "o-rr", "o-rappor", "cms", "hcms", "pcs")  # drawn one participant at a time
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
@@ -151,12 +152,14 @@ def test_what_has_no_tractable_joint_law_says_so() -> None:
         sv.simulate_counts(large, np.ones(4096, int), seed=0)
 
 
-@pytest.mark.parametrize("name", ["basic-rappor", "hadamard", "subset", "cms", "o-rr"])
-def test_a_drawn_tally_is_estimated_like_a_counted_one(name: str) -> None:
-    """Six standard errors: a false alarm in about 10**8 tries for each share."""
-    m, shares = sv.mechanism(name, sv.Integers(0, 3), epsilon=2), np.array([0.5, 0.3, 0.2, 0.0])
-    found = m.estimate(sv.simulate_counts(m, (shares * 20_000).astype(int), seed=1))
-    assert (np.abs(found.values - shares) < 6 * np.sqrt(m.variance(shares, 20_000))).all()
+@for_each("name", JOINT)
+def test_a_drawn_tally_is_estimated_with_the_predicted_errors(name: str) -> None:
+    """Six standard errors: a false alarm in about 10**8 tries for each share. Errors are known within a few percent."""
+    m, shares, n = sv.mechanism(name, sv.Integers(0, 3), epsilon=4), np.array([0.5, 0.3, 0.2, 0.0]), 200_000
+    found, predicted = m.estimate(sv.simulate_counts(m, (shares * n).astype(int), seed=1)), m.variance(shares, n)
+    assert (np.abs(found.values - shares) < 6 * np.sqrt(predicted)).all()
+    assert found.std_errors**2 == pytest.approx(predicted, rel=0.05)
+    assert found.evidence.variances("sample") == pytest.approx(m.variance(shares, n, target="sample"), rel=0.05)
 
 
 @pytest.mark.parametrize("name", ["o-rr", "cms"])
