@@ -339,9 +339,10 @@ def test_a_repeated_draw_has_the_law_given_acceptance(tries: int) -> None:
 def test_a_walk_counts_on_no_word_that_a_try_could_have_read() -> None:
     for tries in (1, 3):
         tree = TreeCoins([])
-        tree.begin(2 * tries)
+        tree.begin(3 + 2 * tries)
+        tree.seek(3)
         tree.until(lambda coins: coins.below(2) + 2 * coins.flip(UNIT // 2), lambda drawn: drawn > 0, tries)
-        assert tree.position == 2 * tries
+        assert tree.position == 3 + 2 * tries
         with pytest.raises(WordsError, match="beyond"):
             tree.flip(1)
 
