@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command
 
 from sottovoce import __version__
-from sottovoce.cli import BARE, options
+from sottovoce.cli import BARE, collecting, options
 from sottovoce.cli.parsing import CommandError, Verbs, complaint, plugins_in_one_sentence
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
@@ -419,6 +419,10 @@ def reproduce(
     picture, written = (None if path is None else Path(path) for path in (figure, pages))
     run = load("cli.reproduce:reproduce")
     run(name, Path(folder), seed=seed, quick=quick, figure=picture, pages=written, as_json=json_)
+
+
+for verb in collecting.VERBS:
+    app.command()(verb)
 
 
 # The bare install runs these two without this app; here they are listed beside the others.
