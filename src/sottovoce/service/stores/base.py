@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from sottovoce.core.errors import SottovoceError
 from sottovoce.service.stores import schema
@@ -197,6 +197,12 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of everything."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
 
     @abstractmethod
     def version(self, work: Transaction) -> int:

@@ -136,6 +136,8 @@ class SQLiteStore(Store):
                 connection.close()
 
     def lock(self) -> None:
+        if self._lock_file is not None:
+            return
         self._lock_file = open(f"{self.path}.lock", "wb")  # noqa: SIM115  held until the collector ends
         try:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
