@@ -8,9 +8,10 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sottovoce.core.errors import SottovoceError
 
@@ -39,14 +40,14 @@ def temporary_postgresql() -> Iterator[str]:
         if user is not None:
             shutil.chown(folder, user.pw_uid, user.pw_gid)
         folder.chmod(0o700)
-        _run([where / "initdb", "-D", folder / "data", "-U", "sottovoce", "-A", "trust", "-E", "UTF8"], folder, user)
+        data = str(folder / "data")
+        _run(where / "initdb", ["-D", data, "-U", "sottovoce", "-A", "trust", "-E", "UTF8"], folder, user)
         options = f"-k {folder} -c listen_addresses='' -c fsync=on -c shared_buffers=64MB"
-        start = [where / "pg_ctl", "-D", folder / "data", "-o", options, "-l", folder / "log", "-w", "start"]
-        _run(start, folder, user)
+        _run(where / "pg_ctl", ["-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start"], folder, user)
         try:
             yield f"postgresql://sottovoce@/postgres?host={folder}"
         finally:
-            _run([where / "pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop"], folder, user)
+            _run(where / "pg_ctl", ["-D", data, "-m", "immediate", "-w", "stop"], folder, user)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -63,10 +64,10 @@ def _user() -> pwd.struct_passwd | None:
     raise NoDatabaseError("PostgreSQL needs a user other than root to run as.")
 
 
-def _run(command: list[str | Path], folder: Path, user: pwd.struct_passwd | None) -> None:
-    who = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+def _run(program: Path, arguments: Sequence[str], folder: Path, user: pwd.struct_passwd | None) -> None:
+    who: dict[str, Any] = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     done = subprocess.run(
-        list(map(str, command)), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, **who
+        [str(program), *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, **who
     )
     if done.returncode:
         raise NoDatabaseError("PostgreSQL does not start.")

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from sottovoce.service.collector import Collector, StudyStateError, UnknownStudyError
-from sottovoce.service.http import public
+from sottovoce.service.http import admin, public
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import PREFLIGHT, Receive, Refused, ReportsRoute, Scope, Send
 from sottovoce.service.stores.base import StoreDownError, StoreError, StoreFullError
@@ -38,7 +38,7 @@ class Application:
         self.collector = collector
         self._reports = ReportsRoute(collector)
         self._rest = Starlette(
-            routes=[*public.routes(), *more],
+            routes=[*public.routes(), *admin.routes(), *more],
             exception_handlers={HTTPException: _http_problem, Exception: _bug, **_handlers()},
             lifespan=_lifespan,
         )
