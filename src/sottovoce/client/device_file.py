@@ -48,6 +48,11 @@ class DeviceFile:
         self.path = None if path is None else Path(path)
         self._kept: sqlite3.Connection | None = None
 
+    @property
+    def exists(self) -> bool:
+        """Whether anything was written."""
+        return self._kept is not None if self.path is None else self.path.exists()
+
     @contextmanager
     def changed(self) -> Iterator[sqlite3.Connection]:
         """One exclusive transaction: afterwards all of it is on disk, or nothing."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -111,7 +112,14 @@ class Participant:
         return fetch_manifest(url, self._transport)
 
     def check(self, manifest: Manifest) -> None:
-        """Refuse a manifest that loses more than it states or than this device allows, or that is not open today."""
+        """Refuse a manifest that this device would not answer, before anyone is asked."""
+        self._check_manifest(manifest)
+        if self._file.exists:
+            with self._changed() as database:
+                self._check_once(database, manifest)
+
+    def _check_manifest(self, manifest: Manifest) -> None:
+        """Refuse one that loses more than it states or than this device allows, or that is not open today."""
         limit, lifetime = exact_limit("limit", self.limit), exact_limit("lifetime_limit", self.lifetime_limit)
         manifest.check(limit=limit)
         facts = manifest.facts
@@ -146,7 +154,7 @@ class Participant:
         studies that need one, and `arm` the name of the budget, in rounds where participants choose it.
         """
         read = manifest if isinstance(manifest, Manifest) else Manifest.from_spec(manifest)
-        self.check(read)
+        self._check_manifest(read)
         self._check_token(read, token)
         if url:
             parsed(url)
@@ -332,9 +340,13 @@ class Participant:
             return Account(ledger.lost(database), by_owner)
 
     # --- parts -----------------------------------------------------------------------------------------
-    def _changed(self) -> Any:
+    @property
+    def _file(self) -> DeviceFile:
         assert isinstance(self.file, DeviceFile)
-        return self.file.changed()
+        return self.file
+
+    def _changed(self) -> AbstractContextManager[Connection]:
+        return self._file.changed()
 
     @property
     def _transport(self) -> HttpTransport:
@@ -344,8 +356,7 @@ class Participant:
     def _tick(self, manifest: Manifest) -> Tick | NoTick:
         if self.tick is not None:
             return self.tick
-        assert isinstance(self.file, DeviceFile)
-        written = 0.0 if self.file.path is None else WRITTEN
+        written = 0.0 if self._file.path is None else WRITTEN
         return Tick(max(written, *(public_tick(arm.mechanism).seconds for arm in manifest.stage.arms)))
 
 
