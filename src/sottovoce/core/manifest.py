@@ -239,12 +239,16 @@ def _asked_spec(asked: Asked) -> Spec:
         "missing": list(asked.missing),
         "share": asked.share,
         "unit": asked.unit,
+        **({"attribute": asked.attribute} if asked.attribute else {}),
+        **({"labels": {language: dict(each) for language, each in asked.labels}} if asked.labels else {}),
     }
 
 
 def _asked(spec: object) -> Asked:
+    plain = dict(spec) if isinstance(spec, Mapping) else {}
+    attribute, labels = (plain.pop(key, None) for key in ("attribute", "labels"))
     name, question, texts, missing, share, unit = take(
-        spec, "a question", ("name", "question", "texts", "missing", "share", "unit")
+        plain, "a question", ("name", "question", "texts", "missing", "share", "unit")
     )
     return Asked(
         text_of(name, "a question", "name"),
@@ -253,6 +257,8 @@ def _asked(spec: object) -> Asked:
         tuple(missing) if isinstance(missing, list) else missing,
         integer(share, "a question", "share"),
         text_of(unit, "a question", "unit"),
+        "" if attribute is None else text_of(attribute, "a question", "attribute"),
+        () if labels is None else labels,
     )
 
 
