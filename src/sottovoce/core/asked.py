@@ -16,7 +16,7 @@ from sottovoce.core.domain import Categories, Integers
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.question import Frequency, GroupMean, Mean, Question
+from sottovoce.core.question import CircularMean, Frequency, GroupMean, Mean, Quantile, Question, Variance
 
 ANSWERED = "answered"
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
@@ -109,6 +109,13 @@ class Asked:
         asked = self.question
         of = asked.by if isinstance(asked, GroupMean) else asked.domain
         return (*(_listed(of) or ()), *self.missing)
+
+    @property
+    def unit_of_numbers(self) -> str:
+        """The unit of what is estimated: squared for a variance, none for shares."""
+        if isinstance(self.question, (Mean, GroupMean, Quantile, CircularMean)):
+            return self.unit
+        return f"{self.unit}²" if self.unit and isinstance(self.question, Variance) else ""
 
     def text(self, language: str) -> str:
         """In a language, else in the first one; without any, the name."""

@@ -16,10 +16,11 @@ from sottovoce.core.manifest import UNITS
 from sottovoce.core.plural import plural
 from sottovoce.core.question import Mean
 from sottovoce.study.lines import key_lines, line_of
+from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import KINDS, QuestionTable
 from sottovoce.study.study import Stratum, Study
 
-TABLES = ("study", "questions", "strata")
+TABLES = ("study", "questions", "strata", "population")
 KEYS = (
     *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
     *("unit", "epsilon", "lifetime", "languages"),
@@ -116,11 +117,14 @@ class _StudyReader:
         languages = self._languages(about)
         questions = self._questions(languages)
         strata = self._strata()
+        population = PopulationTables(self.tables.get("population", {}), questions, self).population()
         if self.mistakes:
             # What remains is said by the study itself, one sentence at a time, with stand-ins for what is wrong.
             self._own(about, dates)
             return None
-        return self._built(about, {**dates, "languages": languages, "questions": questions, "strata": strata})
+        return self._built(
+            about, {**dates, "languages": languages, "questions": questions, "strata": strata, "population": population}
+        )
 
     def _built(self, about: Mapping[str, Any], rest: Mapping[str, Any]) -> Study | None:
         self._own(about, rest)
@@ -205,7 +209,7 @@ class _StudyReader:
             if not isinstance(table, Mapping):
                 self.note(path, "This question is not a table.", "Write [questions.NAME] and its keys.")
                 continue
-            asked = QuestionTable(name, table, languages, self).asked()
+            asked = QuestionTable(name, tables, languages, self).asked()
             if asked is not None:
                 found.append(asked)
         return found

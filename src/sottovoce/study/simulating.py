@@ -51,7 +51,8 @@ def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) ->
     """One run of a planned study.
 
     `answers` is a table or a mapping with a column for each question, under its name or that of its attribute; means by
-    group have a second one, NAME/by. Empty cells are the first reason for giving no answer, where there are any, and refused otherwise.
+    group have a second one, NAME/by. Empty cells are the first reason for giving no answer, where there are any, and
+    refused otherwise.
     """
     columns = {one.asked.name: _column(made.study, one.asked, answers) for one in made.questions}
     (size,) = {len(column) for column in columns.values()} or {0}

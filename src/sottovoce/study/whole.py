@@ -67,7 +67,7 @@ class PlannedQuestion:
 
     def text(self) -> str:
         """One line."""
-        unit = f" {self.asked.unit}" if self.asked.unit else ""
+        unit = f" {self.asked.unit_of_numbers}" if self.asked.unit_of_numbers else ""
         said = (
             f"{self.asked.name}: {self.plan.best.method}, {self.participants:,} participants,"
             f" +- {self.half_width:.3g}{unit}, {self.plan.best.bytes_per_report} bytes"
@@ -365,7 +365,14 @@ class _Planner:
 
     def _advice(self, questions: Sequence[PlannedQuestion], epsilon: Decimal, reports: int) -> str:
         """What would improve the study most."""
-        said = [f"Twice the participants make every +- {math.sqrt(0.5):.2f} times as wide."]
+        # Buckets remain as wide as they are, however many take part.
+        doubled = [
+            self.width_at(one, epsilon, 2 * one.participants) / one.half_width
+            for one in questions
+            if one.shared or isinstance(one.asked.question, READINGS)
+        ]
+        most = f"{math.sqrt(0.5):.2f}" if not doubled else f"{math.sqrt(0.5):.2f} to {max(doubled):.2f}"
+        said = [f"Twice the participants make every +- {most} times as wide."]
         more = min(Decimal(20), epsilon * Decimal("1.5"))
         gains = [self.width_at(one, more, one.participants) / one.half_width for one in questions]
         said.append(

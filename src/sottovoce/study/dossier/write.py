@@ -103,7 +103,7 @@ def _questions(plan: StudyPlan) -> str:
             one.asked.question.kind,
             one.plan.best.method,
             f"{one.participants:,}",
-            f"+- {one.half_width:.3g} {one.asked.unit}",
+            f"+- {one.half_width:.3g} {one.asked.unit_of_numbers}",
             ", ".join(one.asked.missing),
         )
         for one in plan.questions
