@@ -49,7 +49,9 @@ class Sharing:
         names: of these questions.
         shared: those that share one report; empty if each has its own.
         method: of the shared report, or of the best one that was rejected.
+        participants: who send the shared report.
         ratios: the width with one report for all of `names`, or for all of `shared`, over the width apart.
+        apart: with goals, how many participants these questions need apart; then there are no ratios.
     """
 
     names: tuple[str, ...]
@@ -57,6 +59,7 @@ class Sharing:
     method: str
     participants: int
     ratios: tuple[tuple[str, float], ...]
+    apart: int | None = None
 
     @property
     def together(self) -> float:
@@ -65,6 +68,8 @@ class Sharing:
 
     def text(self) -> str:
         """The decision and its reason."""
+        if self.apart is not None:
+            return self._of_goals(self.apart)
         each = ", ".join(f"{name} {ratio:.2f}" for name, ratio in self.ratios)
         if self.shared:
             return (
@@ -74,6 +79,17 @@ class Sharing:
         return (
             f"{_and(self.names)} are about one attribute and are asked apart: one report ({self.method}) would make"
             f" their +- {self.together:.2f} times as wide ({each})."
+        )
+
+    def _of_goals(self, apart: int) -> str:
+        if self.shared:
+            return (
+                f"{_and(self.shared)} share one report ({self.method}): it meets their goals with {self.participants:,}"
+                f" participants; apart they would need {apart:,}."
+            )
+        return (
+            f"{_and(self.names)} are about one attribute and are asked apart, by {apart:,} participants: one report"
+            f" ({self.method}) would need {self.participants:,}."
         )
 
 
@@ -104,11 +120,7 @@ class Joint:
         if not self.candidates:
             return single, None
         ranked = sorted(self.candidates, key=lambda one: self._gain(one, self.questions, apart))
-        sizes = range(2, len(self.questions)) if len(self.questions) <= MOST_SUBSETS else ()
-        tried = [(self._gain(ranked[0], self.questions, apart), ranked[0], self.questions)]
-        for size in sizes:
-            for some in combinations(self.questions, size):
-                tried += [(self._gain(one, some, apart), one, some) for one in ranked[:KEPT]]
+        tried = [(self._gain(one, some, apart), one, some) for some in self._parts() for one in ranked[:KEPT]]
         gain, best, chosen = min(tried, key=lambda item: item[0])
         if gain >= 0:
             return single, self._sharing(tried[0][1], self.questions, apart, shared=False)
@@ -136,18 +148,44 @@ class Joint:
         ratios = tuple(self._ratios(one, some, apart))
         return Sharing(everyone, listed if shared else (), one.mechanism.name, n, ratios)
 
-    def people(self, goals: Mapping[str, float]) -> tuple[int, ExpectedDistribution] | None:
-        """The fewest participants whose one report meets all goals, and its mechanism."""
-        found = [(n, one) for one in self.candidates if (n := self._fewest(one, goals)) is not None]
-        return min(found, key=lambda item: item[0], default=None)
+    def needed(
+        self, goals: Mapping[str, float], counts: Mapping[str, int]
+    ) -> tuple[tuple[StudyReport, ...], Sharing | None]:
+        """The reports that meet all goals with the fewest participants; `counts` has those of each question alone."""
+        single = tuple(StudyReport((one.name,), counts[one.name]) for one in self.questions)
+        fewest = [
+            (one, {asked.name: self._fewest(one, asked, goals) for asked in self.questions}) for one in self.candidates
+        ]
+        tried = []
+        for one, each in fewest:
+            for some in self._parts():
+                # A question without a goal takes what the others need.
+                n = max(each[asked.name] for asked in some)
+                if 2 <= n < math.inf:
+                    rest = sum(counts[asked.name] for asked in self.questions if asked not in some)
+                    tried.append((n + rest, int(n), one, some))
+        if not goals or not tried:
+            return single, None
+        everyone, apart = tuple(one.name for one in self.questions), sum(counts.values())
+        total, n, best, chosen = min(tried, key=lambda item: item[0])
+        listed = tuple(asked.name for asked in chosen)
+        if total >= apart:
+            return single, Sharing(listed, (), best.mechanism.name, n, (), sum(counts[name] for name in listed))
+        others = tuple(one for one in single if one.names[0] not in listed)
+        found = Sharing(everyone, listed, best.mechanism.name, n, (), sum(counts[name] for name in listed))
+        return (StudyReport(listed, n, best), *others), found
 
-    def _fewest(self, one: ExpectedDistribution, goals: Mapping[str, float]) -> int | None:
-        wanted = [(asked, goals[asked.name]) for asked in self.questions if asked.name in goals]
+    def _parts(self) -> list[tuple[Asked, ...]]:
+        """All questions, and each part of two or more where there are few."""
+        sizes = range(2, len(self.questions)) if len(self.questions) <= MOST_SUBSETS else ()
+        return [self.questions, *(some for size in sizes for some in combinations(self.questions, size))]
 
-        def worst(n: int) -> float:
-            return max(self.width(one, asked, n) / goal for asked, goal in wanted)
-
-        return search.least(worst, 1.0, search.participants(2))
+    def _fewest(self, one: ExpectedDistribution, asked: Asked, goals: Mapping[str, float]) -> float:
+        """The fewest participants with which a question meets its goal."""
+        if asked.name not in goals:
+            return 2
+        found = search.least(lambda n: self.width(one, asked, n), goals[asked.name], search.participants(2))
+        return math.inf if found is None else found
 
 
 def shared_option(joint: ExpectedDistribution, asked: Asked, n: int, level: float, others: Iterable[str]) -> Option:

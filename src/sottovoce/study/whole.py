@@ -229,21 +229,9 @@ class _Planner:
         sharing: list[Sharing] = []
         for group in attributes_of(self.study):
             goals = {one.name: float(self.goals[one.name].half_width) for one in group if one.name in self.goals}
-            joint = self._joint(group, epsilon)
-            found = joint.people(goals) if goals else None
-            if found is None or found[0] >= sum(counts[one.name] for one in group):
-                continue
-            n, best = found
-            listed = tuple(one.name for one in group)
-            reports.append(StudyReport(listed, n, best))
-            ratios = tuple(
-                (
-                    one.name,
-                    joint.width(best, one, n) / self._width(one, self._plan(one, epsilon, max(counts[one.name], 100))),
-                )
-                for one in group
-            )
-            sharing.append(Sharing(listed, listed, best.mechanism.name, n, ratios))
+            chosen, found = self._joint(group, epsilon).needed(goals, {one.name: counts[one.name] for one in group})
+            reports += chosen
+            sharing += [] if found is None else [found]
         named = {name for report in reports for name in report.names}
         reports += [StudyReport((name,), count) for name, count in counts.items() if name not in named]
         return reports, sharing
