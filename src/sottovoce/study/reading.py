@@ -16,10 +16,11 @@ from sottovoce.core.manifest import UNITS, Collection
 from sottovoce.core.plural import plural
 from sottovoce.core.question import Mean
 from sottovoce.study.lines import key_lines, line_of
+from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import KINDS, QuestionTable
 from sottovoce.study.study import Stratum, Study
 
-TABLES = ("study", "questions", "strata", "collection")
+TABLES = ("study", "questions", "strata", "population", "collection")
 COLLECTION = ("epoch_days", "invitations", "sealed_for", "batch")
 KEYS = (
     *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
@@ -116,14 +117,19 @@ class _StudyReader:
         dates = {key: self._date(about, key) for key in ("start", "end")}
         languages = self._languages(about)
         questions = self._questions(languages)
-        strata, collection = self._strata(), self._collection()
+        rest = {
+            **dates,
+            "languages": languages,
+            "questions": questions,
+            "strata": self._strata(),
+            "population": PopulationTables(self.tables.get("population", {}), questions, self).population(),
+            "collection": self._collection(),
+        }
         if self.mistakes:
             # What remains is said by the study itself, one sentence at a time, with stand-ins for what is wrong.
             self._own(about, dates)
             return None
-        return self._built(
-            about, {**dates, "languages": languages, "questions": questions, "strata": strata, "collection": collection}
-        )
+        return self._built(about, rest)
 
     def _built(self, about: Mapping[str, Any], rest: Mapping[str, Any]) -> Study | None:
         self._own(about, rest)
@@ -208,7 +214,7 @@ class _StudyReader:
             if not isinstance(table, Mapping):
                 self.note(path, "This question is not a table.", "Write [questions.NAME] and its keys.")
                 continue
-            asked = QuestionTable(name, table, languages, self).asked()
+            asked = QuestionTable(name, tables, languages, self).asked()
             if asked is not None:
                 found.append(asked)
         return found
