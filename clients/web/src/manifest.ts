@@ -7,7 +7,7 @@ import { Fraction, metered } from "./core/fraction";
 import { canonicalBytes, integer, isSpec, kindOf, list, parse, take, text, texts, type Plain, type Spec } from "./core/json";
 import { sha256 } from "./core/sha256";
 import { Categories, Circle, domainFrom, Integers, Interval, Pair, rootOf, type Domain } from "./domain/domain";
-import { Mechanism, nodesOf, QUESTIONS, VECTOR_NODES } from "./mechanism";
+import { Mechanism, QUESTIONS } from "./mechanism";
 
 const ANSWERED = "answered";
 const MOST_WHOLE = 1000n;
@@ -191,10 +191,11 @@ export class Manifest {
     );
   }
 
-  /** Whether reading it needs the bundle for vectors. */
-  static needsVectors(source: unknown): boolean {
-    const { spec } = parse(source);
-    return nodesOf(spec).some((node) => VECTOR_NODES.includes(node)) || /"kind":"(box|sparse)"/.test(new TextDecoder().decode(canonicalBytes(spec)));
+  /** Whether a question or a mechanism has a domain of vectors. */
+  static hasVectors(plain: Plain): boolean {
+    if (Array.isArray(plain)) return plain.some(Manifest.hasVectors);
+    if (!isSpec(plain)) return false;
+    return plain.kind === "box" || plain.kind === "sparse" || Object.values(plain).some(Manifest.hasVectors);
   }
 
   /** Refuse it if a channel loses more than the study states, or more than this device allows. */
