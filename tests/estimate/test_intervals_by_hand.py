@@ -91,8 +91,8 @@ def test_among_these_participants_a_coordinate_lacks_those_who_did_not_speak_of_
     """A variance of 9 from noise and of 4 between answers: 9 / count, and 4 / count less 4 / n (finite population)."""
     counts = np.array([5, 20, 1])
     found = CoordinatesEvidence(
-        20, counts, np.zeros(3), np.full(3, 13.0), np.full(3, 9.0), np.full(3, 500.0), np.full(3, 40.0), np.zeros(3),
-        np.ones(3), 0.1,
+        20, counts, np.zeros(3), np.full(3, 13.0), np.full(3, 9.0), np.full(3, 500.0), np.full(3, -19.5),
+        np.full(3, 40.0), np.zeros(3), np.ones(3), 0.1,
     )  # fmt: skip
     assert np.allclose(found.variances("population"), 13 / counts, **NEAR)
     assert np.allclose(found.variances("sample"), 9 / counts + 4 * (1 / counts - 1 / 20), **NEAR)
