@@ -93,7 +93,7 @@ def _measured(mechanism: Mechanism, held: NDArray[np.int64], repeats: int, seed:
     return total / repeats
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The worst choice, by exact and by measured error."""
     exact = max(rows, key=lambda row: float(row["exact_ratio"]))
     measured = max(rows, key=lambda row: float(row["measured_ratio"]))
@@ -106,13 +106,13 @@ def summary(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def said(rows: Sequence[Row]) -> str:
+def said(rows: Sequence[Mapping[str, Any]]) -> str:
     """The text above the table."""
     return (
         "Shares fall like those of words (Zipf), which the plan does not know. The mean squared error of a share with"
-        " the mechanism of the plan, over that with the best of all mechanisms of the registry that take so many values:"
-        " by the exact variance, and measured from at least 80,000 estimates of each, with a standard error of about"
-        " one percent. The last column is the measured error of the choice over its exact one."
+        " the mechanism of the plan, over that with the best of all mechanisms of the registry that take so many"
+        " values: by the exact variance, and measured from at least 80,000 estimates of each, with a standard error of"
+        " about one percent. The last column is the measured error of the choice over its exact one."
         f" {' '.join(summary(rows))}"
     )
 

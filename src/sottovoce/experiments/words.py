@@ -74,7 +74,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     return [means | {"false_error": error, "held_back": estimate.fit.held_back}]
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The largest share of false discoveries."""
     worst = max(rows, key=lambda row: row["false"])
     return [
@@ -83,13 +83,13 @@ def summary(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def said(rows: Sequence[Row]) -> str:
+def said(rows: Sequence[Mapping[str, Any]]) -> str:
     """The text above the table."""
     return (
         "200,000 reports about any text, decoded by `lasso` with the stated false discovery rate of 5 %. Of 1,000"
         " candidates 200 are there, with shares like 1 / rank; a tenth of the answers are 500 words that are not"
-        " listed. Means of 40 runs: discoveries; the share of them that is false, and its standard error; the coverage of 95 %"
-        " intervals; answers that are estimated to be no candidates (none of the discoveries, where reports were held"
+        " listed. Means of 40 runs: discoveries; the share of them that is false, and its standard error; the coverage of"
+        " 95 % intervals; answers that are estimated to be no candidates (none of the discoveries, where reports were held"
         f" back); seconds of one decoding with its intervals. {' '.join(summary(rows))}"
     )
 

@@ -10,6 +10,7 @@ PAGE = Page(
 # Frequency oracles, measured
 
 Written by `sottovoce reproduce ID --pages docs`, section by section: the planner's choice, figures of the SoK,
-candidate words, and the survey's tables. Times depend on the machine; everything else comes out the same for the same seed.
+candidate words, and the survey's tables. Times depend on the machine; all else comes out the
+same for the same seed.
 """,
 )

@@ -64,7 +64,7 @@ def _measured(
     return errors, float(values.var(axis=0, ddof=1).mean())
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The methods of least error, by participants and epsilon."""
     known = [row for row in rows if row["mse"] is not None]
     lines = []
@@ -86,7 +86,7 @@ class _Shown:
     by: tuple[str, ...] = ("n",)
     best: bool = False  # whether the methods of least error are named
 
-    def text(self, rows: Sequence[Row]) -> str:
+    def text(self, rows: Sequence[Mapping[str, Any]]) -> str:
         named = f" {' '.join(summary(rows))}" if self.best else ""
         return f"{self.words} by epsilon, times 1,000,000; {RUNS} runs of each method on each data set.{named}"
 

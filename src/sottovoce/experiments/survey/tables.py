@@ -180,7 +180,7 @@ def _times(mechanism: Mechanism) -> tuple[float, float]:
     return 1e6 * (middle - start) / TIMED, 1e6 * (end - middle) / TIMED
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The least error at each epsilon, and how far measured errors are from exact ones."""
     said = []
     for epsilon in dict.fromkeys(row["epsilon"] for row in rows):
@@ -194,7 +194,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return said
 
 
-def said(rows: Sequence[Row]) -> str:
+def said(rows: Sequence[Mapping[str, Any]]) -> str:
     """The text above a table."""
     return (
         f"{PARTICIPANTS:,} participants, shares proportional to 1 / rank. Exact: epsilon, bytes, cells of a tally, the"
