@@ -88,9 +88,9 @@ def said(rows: Sequence[Mapping[str, Any]]) -> str:
     return (
         "200,000 reports about any text, decoded by `lasso` with the stated false discovery rate of 5 %. Of 1,000"
         " candidates 200 are there, with shares like 1 / rank; a tenth of the answers are 500 words that are not"
-        " listed. Means of 40 runs: discoveries; the share of them that is false, and its standard error; the coverage of"
-        " 95 % intervals; answers that are estimated to be no candidates (none of the discoveries, where reports were held"
-        f" back); seconds of one decoding with its intervals. {' '.join(summary(rows))}"
+        " listed. Means of 40 runs: discoveries; the share of them that is false, and its standard error; the coverage"
+        " of 95 % intervals; answers that are estimated to be no candidates (none of the discoveries, where reports"
+        f" were held back); seconds of one decoding with its intervals. {' '.join(summary(rows))}"
     )
 
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.core.channel import Block, Contrast, Rates
+from sottovoce.core.channel import Block, Contrast, Histogram, Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import Evidence, most_excess
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.sums import SumsEvidence, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.experiments.coverage.studies import SHARE_KINDS
 from sottovoce.experiments.coverage.studies_of_shares import ALL, LEVELS, ONE, SHARES
@@ -71,4 +72,7 @@ def _expected(mechanism: Mechanism, n: int) -> Evidence:
         return ContrastsEvidence(
             np.array([hits // 2]), np.array([hits]), n, float(rates.hit_own), float(rates.plus_own)
         )
+    if isinstance(mechanism.channel, Histogram):
+        read = bins(mechanism.channel)
+        return SumsEvidence(np.array([round(n * read.start)]), n, read)
     raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")
