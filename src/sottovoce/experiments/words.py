@@ -77,9 +77,10 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The largest share of false discoveries."""
     worst = max(rows, key=lambda row: row["false"])
+    error = "" if worst["false_error"] is None else f" +- {100 * worst['false_error']:.1f}"
     return [
-        f"At most {100 * worst['false']:.1f} % of the discoveries were false on average ({worst['method']}); the stated"
-        f" level is {100 * LEVEL:g} %."
+        f"At most {100 * worst['false']:.1f}{error} % of the discoveries were false on average ({worst['method']}); the"
+        f" stated level is {100 * LEVEL:g} %."
     ]
 
 

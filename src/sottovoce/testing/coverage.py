@@ -170,24 +170,22 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
     # The limits rise with the count, so for each row the counts that cover are a range: bisect for its ends.
     kinds, places = np.unique(rows, return_inverse=True)
     if len(kinds) == 1:
-        ends = (_near(lambda c, end=end: reaches(c, kinds)[end], counts, law, level, end) for end in (0, 1))
-        first, past = (_first_true(test, near, np.zeros_like(near), 1) for test, near in ends)
-        return float(law[(counts >= first[0]) & (counts < past[0])].sum())
+        low = _turn(lambda c: reaches(c, kinds)[0], counts, law, -deviate(level))
+        high = _turn(lambda c: reaches(c, kinds)[1], counts, law, deviate(level))
+        return float(law[(counts >= low) & (counts < high)].sum())
     first = _first_true(lambda c: reaches(c, kinds)[0], counts, places, len(kinds))
     past = _first_true(lambda c: reaches(c, kinds)[1], counts, places, len(kinds))
     return float(law[(counts >= first[places]) & (counts < past[places])].sum())
 
 
-def _near(
-    test: Callable[[Ints], NDArray[np.bool_]], counts: Ints, law: Floats, level: float, end: int
-) -> tuple[Callable[[Ints], NDArray[np.bool_]], Ints]:
-    """The test, and the counts around a normal quantile between which it turns true; all of them if it does not."""
+def _turn(test: Callable[[Ints], NDArray[np.bool_]], counts: Ints, law: Floats, deviates: float) -> int:
+    """The least of the counts from which on a monotone test is true, looked for around a normal quantile first."""
     mean = float(counts @ law)
-    deviation = deviate(level) * math.sqrt(max(float((counts - mean) ** 2 @ law), 0.0))
-    guess, reach = mean + (deviation if end else -deviation), 4 + 0.02 * deviation
-    near = counts[np.abs(counts - guess) <= reach]
+    off = deviates * math.sqrt(max(float((counts - mean) ** 2 @ law), 0.0))
+    near = counts[np.abs(counts - mean - off) <= 4 + 0.02 * abs(off)]
     turns = len(near) > 1 and not test(near[:1])[0] and bool(test(near[-1:])[0])
-    return test, near if turns else counts
+    chosen = near if turns else counts
+    return int(_first_true(test, chosen, np.zeros_like(chosen), 1)[0])
 
 
 def _first_true(test: Callable[[Ints], NDArray[np.bool_]], counts: Ints, places: Ints, rows: int) -> Ints:
