@@ -110,7 +110,6 @@ CELLS = [
     ("grr", 13_929, 3.0, 10_000),
     ("subset", 1024, 1.0, 1_000),
     ("d-bit-flip", 1024, 3.0, 10_000),
-    ("she", 16, 3.0, 1_000),
 ]
 LONG = [
     pytest.param(cell, marks=pytest.mark.long)

@@ -149,8 +149,8 @@ COHORTS_STUDY = study(
         page=PAGE,
         heading="## Bloom filters",
         text="Simulated, 1,000 crowds a line; `rappor` and `one-time-rappor` with two hashes, whose intervals are"
-        " normal ones. Coverage in percent at the shares 0, 0.0001, 0.01 and 0.3, the least of them: the standard error is up"
-        " to 0.7 at 95 %. *All*: crowds in which all k intervals hold. Empty: `ci` warns there.",
+        " normal ones. Coverage in percent at the shares 0, 0.0001, 0.01 and 0.3, the least of them: the standard error"
+        " is up to 0.7 at 95 %. *All*: crowds in which all k intervals hold. Empty: `ci` warns there.",
         by=FOUND,
         columns=(
             PageColumn("mechanism", "mechanism"),
