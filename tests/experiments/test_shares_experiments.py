@@ -11,6 +11,8 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.shares.misses import SHARES as SHARES_TRIED
+from sottovoce.estimate.shares.misses import normal_excess, normal_sample_excess
 from sottovoce.experiments.catalogue import EXPERIMENTS, find, matching
 from sottovoce.experiments.coverage.studies_of_shares import (
     ALL,
@@ -110,6 +112,7 @@ CELLS = [
     ("grr", 13_929, 3.0, 10_000),
     ("subset", 1024, 1.0, 1_000),
     ("d-bit-flip", 1024, 3.0, 10_000),
+    ("hcms", 16, 0.5, 1_000),
 ]
 LONG = [
     pytest.param(cell, marks=pytest.mark.long)
@@ -194,6 +197,19 @@ def test_where_an_interval_misses_by_a_point_it_warns() -> None:
     found = m.estimate(sv.simulate_counts(m, np.full(16, 62), seed=1))
     with pytest.warns(sv.PoorIntervalWarning, match="exact interval holds"):
         found.ci(0.9, method="normal", simultaneous=True)
+
+
+def test_the_normal_interval_of_the_sample_is_doubted_by_its_own_law() -> None:
+    """Its misses are those of every possible count; all at once it was offered, and missed by 1.2 points too often."""
+    m = sv.mechanism("hcms", sv.Integers(0, 15), epsilon=0.5)
+    rates, n = rates_of(m.channel), 1_000
+    own, other, each = float(rates.own), float(rates.other), 1 - 0.1 / 16
+    missed = [1 - coverage(m, n, round(n * share) / n, "normal", "sample", each) for share in SHARES_TRIED[::4]]
+    found = normal_sample_excess(n, own, other, each)
+    assert found == pytest.approx(max(missed) / (1 - each), rel=1e-5)
+    assert 16 * max(missed) > 0.11 and found > normal_excess(n, own, other, each)
+    with pytest.warns(sv.PoorIntervalWarning):
+        m.estimate(sv.simulate_counts(m, np.full(16, 62), seed=1)).ci(0.9, method="normal", simultaneous=True)
 
 
 def test_the_variance_of_estimates_falls_with_their_error() -> None:
