@@ -1,4 +1,4 @@
-"""The command line. `answer` and `explain` run on the bare install; every other verb names the extra it needs."""
+"""The command line. `answer`, `device` and `explain` run on the bare install; other verbs name the extra they need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sottovoce.core.errors import SottovoceError
 from sottovoce.core.late import load
 
 STUDY = "cli.explain_study:main"
-BARE = {"answer": "client.command:main", "explain": "privacy.explain:main"}
+BARE = {"answer": "client.command:main", "device": "client.command:device", "explain": "privacy.explain:main"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

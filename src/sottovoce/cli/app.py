@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command
 
 from sottovoce import __version__
-from sottovoce.cli import BARE, bare_target, options
+from sottovoce.cli import BARE, bare_target, collecting, options
 from sottovoce.cli.parsing import CommandError, Verbs, complaint, plugins_in_one_sentence
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
@@ -432,14 +432,24 @@ def reproduce(
     run(name, Path(folder), seed=seed, quick=quick, figure=picture, pages=written, as_json=json_)
 
 
-# The bare install runs these two without this app; here they are listed beside the others.
+for verb in collecting.VERBS:
+    app.command()(verb)
+
+
+# The bare install runs these without this app; here they are listed beside the others.
 _passed_on = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 
 @app.command(context_settings=_passed_on)
 def answer(context: typer.Context) -> None:
-    """Randomize one answer on this machine (needs no extra)."""
+    """Randomize one answer on this machine, or answer a study (needs no extra)."""
     raise typer.Exit(load(BARE["answer"])(context.args))
+
+
+@app.command(context_settings=_passed_on)
+def device(context: typer.Context) -> None:
+    """What a device sent and lost; send or delete what is queued (needs no extra)."""
+    raise typer.Exit(load(BARE["device"])(context.args))
 
 
 @app.command(context_settings=_passed_on)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import MAX_TEXT, NAME, Asked
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import UNITS, StudyFacts
+from sottovoce.core.manifest import UNITS, Collection, StudyFacts
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.question import Question
 from sottovoce.study.population import Expected
@@ -46,6 +46,7 @@ class Study:
         unit: what the budget protects: a person, a device, or a single event.
         contact: of the data-protection officer, an address of mail or of a page.
         strata: public parts of the population; estimates are then weighted by their sizes.
+        collection: how reports reach the collector.
         population: the answers that are expected, by question: plans and simulations use them where there are no data.
     """
 
@@ -62,6 +63,7 @@ class Study:
     end: date | None = None
     languages: tuple[str, ...] = ("en",)
     strata: tuple[Stratum, ...] = ()
+    collection: Collection | None = None
     population: tuple[tuple[str, Expected], ...] = ()
 
     def __init__(
@@ -80,6 +82,7 @@ class Study:
         end: date | None = None,
         languages: Sequence[str] = ("en",),
         strata: Mapping[str, int] | Sequence[Stratum] = (),
+        collection: Collection | None = None,
         population: Mapping[str, Expected] | Sequence[tuple[str, Expected]] = (),
     ) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -112,6 +115,7 @@ class Study:
             "end": end,
             "languages": tuple(languages) or ("en",),
             "strata": _strata(strata),
+            "collection": collection,
             "population": _population(population, asked),
         }
         for key, value in values.items():
@@ -147,6 +151,7 @@ class Study:
             None if self.start is None else self.start.isoformat(),
             None if self.end is None else self.end.isoformat(),
             self.languages,
+            self.collection or Collection(),
         )
 
     def plan(self, participants: int, *, level: float = 0.95, priors: Mapping[str, Any] | None = None) -> StudyPlan:
