@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyreadstat  # type: ignore[import-untyped]
+import pyreadstat
 
 if TYPE_CHECKING:
     import pandas as pd
