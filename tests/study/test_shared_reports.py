@@ -67,9 +67,9 @@ def test_expected_widths_are_those_of_simulations(method):
     for question in (MEAN.question, SPREAD.question, LONG.question, sv.Distribution(HOURS)):
         achieved = drawn_widths(mechanism, question, PRIOR, 3000, 12)
         assert expected.half_width(question, 3000, 0.95) == pytest.approx(achieved, rel=0.06), question.kind
-    # Ends of quantiles are whole numbers, so single runs differ by much: more of them.
-    achieved = drawn_widths(mechanism, QUARTILES.question, PRIOR, 3000, 120)
-    assert expected.half_width(QUARTILES.question, 3000, 0.95) == pytest.approx(achieved, rel=0.06)
+    # Ends of quantiles are whole numbers, so single runs differ by much: more of them, with wider intervals.
+    achieved = drawn_widths(mechanism, QUARTILES.question, PRIOR, 600, 300)
+    assert expected.half_width(QUARTILES.question, 600, 0.95) == pytest.approx(achieved, rel=0.06)
 
 
 def test_ranges_that_end_inside_a_bucket_are_predicted_too():
@@ -179,7 +179,13 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("goal", KINDS)
+# While an epsilon is searched for, methods for these are designed again and again.
+DESIGNED = ("mean +- 0.3", "spread +- 2", "weight +- 8")
+
+
+@pytest.mark.parametrize(
+    "goal", [pytest.param(goal, marks=pytest.mark.long if goal in DESIGNED else ()) for goal in KINDS]
+)
 def test_participants_and_epsilon_that_are_found_meet_the_goal_in_simulations(goal):
     asked = KINDS[goal]
     population = {asked.name: EXPECTED.get(asked.name, LAW)}
@@ -196,7 +202,7 @@ def test_participants_and_epsilon_that_are_found_meet_the_goal_in_simulations(go
         widths = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sv.PoorIntervalWarning)
-            for seed in range(25 if asked.name == "quartiles" else 5):
+            for seed in range(120 if asked.name == "quartiles" else 5):
                 answers = drawn_answers(study.questions, population, made.participants, seed)
                 frame = sv.simulate_study(plan, answers, seed=seed).to_frame()
                 widths.append(_half(frame, asked))
