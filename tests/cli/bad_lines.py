@@ -16,6 +16,8 @@ BAD = {
     "explain: budget": ("explain 0", "'epsilon' parameter"),
     "explain: nothing": ("explain", "The arguments of explain are EPSILON [--prior PRIOR]"),
     "explain: no number": ("explain 1 --choices x", "Invalid arguments"),
+    "explain: no study": ("explain nowhere.toml --participants 9", "The study file cannot be read: No such file"),
+    "explain: no manifest": ("explain nowhere.json", "The manifest cannot be read: No such file"),
     "answer: no file": ("answer nowhere.json --value 1", "The specification cannot be read: No such file"),
     "answer: no device": ("answer http://localhost:1/x --value 1", "give the file of this device"),
     "answer: no address": ("answer http://:x --device out.device", "The address of a study begins with"),
