@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
 from sottovoce.core.question import (
     Cdf,
     CircularMean,
@@ -24,7 +25,7 @@ from sottovoce.core.question import (
     Range,
     Variance,
 )
-from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
 from sottovoce.estimate.distribution.moments import from_waves
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.mean.evidence import MeanEvidence
@@ -104,8 +105,16 @@ class PartAnswer(LinearAnswer):
     that lie inside to that of the buckets that are touched.
     """
 
+    @property
+    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.source.curve_methods
+
     def interval(self, level: float, method: str, target: str) -> Bounds:
         whole = np.isclose(self.weights, np.rint(self.weights))
+        if method == COMPATIBLE:
+            region = load("estimate.distribution.compatible:region")(self.source, level, target)
+            inside, touched = (np.where(whole, np.rint(self.weights), part) for part in (0.0, 1.0))
+            return Bounds(np.array([*map(region.least, inside)]), np.array([*map(region.largest, touched)]))
         if whole.all():
             return self.normal(level, target)
         inner, outer = (
@@ -115,7 +124,7 @@ class PartAnswer(LinearAnswer):
         return Bounds(np.minimum(inner.low, outer.low), np.maximum(inner.high, outer.high))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.source.unevenness or self.warning()
+        return (None if method == COMPATIBLE else self.source.unevenness) or self.warning()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,6 +141,10 @@ class QuantileAnswer(AnswerEvidence):
     question: Quantile
 
     @property
+    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.source.curve_methods
+
+    @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
         return [f"{float(share):g}" for share in self.question.shares]
 
@@ -143,6 +156,8 @@ class QuantileAnswer(AnswerEvidence):
         return read(self, self.source, self.source.values())
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
+        if method == COMPATIBLE:
+            return self._compatible(level, target)
         values, errors = _heights(self.source, target)
         half, buckets = deviate(level) * errors, self.source.buckets
         upper, lower = np.clip(values + half, 0, 1), np.clip(values - half, 0, 1)
@@ -154,8 +169,18 @@ class QuantileAnswer(AnswerEvidence):
         high = np.array([buckets.edge_after(falling, float(part)) for part in self.question.shares])
         return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
 
+    def _compatible(self, level: float, target: str) -> Bounds:
+        buckets, region = (
+            self.source.buckets,
+            load("estimate.distribution.compatible:region")(self.source, level, target),
+        )
+        edges = [region.edges(len(buckets), float(part)) for part in self.question.shares]
+        low = [buckets.first_value(first - 1) for first, _ in edges]
+        high = [buckets.last_value(last) for _, last in edges]
+        return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
+
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.source.unevenness or self.warning()
+        return (None if method == COMPATIBLE else self.source.unevenness) or self.warning()
 
     def variances(self, target: str) -> Floats:
         """From the width of the interval of one standard error."""

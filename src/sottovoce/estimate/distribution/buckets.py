@@ -128,14 +128,19 @@ class Buckets:
     def edge_before(self, heights: Floats, part: float) -> float:
         """The least value of the bucket in which a curve with these heights at the edges reaches a level."""
         place = max(0, int(np.searchsorted(np.maximum.accumulate(heights), part)) - 1)
-        edge = self.edges[min(place, len(self) - 1)]
-        return float(math.ceil(edge) if self.whole else edge)
+        return self.first_value(min(place, len(self) - 1))
 
     def edge_after(self, heights: Floats, part: float) -> float:
         """The largest value of that bucket."""
-        place = min(max(1, int(np.searchsorted(np.maximum.accumulate(heights), part))), len(self))
-        edge = self.edges[place]
-        return float(math.floor(edge) if self.whole else edge)
+        return self.last_value(min(max(1, int(np.searchsorted(np.maximum.accumulate(heights), part))), len(self)))
+
+    def first_value(self, edge: int) -> float:
+        """The least value above an edge, by the number of the edge."""
+        return float(math.ceil(self.edges[edge]) if self.whole else self.edges[edge])
+
+    def last_value(self, edge: int) -> float:
+        """The largest value below an edge."""
+        return float(math.floor(self.edges[edge]) if self.whole else self.edges[edge])
 
 
 def rising(shares: Floats) -> Floats:
