@@ -49,7 +49,7 @@ DISTRIBUTION = study(
     ),
 )
 
-COMPATIBLE_RUNS = 100
+COMPATIBLE_RUNS = 50
 COMPATIBLE = study(
     "compatible",
     "Limits of all distributions that are compatible with the reports of a square wave",
