@@ -54,6 +54,7 @@ if [ -z "$uv" ]; then
 fi
 
 say "installing into .venv with ${uv:-pip} (once; about one gigabyte)"
-# The build back-end first, pinned; then the package without build isolation, which would fetch another.
-install hatchling editables
+# The build back-ends first, pinned (the Spark client comes as source); then the package without build isolation,
+# which would fetch others.
+install hatchling editables setuptools wheel
 install --no-build-isolation --editable '.[all,dev]'

@@ -19,9 +19,9 @@ _NAMES = {
     **{
         name: f"core.errors:{name}"
         for name in (
-            "DomainError", "MemoError", "MismatchError", "MissingExtraError", "ParameterError", "PrivacyError",
-            "ProgramError", "ReportError", "SottovoceError", "SpecError", "TooLargeError", "NoCovarianceError",
-            "NoIntervalError", "PluginWarning",
+            "CollectorError", "DeviceFileError", "DomainError", "MismatchError", "MissingExtraError", "ParameterError",
+            "PrivacyError", "ProgramError", "ReportError", "SottovoceError", "SpecError", "TooLargeError",
+            "NoCovarianceError", "NoIntervalError", "PluginWarning",
         )
     },
     **{
@@ -36,6 +36,7 @@ _NAMES = {
     "names": "core.registry:names",
     "Client": "client:Client",
     "NoTick": "client:NoTick",
+    "Participant": "client.participant:Participant",
     "Tick": "client:Tick",
     "Arm": "core.round:Arm",
     "Round": "core.round:Round",

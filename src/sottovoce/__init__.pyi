@@ -2,6 +2,7 @@
 from sottovoce.client import Client as Client
 from sottovoce.client import NoTick as NoTick
 from sottovoce.client import Tick as Tick
+from sottovoce.client.participant import Participant as Participant
 from sottovoce.core.asked import Asked as Asked
 from sottovoce.core.coins import SeededCoins as SeededCoins
 from sottovoce.core.domain import Above as Above
@@ -25,8 +26,9 @@ from sottovoce.core.domain import Select as Select
 from sottovoce.core.domain import Sparse as Sparse
 from sottovoce.core.domain import Square as Square
 from sottovoce.core.domain import Text as Text
+from sottovoce.core.errors import CollectorError as CollectorError
+from sottovoce.core.errors import DeviceFileError as DeviceFileError
 from sottovoce.core.errors import DomainError as DomainError
-from sottovoce.core.errors import MemoError as MemoError
 from sottovoce.core.errors import MismatchError as MismatchError
 from sottovoce.core.errors import MissingExtraError as MissingExtraError
 from sottovoce.core.errors import NoCovarianceError as NoCovarianceError
@@ -135,8 +137,10 @@ __all__ = [
     "Clamp",
     "ClampedMeanRound",
     "Client",
+    "CollectorError",
     "Decoder",
     "Density",
+    "DeviceFileError",
     "Digit",
     "Distribution",
     "Domain",
@@ -160,7 +164,6 @@ __all__ = [
     "Level",
     "Mean",
     "Mechanism",
-    "MemoError",
     "MismatchError",
     "MissingExtraError",
     "NoCovarianceError",
@@ -169,6 +172,7 @@ __all__ = [
     "Option",
     "Pair",
     "ParameterError",
+    "Participant",
     "PersonalBudgetMean",
     "PersonalBudgetShares",
     "Plan",

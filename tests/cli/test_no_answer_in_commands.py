@@ -28,6 +28,7 @@ LINES = {
     "audit-program": "audit-program --claimed 1 --value 3 --value 4 --samples 100 false",
     "bench": "bench --no-such-option",
     "demo": "demo --epsilon -1",
+    "device": "device nowhere",
     "dossier": "dossier study.toml --participants 1000 -o out",
     "estimate": "estimate good.parquet",
     "explain": "explain 1",
@@ -65,6 +66,8 @@ ROLES = [
     "estimate FILE --format parquet --spec spec.json",
     "audit FILE",
     "answer FILE --value 3",
+    "answer FILE --value 3 --device out.device",
+    "device FILE",
 ]
 PIPES = [
     f"privatize - --column v {GRR} -o out.parquet --force",
@@ -119,7 +122,7 @@ def nothing_shown(arguments: list[str], stdin: bytes = b"") -> int:
 
 def test_every_command_has_a_line() -> None:
     assert set(LINES) == set(COMMANDS) >= set(BARE)
-    files = {"plan", "privatize", "tally", "estimate", "audit", "answer", "study", "simulate", "dossier"}
+    files = {"plan", "privatize", "tally", "estimate", "audit", "answer", "study", "simulate", "dossier", "device"}
     assert {role.split()[0] for role in ROLES} == files
 
 

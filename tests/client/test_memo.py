@@ -22,7 +22,7 @@ from sottovoce.client.memo import Kept, KeptCoins, Memo, Spent, _text
 from sottovoce.client.tick import SHORTEST, WRITTEN, public_tick
 from sottovoce.core import codec
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import DomainError, MemoError
+from sottovoce.core.errors import DeviceFileError, DomainError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.testing.statistics import check_rate
 from tests.client.toys import in_cohorts, unary
@@ -264,7 +264,7 @@ def test_the_file_belongs_to_its_owner_and_holds_no_value(path: Path) -> None:
     database.close()
     assert len(rows) == 1 and [len(part) for part in rows[0]] == [32, 32, 1] and len(secret) == 32
     path.chmod(0o640)
-    with pytest.raises(sv.PrivacyError, match="Others can read or write the memo"):
+    with pytest.raises(sv.PrivacyError, match="Others can read or write the file"):
         client(mechanism, path).report("other")
 
 
@@ -276,23 +276,23 @@ def vars_of(mechanism: Mechanism) -> dict[str, Any]:
 def test_a_damaged_file_is_refused(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     path.chmod(0o600)
-    with pytest.raises(MemoError, match="cannot be read or written"):
+    with pytest.raises(DeviceFileError, match="cannot be read or written"):
         client(TOYS["unary"], path).report(1)
     assert path.read_bytes() == content
 
 
 def test_other_versions_and_secrets_are_refused(path: Path, tmp_path: Path) -> None:
     for number, change in enumerate(
-        ("PRAGMA user_version = 2", "UPDATE device SET secret = x'00'", "DROP TABLE answer")
+        ("PRAGMA user_version = 3", "UPDATE device SET secret = x'00'", "DROP TABLE answer")
     ):
         one = tmp_path / str(number)
         Memo(one).keep(TOYS["unary"], 1)
         database = sqlite3.connect(one, isolation_level=None)
         database.execute(change)
         database.close()
-        with pytest.raises(MemoError, match="does not answer"):
+        with pytest.raises(DeviceFileError, match="does not answer"):
             Memo(one).keep(TOYS["unary"], 1)
-    with pytest.raises(MemoError, match="FileNotFoundError"):
+    with pytest.raises(DeviceFileError, match="FileNotFoundError"):
         Memo(tmp_path / "missing" / "memo").keep(TOYS["unary"], 1)
 
 
@@ -313,8 +313,8 @@ def test_a_file_that_another_process_holds_is_waited_for(path: Path, monkeypatch
     threading.Timer(0.3, lambda: holder.execute("COMMIT")).start()
     assert Memo(path).keep(TOYS["unary"], 1) == kept
     holder.execute("BEGIN EXCLUSIVE")
-    monkeypatch.setattr("sottovoce.client.memo.PATIENCE", 0.05)
-    with pytest.raises(MemoError, match="OperationalError"):
+    monkeypatch.setattr("sottovoce.client.device_file.PATIENCE", 0.05)
+    with pytest.raises(DeviceFileError, match="OperationalError"):
         Memo(path).keep(TOYS["unary"], 1)
     holder.close()
 

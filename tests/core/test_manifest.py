@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections import Counter
+from datetime import date
 from decimal import Decimal
 
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.manifest import Collection, Manifest
 from sottovoce.core.specs import canonical
 
 HOURS = sv.Mean(sv.Interval(0, 14))
@@ -53,7 +54,7 @@ def test_its_name_is_the_hash_of_its_text(manifest):
     [
         (("study", "purpose"), "Another purpose."),
         (("study", "lifetime"), "3"),
-        (("round",), 2),
+        (("study", "collection", "epoch_days"), 7),
         (("quota",), 100),
         (("arms", 0, "weight"), 2),
         (("questions", 0, "texts", "en"), "How much?"),
@@ -77,6 +78,12 @@ def test_every_change_is_another_manifest(manifest, path, value):
         (("study", "start"), "soon", "dates"),
         (("study", "epsilon"), "0.9", "more than the 0.9 that the study states"),
         (("version",), 2, "another version"),
+        (("round",), 2, "names its parent and its root"),
+        (("root",), "00", "the first has neither"),
+        (("chosen",), 0, "not the one that this version writes"),
+        (("study", "collection", "epoch_days"), 0, "1 to 366 days"),
+        (("study", "collection", "batch"), 500, "both or neither"),
+        (("study", "collection", "invitations"), 1, "true or false"),
         (("arms", 0, "name"), "weight", "none of its questions"),
         (("arms", 0, "weight"), 0, "must be an integer"),
         (("questions",), {}, "are lists"),
@@ -125,3 +132,17 @@ def test_every_field_is_listed(manifest):
     assert [name for name, _ in manifest.fields_sent()] == [
         "version", "manifest", "epoch", "round", "arm", "id", "payload",
     ]  # fmt: skip
+
+
+def test_later_rounds_name_the_first(manifest):
+    second = manifest.next(manifest.stage)
+    third = second.next(manifest.stage)
+    assert (manifest.study, second.study, third.study) == (manifest.hash,) * 3
+    assert (second.parent, third.parent, third.number) == (manifest.hash, second.hash, 3)
+    assert Manifest.from_spec(third.content) == third
+
+
+def test_an_epoch_is_a_number_of_days():
+    weekly = Collection(epoch_days=7)
+    assert [weekly.epoch(date(2020, 1, day)) for day in (1, 7, 8)] == [0, 0, 1]
+    assert Collection().epoch(date(2020, 12, 31)) == 365

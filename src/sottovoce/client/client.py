@@ -53,7 +53,7 @@ class Client:
         found = self.mechanism
         if not isinstance(found, Mechanism) or isinstance(self.accept, str):
             raise ParameterError("A client needs a mechanism, and the guarantees it accepts as a tuple of names.")
-        limit, _ = _most("limit", self.limit), _most("lifetime_limit", self.lifetime_limit)
+        limit, _ = exact_limit("limit", self.limit), exact_limit("lifetime_limit", self.lifetime_limit)
         promised = _accepted(found.guarantee, self.accept)
         # A delta belongs to the claimed epsilon, and the limit bounds that epsilon.
         allowed = found.claimed if limit is None or promised.delta is not None else limit
@@ -85,7 +85,7 @@ class Client:
     @property
     def _forever_limit(self) -> Decimal:
         """The limit of the reports of all values together."""
-        limits = _most("lifetime_limit", self.lifetime_limit), _most("limit", self.limit)
+        limits = exact_limit("lifetime_limit", self.lifetime_limit), exact_limit("limit", self.limit)
         return next(limit for limit in (*limits, self.mechanism.claimed_forever, Decimal(0)) if limit is not None)
 
     @property
@@ -135,7 +135,7 @@ class Client:
         return tick.after(draw)
 
 
-def _most(name: str, limit: object) -> Decimal | None:
+def exact_limit(name: str, limit: object) -> Decimal | None:
     """A limit as an exact decimal; None if there is none.
 
     A float of few digits stands for the decimal that was written, or for its own exact value if that is a little

@@ -1,4 +1,4 @@
-"""The file that a device keeps for mechanisms with a memo: its cohorts, and one permanent answer for each value.
+"""What a device keeps for mechanisms with a memo: its cohorts, and one permanent answer for each value.
 
 Both are drawn once, from a secret of this device, and written to disk before a report is made of them. After a crash
 or a restart, or in a second process, they are read from the file, or drawn again from the secret with the same result.
@@ -8,33 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import sqlite3
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
+from os import PathLike
 from typing import NamedTuple
 
+from sottovoce.client.device_file import DeviceFile, secret_of
+from sottovoce.client.ledger import charge
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import MemoError, PrivacyError
+from sottovoce.core.errors import PrivacyError
 from sottovoce.core.mechanism import Mechanism
-
-VERSION = 1
-SECRET_BYTES = 32
-PATIENCE = 30.0  # seconds that a device waits for another process
-_SETUP = (
-    "CREATE TABLE IF NOT EXISTS device (one INTEGER PRIMARY KEY CHECK (one = 1), secret BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS mechanism (fingerprint BLOB PRIMARY KEY, cohort INTEGER NOT NULL,"
-    " reports INTEGER NOT NULL) WITHOUT ROWID",
-    # Ordered by a keyed hash, without numbers: the file does not show which value came first.
-    "CREATE TABLE IF NOT EXISTS answer (fingerprint BLOB, value BLOB, kept BLOB NOT NULL,"
-    " PRIMARY KEY (fingerprint, value)) WITHOUT ROWID",
-    f"PRAGMA user_version = {VERSION}",
-)
 
 
 class Kept(NamedTuple):
@@ -60,10 +45,7 @@ class Memo:
     memos, and spends `epsilon_forever` again.
     """
 
-    path: Path
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "path", Path(self.path))
+    path: str | PathLike[str]
 
     def keep(self, mechanism: Mechanism, value: object, most: int | None = None) -> Kept:
         """The permanent answer to a value and the cohort: found, or drawn and written.
@@ -71,59 +53,41 @@ class Memo:
         After more than `most` distinct values the device answers no value, not even the first: otherwise a missing
         report would show that the value is new. The same is read, computed and written for each value.
         """
-        label = _label(mechanism, mechanism.domain.encode(value))  # refused before the file is opened
-        mine = bytes.fromhex(mechanism.fingerprint)
-        with self._changed() as database:
-            secret = _secret(database)
-            cohort = mechanism.draw_cohort(KeptCoins(secret, b"cohort", mine))
-            database.execute("INSERT OR IGNORE INTO mechanism VALUES (?, ?, 0)", (mine, cohort))
-            database.execute("UPDATE mechanism SET reports = reports + 1 WHERE fingerprint = ?", (mine,))
-            (cohort,) = database.execute("SELECT cohort FROM mechanism WHERE fingerprint = ?", (mine,)).fetchone()
-            drawn = mechanism.remember(value, KeptCoins(secret, b"answer", label), cohort=cohort)
-            key = (mine, _keyed(secret, b"value", label))
-            database.execute("INSERT OR IGNORE INTO answer VALUES (?, ?, ?)", (*key, _to_bytes(drawn)))
-            found = database.execute("SELECT kept FROM answer WHERE fingerprint = ? AND value = ?", key).fetchone()
-            values = _values(database, mine)
+        mechanism.domain.encode(value)  # refused before the file is opened
+        with DeviceFile(self.path).changed() as database:
+            kept = keep_in(database, mechanism, value)
+            values = _values(database, bytes.fromhex(mechanism.fingerprint))
         if most is not None and values > most:
             raise PrivacyError(
                 f"This device was asked about more than {most} different values. Each spends epsilon_forever of this"
                 " mechanism again, which exceeds its limit, so it no longer answers."
             )
-        return Kept(int.from_bytes(found[0], "little"), cohort)
+        return kept
 
     def spent(self, mechanism: Mechanism) -> Spent:
         """How many values the device was asked about through a mechanism, and how often."""
         mine = bytes.fromhex(mechanism.fingerprint)
-        with self._changed() as database:
+        with DeviceFile(self.path).changed() as database:
             found = database.execute("SELECT reports FROM mechanism WHERE fingerprint = ?", (mine,)).fetchone()
             return Spent(_values(database, mine), found[0] if found else 0)
 
-    @contextmanager
-    def _changed(self) -> Iterator[sqlite3.Connection]:
-        """One exclusive transaction: afterwards all of it is on disk, or nothing."""
-        try:
-            self._create()
-            # Opened anew each time: a connection must not be shared by threads or cross a fork.
-            database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
-            try:
-                database.execute("PRAGMA synchronous = EXTRA")
-                database.execute("BEGIN IMMEDIATE")
-                _set_up(database)
-                yield database
-                database.execute("COMMIT")
-            finally:
-                database.close()  # rolls back what was not committed
-        except (OSError, sqlite3.Error) as error:
-            raise MemoError(
-                f"The memo of this device cannot be read or written ({type(error).__name__}), so it does not answer."
-            ) from None
 
-    def _create(self) -> None:
-        """An empty file is an empty database; it belongs to its owner alone before anything is in it."""
-        with suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        if os.name == "posix" and stat.S_IMODE(self.path.stat().st_mode) & 0o077:
-            raise PrivacyError("Others can read or write the memo of this device: set the mode of the file to 600.")
+def keep_in(
+    database: sqlite3.Connection, mechanism: Mechanism, value: object, study: str = "", owner: str = ""
+) -> Kept:
+    """The same inside a transaction. The account of the device is charged for the value, once."""
+    label = _label(mechanism, mechanism.domain.encode(value))
+    mine, secret = bytes.fromhex(mechanism.fingerprint), secret_of(database)
+    cohort = mechanism.draw_cohort(KeptCoins(secret, b"cohort", mine))
+    database.execute("INSERT OR IGNORE INTO mechanism VALUES (?, ?, 0)", (mine, cohort))
+    database.execute("UPDATE mechanism SET reports = reports + 1 WHERE fingerprint = ?", (mine,))
+    (cohort,) = database.execute("SELECT cohort FROM mechanism WHERE fingerprint = ?", (mine,)).fetchone()
+    drawn = mechanism.remember(value, KeptCoins(secret, b"answer", label), cohort=cohort)
+    key = (mine, _keyed(secret, b"value", label))
+    database.execute("INSERT OR IGNORE INTO answer VALUES (?, ?, ?)", (*key, _to_bytes(drawn)))
+    charge(database, key[1], study, owner, mechanism.ratio_forever)
+    found = database.execute("SELECT kept FROM answer WHERE fingerprint = ? AND value = ?", key).fetchone()
+    return Kept(int.from_bytes(found[0], "little"), cohort)
 
 
 class KeptCoins(Coins):
@@ -147,24 +111,6 @@ class KeptCoins(Coins):
     def extra(self) -> int:
         self._extras += 1
         return int.from_bytes(self._stream(b"overflow", self._extras, 8), "little")
-
-
-def _set_up(database: sqlite3.Connection) -> None:
-    """The tables and the secret, where the file is new."""
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version not in (0, VERSION):
-        raise MemoError("The memo of this device was written by another version, so it does not answer.")
-    if not version:
-        for statement in _SETUP:
-            database.execute(statement)
-        database.execute("INSERT OR IGNORE INTO device VALUES (1, ?)", (os.urandom(SECRET_BYTES),))
-
-
-def _secret(database: sqlite3.Connection) -> bytes:
-    (secret,) = database.execute("SELECT secret FROM device").fetchone()
-    if not isinstance(secret, bytes) or len(secret) != SECRET_BYTES:
-        raise MemoError("The memo of this device is damaged, so it does not answer.")
-    return secret
 
 
 def _values(database: sqlite3.Connection, fingerprint: bytes) -> int:

@@ -87,8 +87,8 @@ class PrivacyError(SottovoceError):
     """A device refuses to answer: the guarantee is not one that it accepts."""
 
 
-class MemoError(SottovoceError):
-    """The file in which a device keeps its memos cannot be used; without it the device does not answer."""
+class DeviceFileError(SottovoceError):
+    """The file of a device cannot be used; without it the device does not answer."""
 
 
 class WordsError(SottovoceError):
@@ -121,3 +121,7 @@ class NoCovarianceError(SottovoceError):
 
 class NoIntervalError(SottovoceError):
     """This kind of interval does not exist for this estimate."""
+
+
+class CollectorError(SottovoceError):
+    """A collector that cannot be reached, or whose answer is not understood."""

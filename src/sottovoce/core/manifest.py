@@ -7,8 +7,9 @@ computes every epsilon from the channels and compares it with what the manifest 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -28,13 +29,59 @@ from sottovoce.core.work import Budget
 
 VERSION = 1
 UNITS = ("person", "device", "event")
+EPOCHS_BEGIN = date(2020, 1, 1)
 ID_BYTES = 16
 PREFIX_BYTES = 8
-_KEYS = ("version", "study", "questions", "round", "quota", "parent", "arms")
+MOST_DAYS = 366
+KEY_BYTES = 32
+_KEYS = ("version", "study", "questions", "round", "quota", "parent", "root", "chosen", "arms")
 _STUDY_KEYS = (
     *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
-    *("unit", "epsilon", "lifetime", "languages"),
+    *("unit", "epsilon", "lifetime", "languages", "collection"),
 )
+_COLLECTION_KEYS = ("epoch_days", "invitations", "sealed_for", "batch")
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """How reports reach the collector.
+
+    Attributes:
+        epoch_days: days of an epoch, the only time that travels with a report.
+        invitations: whether every report needs an invitation token, which is good for one report.
+        sealed_for: the collector's public key, in hexadecimal, where reports go through a shuffler.
+        batch: the fewest reports that the shuffler passes on at once.
+    """
+
+    epoch_days: int = 1
+    invitations: bool = False
+    sealed_for: str | None = None
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.epoch_days) is not int or not 1 <= self.epoch_days <= MOST_DAYS:
+            raise SpecError(f"An epoch has 1 to {MOST_DAYS} days.")
+        if type(self.invitations) is not bool:
+            raise SpecError("Whether a study needs invitations is true or false.")
+        if (self.sealed_for is None) != (self.batch is None):
+            raise SpecError("A shuffled study names the collector's key and the shuffler's batch, both or neither.")
+        if self.sealed_for is not None and not re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", self.sealed_for):
+            raise SpecError(f"The collector's key has {KEY_BYTES} bytes, in lower-case hexadecimal.")
+        if self.batch is not None and (type(self.batch) is not int or not 2 <= self.batch <= 1 << 40):
+            raise SpecError("The batch of a shuffler has at least two reports.")
+
+    def epoch(self, day: date) -> int:
+        """The number of the epoch of a day."""
+        return (day - EPOCHS_BEGIN).days // self.epoch_days
+
+    def spec(self) -> Spec:
+        """In plain data."""
+        return {key: getattr(self, key) for key in _COLLECTION_KEYS}
+
+    @classmethod
+    def from_spec(cls, spec: object) -> Collection:
+        """From plain data."""
+        return cls(*take(spec, "the collection of a study", _COLLECTION_KEYS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +99,7 @@ class StudyFacts:
     start: str | None = None
     end: str | None = None
     languages: tuple[str, ...] = ("en",)
+    collection: Collection = Collection()
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -80,6 +128,7 @@ class StudyFacts:
             "epsilon": decimal_text(self.epsilon),
             "lifetime": decimal_text(self.lifetime),
             "languages": list(self.languages),
+            "collection": self.collection.spec(),
         }
 
     @classmethod
@@ -95,6 +144,7 @@ class StudyFacts:
         if not isinstance(languages, list) or not languages or not all(isinstance(one, str) for one in languages):
             raise SpecError("The languages of a study are a list of texts.")
         values["languages"] = tuple(languages)
+        values["collection"] = Collection.from_spec(values["collection"])
         for key in ("epsilon", "lifetime"):
             values[key] = check_epsilon("a study", values[key])
         return cls(**values)
@@ -102,15 +152,18 @@ class StudyFacts:
 
 @dataclass(frozen=True)
 class Manifest:
-    """One round of a study."""
+    """One round of a study. A later one names the round before it, and the first: the study is the same."""
 
     facts: StudyFacts
     questions: tuple[Asked, ...]
     stage: Round
     number: int = 1
     parent: str | None = None
+    root: str | None = None
 
     def __post_init__(self) -> None:
+        if (self.parent is None) != (self.root is None) or (self.parent is None) != (self.number == 1):
+            raise SpecError("A manifest after the first round names its parent and its root; the first has neither.")
         known = {asked.name for asked in self.questions}
         for arm in self.stage.arms:
             if question_of(arm.name) not in known:
@@ -131,6 +184,8 @@ class Manifest:
             "round": self.number,
             "quota": self.stage.quota,
             "parent": self.parent,
+            "root": self.root,
+            "chosen": self.stage.chosen,
             "arms": [
                 {"name": arm.name, "weight": arm.weight, "mechanism": arm.mechanism.spec()} for arm in self.stage.arms
             ],
@@ -147,6 +202,15 @@ class Manifest:
         return hashlib.sha256(self.content).hexdigest()
 
     @property
+    def study(self) -> str:
+        """The hash of the study's first manifest, which names the study in every round."""
+        return self.root or self.hash
+
+    def next(self, stage: Round) -> Manifest:
+        """The manifest of the round after this one."""
+        return replace(self, stage=stage, number=self.number + 1, parent=self.hash, root=self.study)
+
+    @property
     def prefix(self) -> bytes:
         """The part of the hash that travels with every batch."""
         return bytes.fromhex(self.hash)[:PREFIX_BYTES]
@@ -156,7 +220,7 @@ class Manifest:
         """Read a manifest; every mechanism is computed anew, and one that exceeds its claim is refused."""
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
-        version, study, questions, number, quota, parent, arms = take(plain, "a manifest", _KEYS)
+        version, study, questions, number, quota, parent, root, chosen, arms = take(plain, "a manifest", _KEYS)
         if version != VERSION:
             raise SpecError(f"This manifest has another version than {VERSION}: update the client.")
         if not isinstance(questions, list) or not isinstance(arms, list):
@@ -166,6 +230,7 @@ class Manifest:
             stage = Round(
                 tuple(_arm(one, budget) for one in arms),
                 quota=None if quota is None else integer(quota, "a manifest", "quota"),
+                chosen=chosen is True,
             )
             asked = tuple(_asked(one) for one in questions)
         except ParameterError as problem:
@@ -176,6 +241,7 @@ class Manifest:
             stage,
             integer(number, "a manifest", "round"),
             None if parent is None else text_of(parent, "a manifest", "parent"),
+            None if root is None else text_of(root, "a manifest", "root"),
         )
         if found.content != canonical(plain):
             raise SpecError("The manifest is not the one that this version writes.")
@@ -210,6 +276,30 @@ class Manifest:
         name = question_of(self.stage.arms[arm].name)
         return next(one for one in self.questions if one.name == name)
 
+    def text(self) -> str:
+        """What it says about the budget, in plain words; numbers are computed from the channels."""
+        facts = self.facts
+        worst = max(arm.mechanism.epsilon for arm in self.stage.arms)
+        lines = [
+            f"{facts.name}, by {facts.owner}: {facts.purpose}",
+            f"One participation of a {facts.unit} loses at most epsilon {decimal_text(facts.epsilon)}; by the"
+            f" mechanisms of this round {worst:.6g}.",
+            f"Participations add up, over waves of this study and over other studies. Of this one the device takes part"
+            f" in {int(facts.lifetime // facts.epsilon)}, and refuses more: the lifetime budget is"
+            f" {decimal_text(facts.lifetime)}.",
+        ]
+        lines += [
+            f"{arm.name} is memoised: all reports of an unchanged answer together lose at most epsilon"
+            f" {decimal_text(arm.mechanism.claimed_forever)}, and each further answer as much again."
+            for arm in self.stage.arms
+            if arm.mechanism.claimed_forever is not None
+        ]
+        lines.append(
+            "No gain by a crowd is claimed. Behind a shuffler that another operator runs, or where nobody can tell who"
+            " takes part, the loss is smaller: `sottovoce explain` computes it."
+        )
+        return "\n".join(lines)
+
     def fields_sent(self) -> list[tuple[str, str]]:
         """Everything that leaves a device, and what it is."""
         sizes = [codec.payload_bytes(arm.mechanism.channel) for arm in self.stage.arms]
@@ -239,12 +329,16 @@ def _asked_spec(asked: Asked) -> Spec:
         "missing": list(asked.missing),
         "share": asked.share,
         "unit": asked.unit,
+        **({"attribute": asked.attribute} if asked.attribute else {}),
+        **({"labels": {language: dict(each) for language, each in asked.labels}} if asked.labels else {}),
     }
 
 
 def _asked(spec: object) -> Asked:
+    plain = dict(spec) if isinstance(spec, Mapping) else {}
+    attribute, labels = (plain.pop(key, None) for key in ("attribute", "labels"))
     name, question, texts, missing, share, unit = take(
-        spec, "a question", ("name", "question", "texts", "missing", "share", "unit")
+        plain, "a question", ("name", "question", "texts", "missing", "share", "unit")
     )
     return Asked(
         text_of(name, "a question", "name"),
@@ -253,6 +347,8 @@ def _asked(spec: object) -> Asked:
         tuple(missing) if isinstance(missing, list) else missing,
         integer(share, "a question", "share"),
         text_of(unit, "a question", "unit"),
+        "" if attribute is None else text_of(attribute, "a question", "attribute"),
+        () if labels is None else labels,
     )
 
 

@@ -18,7 +18,7 @@ from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.fits import check_fits
 from sottovoce.core.guarantee import Guarantee
-from sottovoce.core.hashing import id_bytes
+from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.question import Question, question_from_brief
 from sottovoce.core.rational import float_up, loss, within
@@ -149,8 +149,8 @@ class Mechanism:
         total = self.channel.words + (2 if self.channel.publics else 0)
         return total + total % 2
 
-    def randomize(self, value: object, coins: Coins | None = None) -> bytes:
-        """The message of one participant: a 16-byte id, then the payload."""
+    def randomize(self, value: object, coins: Coins | None = None, *, report_id: bytes | None = None) -> bytes:
+        """The message of one participant: a 16-byte id, drawn unless it is given, then the payload."""
         code = self.domain.encode(value)  # refuses before a coin is drawn
         if stages_of(self.channel):
             raise PrivacyError(
@@ -158,19 +158,31 @@ class Mechanism:
             )
         source = coins if coins is not None else SystemCoins()
         source.begin(self.channel.words + 2)
-        public = self._public(source)
+        public = self._public(source, report_id=report_id)
         return id_bytes(public) + self.payload(code, source, self._read(public))
 
-    def _public(self, coins: Coins, cohort: int | None = None) -> Words:
+    def _public(self, coins: Coins, cohort: int | None = None, report_id: bytes | None = None) -> Words:
         """An id: the next two words, or if no device may use them as an id, two of the overflow range.
 
-        A device that keeps a cohort draws ids until one is of this cohort, so that it is uniform among them.
+        A device that keeps a cohort draws ids until one is of this cohort, so that it is uniform among them. Where the
+        id is given, the two words are passed over, so that the sampler reads the same ones.
         """
         public = (coins.word(), coins.word())
-        memoised = None if cohort is None else facet(self.channel, Memoised)
-        while not self.channel.accepts(public) or (memoised is not None and memoised.cohort(public) != cohort):
+        if report_id is not None:
+            if not self.takes_id(report_id, cohort):
+                raise PrivacyError(f"This id is invalid for {self.name}: its devices do not use it.")
+            return id_words(report_id)
+        while not self._takes(public, cohort):
             public = (coins.extra(), coins.extra())
         return public
+
+    def takes_id(self, report_id: bytes, cohort: int | None = None) -> bool:
+        """Whether a device may use an id; one that keeps a cohort uses those of its cohort only."""
+        return len(report_id) == codec.ID_BYTES and self._takes(id_words(report_id), cohort)
+
+    def _takes(self, public: Words, cohort: int | None) -> bool:
+        memoised = None if cohort is None else facet(self.channel, Memoised)
+        return self.channel.accepts(public) and (memoised is None or memoised.cohort(public) == cohort)
 
     def _read(self, public: Words) -> Words:
         """The public words that the sampler is given: none if its channel declares none, since it is audited so."""
@@ -200,7 +212,9 @@ class Mechanism:
         source.begin(first.words)
         return first.sample(memoised.mapped_in(cohort, code), source)
 
-    def answer_from(self, memo: int, coins: Coins | None = None, *, cohort: int = 0) -> bytes:
+    def answer_from(
+        self, memo: int, coins: Coins | None = None, *, cohort: int = 0, report_id: bytes | None = None
+    ) -> bytes:
         """A fresh message of a device that keeps this memo, and the cohort in which it was drawn."""
         stages = stages_of(self.channel)
         if stages is None or type(memo) is not int or not stages[0].contains(memo):
@@ -208,7 +222,7 @@ class Mechanism:
         self._check_cohort(cohort)
         source = coins if coins is not None else SystemCoins()
         source.begin(stages[1].words + 2)
-        public = self._public(source, cohort)
+        public = self._public(source, cohort, report_id)
         return id_bytes(public) + codec.encode(self.channel, stages[1].sample(memo, source, self._read(public)))
 
     def _check_cohort(self, cohort: int) -> None:

@@ -52,6 +52,17 @@ class Bounds(NamedTuple):
     high: Floats
 
 
+class Contributions(NamedTuple):
+    """Where each value is the mean of one number from each report: the least and the largest such number.
+
+    `reports` says how many reports each value is the mean of.
+    """
+
+    least: Floats
+    most: Floats
+    reports: Floats
+
+
 class Offer(Enum):
     """Properties that evidence may offer and a decoder may need."""
 
@@ -159,6 +170,10 @@ class Evidence(ABC):
     def with_reports(self, reports: Any) -> Evidence:
         """The same, with the reports themselves if their likelihood needs them."""
         return self
+
+    def contributions(self) -> Contributions | None:
+        """How far one report can move each value, over all reports that are valid; None where values are no means."""
+        return None
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> Evidence:
         """The same about some codes only."""

@@ -18,7 +18,7 @@ from sottovoce.core.params import MAX_EPSILON, check_integer
 from sottovoce.core.question import Attributes, Question
 from sottovoce.core.statistic.each import CountEach, starts, statistic_of
 from sottovoce.estimate.estimate import check_target
-from sottovoce.estimate.evidence import Bounds, Evidence, Offer
+from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Offer
 from sottovoce.estimate.shares.base import Curve
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
@@ -71,6 +71,12 @@ class AttributesEvidence(Evidence):
 
     def variances(self, target: str) -> Floats:
         return np.concatenate([part.variances(target) for part in self.each])
+
+    def contributions(self) -> Contributions | None:
+        found = [one for one in (part.contributions() for part in self.each) if one is not None]
+        if len(found) < len(self.each):
+            return None
+        return Contributions(*(np.concatenate(ends) for ends in zip(*found, strict=True)))
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         chosen = [part.default if method == "each" else method for part in self.each]

@@ -12,8 +12,13 @@ from sottovoce.estimate.distribution.base import COMPATIBLE, EARLY, Distribution
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
+<<<<<<< HEAD
 from sottovoce.estimate.distribution.transition import BucketMixture, Transition, WaveTransition
 from sottovoce.estimate.evidence import Counted, Offer
+=======
+from sottovoce.estimate.distribution.transition import BucketMixture, Transition
+from sottovoce.estimate.evidence import Contributions, Counted, Offer
+>>>>>>> main
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,6 +90,11 @@ class OutputsEvidence(DistributionEvidence):
         scores, rates = self.scores(rows), self.cells / self.n
         first = (scores @ rates) ** 2 if target == "population" else rows**2 @ self.values()
         return np.maximum(scores**2 @ rates - first, 0) / self.n
+
+    def contributions(self) -> Contributions:
+        """An output is read as its score."""
+        scores = self.scores(np.eye(len(self.buckets)))
+        return Contributions(scores.min(axis=1), scores.max(axis=1), np.full(len(scores), self.n))
 
     def reach_of(self, weights: Floats) -> float:
         return float(np.ptp(self.scores(weights)))

@@ -16,7 +16,7 @@ from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import check_target
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Evidence
 from sottovoce.estimate.mean.betting import Sides, sides
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import (
@@ -92,6 +92,9 @@ class MeanEvidence(Evidence):
 
     def values(self) -> Floats:
         return np.array([float(self.readings.sums.mean)])
+
+    def contributions(self) -> Contributions:
+        return Contributions(*(np.array([end]) for end in (self.readings.low, self.readings.high, float(self.n))))
 
     # --- variances ---------------------------------------------------------------------------------
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Evidence
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Evidence
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile, numbers_of, profile
 from sottovoce.estimate.mean.readings import ReadSums, scale_of, sums_of_powers
@@ -61,6 +61,9 @@ class SummedMeanEvidence(Evidence):
 
     def values(self) -> Floats:
         return np.array([float(self.sums.mean)])
+
+    def contributions(self) -> Contributions:
+        return Contributions(*(np.array([end]) for end in (*self.reached, float(self.n))))
 
     def variances(self, target: str) -> Floats:
         return np.array([(self.spread if target == "population" else self.noise) / self.n])

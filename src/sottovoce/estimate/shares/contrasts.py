@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, deviate
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints
 from sottovoce.estimate.shares.misses import normal_score_excess, score_excess
@@ -75,6 +75,11 @@ class ContrastsEvidence(SharesEvidence):
         centre = total / (self.n + z**2)
         half = z * np.sqrt(np.maximum(hits * (self.n + z**2) - total**2 / self.n, 0)) / (self.n + z**2)
         return Bounds((centre - half) / self.slope, (centre + half) / self.slope)
+
+    def contributions(self) -> Contributions:
+        """A report scores +1, 0 or -1."""
+        end = np.full(self.plus.shape, 1 / self.slope)
+        return Contributions(-end, end, np.full(self.plus.shape, self.n))
 
     def reach_of(self, weights: Floats) -> float:
         return float(2 * np.abs(weights).sum() / self.slope)

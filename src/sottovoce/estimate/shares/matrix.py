@@ -12,7 +12,7 @@ from sottovoce.core.channel import Channel, Table
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.estimate.decoders.simplex import simplex
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted
 from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
 from sottovoce.estimate.shares.binomials import Ints
 
@@ -41,6 +41,10 @@ class MatrixEvidence(SharesEvidence):
         nearest = np.clip(simplex(values), 0, 1)
         stand_in = self.inverse**2 @ (nearest @ self.law) - (nearest**2 if target == "population" else nearest)
         return np.asarray(np.where(each > 1e-12 * stand_in, each, stand_in) / self.n)
+
+    def contributions(self) -> Contributions:
+        """An output is read as its column of the inverse."""
+        return Contributions(self.inverse.min(axis=1), self.inverse.max(axis=1), np.full(len(self.inverse), self.n))
 
     def reach_of(self, weights: Floats) -> float:
         return float(np.ptp(weights @ self.inverse))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Histogram
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Ints, deviate
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Ints, deviate
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.laws import law_row
 
@@ -93,6 +93,15 @@ class SumsEvidence(SharesEvidence):
     def excess(self, method: str, level: float) -> Floats:
         """Sums of noise with a known variance are close to normal from `POOR_BELOW` reports on."""
         return np.zeros(len(self.sums))
+
+    def contributions(self) -> Contributions | None:
+        """A bin holds any output of its part."""
+        if self.counted is None:
+            return None
+        most = max(self.counted.mechanism.channel.sums)  # type: ignore[attr-defined]
+        shape = self.sums.shape
+        low, high = (np.full(shape, (end - self.bins.start) / self.bins.slope) for end in (0, most))
+        return Contributions(low, high, np.full(shape, float(self.n)))
 
     def reach_of(self, weights: Floats) -> float:
         counted = self.counted

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, deviate
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints, exact_held
 from sottovoce.estimate.shares.misses import normal_excess, wilson_excess
@@ -67,6 +67,12 @@ class SupportsEvidence(SharesEvidence):
 
     def reach_of(self, weights: Floats) -> float:
         return float((np.abs(weights) / np.abs(np.asarray(self.own) - self.other)).sum())
+
+    def contributions(self) -> Contributions:
+        """A report supports a code or does not; there are both for every code and every public function."""
+        shape = self.counts.shape
+        least, most = (np.broadcast_to(self._map(np.asarray(rate)), shape) for rate in (0.0, 1.0))
+        return Contributions(least, most, np.full(shape, float(self.n)))
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> SupportsEvidence:
         own, other = (rate if np.ndim(rate) == 0 else rate[codes] for rate in (self.own, self.other))

@@ -19,7 +19,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.mean.readings import numbers_at
 from sottovoce.estimate.prior import Prior
@@ -46,6 +46,7 @@ class CoordinatesEvidence(VectorEvidence):
     spreads: Floats  # sample variances of the readings
     noises: Floats  # of these, what privacy adds: an upper bound
     fourths: Floats  # mean fourth powers of the distance from the mean
+    firsts: Floats  # the least possible readings
     reaches: Floats  # lengths of the ranges of possible readings
     lows: Floats  # of the answers
     highs: Floats
@@ -55,6 +56,10 @@ class CoordinatesEvidence(VectorEvidence):
 
     def values(self) -> Floats:
         return self.means
+
+    def contributions(self) -> Contributions:
+        """A report is read in the coordinates that it contains, which those who choose their ids choose as well."""
+        return Contributions(self.firsts, self.firsts + self.reaches, self.counts.astype(float))
 
     def variances(self, target: str) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,6 +135,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence
         spreads * steps**2,
         noises * steps**2,
         np.maximum(fourths, 0) * steps**4,
+        lows + steps * reads.min(),
         np.ptp(reads) * steps,
         lows,
         lows + steps * grids[0].steps,

@@ -1,0 +1,48 @@
+"""The account of a device: what it lost, in which study and to whom.
+
+The device computes each loss from the channel. The account is part of the transaction that writes the report, so no
+report leaves without its charge. A value that is kept as a memo is charged once, with the loss of all its reports.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from sottovoce.core.rational import loss
+
+_ROUNDED_UP = Context(prec=50, rounding=ROUND_CEILING)
+loss_of = lru_cache(maxsize=256)(loss)  # logarithms of many digits; a device has few mechanisms
+
+
+def charge(database: sqlite3.Connection, key: bytes, study: str, owner: str, ratio: Fraction | None) -> None:
+    """Enter the loss of a report, or of a value that is kept; the second entry under a key changes nothing."""
+    if ratio is None:
+        raise ValueError("A loss without a bound cannot be entered.")
+    entry = (key, study, owner, str(loss_of(ratio)))
+    database.execute("INSERT OR IGNORE INTO charge VALUES (?, ?, ?, ?)", entry)
+
+
+def refund(database: sqlite3.Connection, key: bytes) -> None:
+    """Take back the charge of a report that never left the device."""
+    database.execute("DELETE FROM charge WHERE key = ?", (key,))
+
+
+def lost(
+    database: sqlite3.Connection, more: Decimal = Decimal(0), *, study: str | None = None, owner: str | None = None
+) -> Decimal:
+    """The sum of all losses, or of those in one study or to one owner, and of `more`; rounded up."""
+    where = [f"{name} = ?" for name, value in (("study", study), ("owner", owner)) if value is not None]
+    given = [value for value in (study, owner) if value is not None]
+    condition = f" WHERE {' AND '.join(where)}" if where else ""
+    total = more
+    for (epsilon,) in database.execute(f"SELECT epsilon FROM charge{condition}", given):
+        total = _ROUNDED_UP.add(total, Decimal(epsilon))
+    return total
+
+
+def owners(database: sqlite3.Connection) -> list[str]:
+    """All to whom something was lost."""
+    return [owner for (owner,) in database.execute("SELECT DISTINCT owner FROM charge ORDER BY owner")]
