@@ -125,34 +125,29 @@ class Buckets:
         """How far a value may be from the middle of its bucket."""
         return float(((self.widths - 1) if self.whole else self.widths).max() / 2)
 
-<<<<<<< HEAD
-    def edge_before(self, heights: Floats, part: float) -> float:
-        """The least value of the bucket in which a curve with these heights at the edges reaches a level."""
-        place = max(0, int(np.searchsorted(np.maximum.accumulate(heights), part)) - 1)
-        return self.first_value(min(place, len(self) - 1))
-=======
     def edge_before(self, heights: Floats, part: float) -> Floats:
         """The least value of the bucket in which rising curves, one in each row, reach a level."""
         place = np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)
         return np.asarray(np.ceil(self.edges)[place] if self.whole else self.edges[place])
->>>>>>> main
 
     def edge_after(self, heights: Floats, part: float) -> Floats:
         """The largest value of that bucket."""
-<<<<<<< HEAD
-        return self.last_value(min(max(1, int(np.searchsorted(np.maximum.accumulate(heights), part))), len(self)))
-
-    def first_value(self, edge: int) -> float:
-        """The least value above an edge, by the number of the edge."""
-        return float(math.ceil(self.edges[edge]) if self.whole else self.edges[edge])
-
-    def last_value(self, edge: int) -> float:
-        """The largest value below an edge."""
-        return float(math.floor(self.edges[edge]) if self.whole else self.edges[edge])
-=======
         place = np.clip((heights < part).sum(axis=-1), 1, len(self))
         return np.asarray(np.floor(self.edges)[place] if self.whole else self.edges[place])
->>>>>>> main
+
+
+def quantile_bounds(buckets: Buckets, heights: Floats, half: Floats, parts: Sequence[float]) -> tuple[Floats, Floats]:
+    """All values whose interval, `half` around the height of the curve, holds a part: the least and the largest.
+
+    `heights` may have rows, one for each curve; the result then has a row for each, and a column for each part. Where
+    answers lie inside a bucket is not known, so both ends are those of buckets.
+    """
+    upper, lower = np.clip(heights + half, 0, 1), np.clip(heights - half, 0, 1)
+    upper[..., -1] = lower[..., -1] = 1.0
+    # The first point where the upper curve reaches the share, and the last one where the lower is still below it.
+    first, last = np.maximum.accumulate(upper, axis=-1), np.minimum.accumulate(lower[..., ::-1], axis=-1)[..., ::-1]
+    each = [(buckets.edge_before(first, part), buckets.edge_after(last, part)) for part in parts]
+    return np.stack([low for low, _ in each], axis=-1), np.stack([high for _, high in each], axis=-1)
 
 
 def rising(shares: Floats) -> Floats:

@@ -13,7 +13,9 @@ than the buckets, bear the distribution, so that it makes no difference where an
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +24,13 @@ from scipy.optimize import LinearConstraint, milp
 
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.simulated import reach
 from sottovoce.tally.laws import law_row
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.distribution.answers import PartAnswer
 
 Floats = NDArray[np.float64]
 LONGEST = 4  # the longest averages are over this part of all edges
@@ -72,6 +78,20 @@ class Region:
         return first + 1, last + 1
 
 
+def shares(found: PartAnswer, level: float, target: str) -> tuple[Floats, Floats]:
+    """Limits of the shares of sets of buckets: the least of those inside, and the largest of those that are touched."""
+    limits = region(found.source, level, target)
+    return np.array([*map(limits.least, found.inner)]), np.array([*map(limits.largest, found.outer)])
+
+
+def quantiles(source: DistributionEvidence, parts: Sequence[float], level: float, target: str) -> tuple[Floats, Floats]:
+    """Limits of quantiles: the ends of the buckets in which the limits of the cumulative shares reach these parts."""
+    limits, buckets = region(source, level, target), source.buckets
+    edges, places = [limits.edges(len(buckets), part) for part in parts], np.arange(len(buckets) + 1)
+    low = [float(buckets.edge_before((places >= first) * 1.0, 0.5)) for first, _ in edges]
+    return np.array(low), np.array([float(buckets.edge_after((places >= last) * 1.0, 0.5)) for _, last in edges])
+
+
 def averages(edges: int) -> Floats:
     """One row for each average of 1, 2, 4, ... neighbours, which begin every quarter of their number."""
     rows, length = [], 1
@@ -84,11 +104,13 @@ def averages(edges: int) -> Floats:
     return np.array(rows)
 
 
-def region(source: OutputsEvidence, level: float, target: str, seed: int = 0) -> Region:
+def region(source: DistributionEvidence, level: float, target: str, seed: int = 0) -> Region:
     """The distributions that are compatible with the reports; the true one is among them with this probability.
 
     If there is none, the limits are widened, all by the same factor, until there is one.
     """
+    if not isinstance(source, OutputsEvidence):
+        raise ParameterError("Only counts of outputs tell which distributions are compatible with them.")
     d = len(source.buckets)
     weights = averages(d - 1) @ np.tri(d - 1, d)
     found = source.fitted(weights, target)

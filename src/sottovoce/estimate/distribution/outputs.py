@@ -12,13 +12,8 @@ from sottovoce.estimate.distribution.base import COMPATIBLE, EARLY, Distribution
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
-<<<<<<< HEAD
 from sottovoce.estimate.distribution.transition import BucketMixture, Transition, WaveTransition
-from sottovoce.estimate.evidence import Counted, Offer
-=======
-from sottovoce.estimate.distribution.transition import BucketMixture, Transition
 from sottovoce.estimate.evidence import Contributions, Counted, Offer
->>>>>>> main
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
