@@ -87,9 +87,10 @@ def shares(found: PartAnswer, level: float, target: str) -> tuple[Floats, Floats
 def quantiles(source: DistributionEvidence, parts: Sequence[float], level: float, target: str) -> tuple[Floats, Floats]:
     """Limits of quantiles: the ends of the buckets in which the limits of the cumulative shares reach these parts."""
     limits, buckets = region(source, level, target), source.buckets
-    edges, places = [limits.edges(len(buckets), part) for part in parts], np.arange(len(buckets) + 1)
-    low = [float(buckets.edge_before((places >= first) * 1.0, 0.5)) for first, _ in edges]
-    return np.array(low), np.array([float(buckets.edge_after((places >= last) * 1.0, 0.5)) for _, last in edges])
+    reached = np.triu(np.ones((len(buckets) + 1,) * 2))  # row k: from the edge k on
+    edges = [limits.edges(len(buckets), part) for part in parts]
+    low = [float(buckets.edge_before(reached[first], 0.5)) for first, _ in edges]
+    return np.array(low), np.array([float(buckets.edge_after(reached[last], 0.5)) for _, last in edges])
 
 
 def averages(edges: int) -> Floats:
