@@ -26,7 +26,8 @@ EACH = [*SEVERAL, *(pytest.param(name, marks=pytest.mark.long) for name in sorte
 
 def _study(name: str) -> tuple[Any, Any]:
     protocol, values = EVERY[name]
-    return protocol if name == "SideBySide" else side(protocol), values
+    # Where participants choose their budget, the protocol runs alone.
+    return protocol if name == "SideBySide" or protocol.start().chosen else side(protocol), values
 
 
 def _estimates(found: Any) -> dict[str, Any]:
