@@ -10,11 +10,9 @@ from typing import Any
 
 from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.manifest import Manifest
-from sottovoce.core.specs import canonical
 from sottovoce.core.wire import Batch
-from sottovoce.protocols.plain import protocol_spec
 from sottovoce.service import acts, results
-from sottovoce.service.course import Course, name_of
+from sottovoce.service.course import Course, name_of, written_protocol
 from sottovoce.service.intake import Submission
 from sottovoce.service.logs import Log, make_log
 from sottovoce.service.metrics import Metrics
@@ -142,7 +140,7 @@ def planned(source: bytes, participants: int) -> tuple[Manifest, bytes]:
     if study is None:
         raise StudyFileError(mistakes)
     made = plan_study(study, participants)
-    return made.manifest(), canonical(protocol_spec(made.protocol))
+    return made.manifest(), written_protocol(made.protocol, {one.asked.name: one.report for one in made.questions})
 
 
 def find_source(work: Transaction, source: bytes) -> StudyRow | None:
