@@ -98,7 +98,7 @@ def _several(store: Store, protocol: Any, names: list[str]) -> str:
 def test_a_round_that_was_due_when_the_collector_died(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     protocol, values = _study("Refine")
     study = add(store, protocol)
-    monkeypatch.setattr("sottovoce.service.writer.Writer._advance", lambda self, course: None)
+    monkeypatch.setattr("sottovoce.service.writer.CommitWriter._advance", lambda self, course: None)
     with collecting(store) as collector:  # it dies before every change of round
         manifest = collector.course(study).manifest
         for batch in drawn(manifest, values, 1):

@@ -17,7 +17,7 @@ from sottovoce.service.intake import Submission
 from sottovoce.service.logs import Log, make_log
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.stores.base import CLOSED, DONE, DRAFT, OPEN, Store, StudyRow, Transaction
-from sottovoce.service.writer import QUEUE_FULL, Writer, utc_today
+from sottovoce.service.writer import QUEUE_FULL, CommitWriter, utc_today
 from sottovoce.study.reading import StudyFileError, parse_study
 from sottovoce.study.whole import plan_study
 
@@ -41,9 +41,9 @@ class Collector:
         self.store, self.today = store, today
         self.log = make_log() if log is None else log
         self.metrics = Metrics()
-        self.writer = Writer(store, log=self.log, metrics=self.metrics, today=today, **limits)
+        self.writer = CommitWriter(store, log=self.log, metrics=self.metrics, today=today, **limits)
         self.metrics.watch(lambda: self.writer.waiting)
-        self._cache: dict[tuple[Any, ...], results.Outcome] = {}
+        self._cache: dict[tuple[Any, ...], results.StudyOutcome] = {}
         self._computing = threading.Lock()
 
     def start(self) -> None:
@@ -114,7 +114,7 @@ class Collector:
         return one
 
     # --- results ---------------------------------------------------------------------------------
-    def outcome(self, name: str, level: float = 0.95) -> results.Outcome:
+    def outcome(self, name: str, level: float = 0.95) -> results.StudyOutcome:
         """Estimates from what is counted now; the same counts are not computed twice."""
         number = self.course(name).number
         with self._computing:

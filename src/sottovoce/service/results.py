@@ -21,7 +21,7 @@ NOTHING_YET = "Nothing can be estimated yet."
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StudyOutcome:
     """What a study says now: rows of estimates, or a note why there are none."""
 
     row: StudyRow
@@ -81,7 +81,7 @@ def study_of(row: StudyRow) -> Study:
     return study
 
 
-def outcome(work: Transaction, row: StudyRow, level: float) -> Outcome:
+def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     """The estimates from what is counted so far; those of an unfinished protocol say what they leave out."""
     manifests = [Manifest.from_spec(content) for content in work.manifests(row.number)]
     if name_of(manifests[0]) != row.name:
@@ -93,7 +93,7 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> Outcome:
     except ParameterError:  # no report was counted, or too few
         found, notes = {}, (NOTHING_YET,)
     _, reports = read_protocol(row.protocol)
-    return Outcome(row, manifests[-1], results_of(study, reports, found, level), notes)
+    return StudyOutcome(row, manifests[-1], results_of(study, reports, found, level), notes)
 
 
 def _plain(value: Any) -> Any:
