@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from sottovoce.core.manifest import Collection, Manifest
 from sottovoce.core.wire import CBOR_TYPE, JSON_TYPE
 from sottovoce.service.collector import Collector
+from sottovoce.service.http import admin, public
 from sottovoce.service.http.app import SECURITY, Application
 from sottovoce.service.http.openapi import DOCUMENT
 from sottovoce.service.http.problems import PROBLEMS
@@ -211,6 +212,17 @@ def test_every_code_has_a_page_and_every_page_the_headers(site: Site) -> None:
         assert all(page.headers[name] == value for name, value in SECURITY.items())
     assert problem(site.get("/problems/nothing")) == "not_found"
     assert site.get("/openapi.json").json() == json.loads(json.dumps(DOCUMENT))
+
+
+def test_every_route_is_described() -> None:
+    routes = {route.path: set(route.methods or ()) - {"HEAD"} for route in [*public.routes(), *admin.routes()]}
+    routes["/v1/studies/{study}/reports"] = {"POST"}
+    described = {path: {verb.upper() for verb in verbs} for path, verbs in DOCUMENT["paths"].items()}
+    assert described == {path: verbs for path, verbs in routes.items() if verbs != {"OPTIONS"}}
+    page = (Path(__file__).parents[2] / "docs" / "collector.md").read_text(encoding="utf-8")
+    for path in described:
+        assert path.replace("{study}", "{id}").rpartition("/")[2] in page, path
+    assert all(f"`{code}`" in page for code in PROBLEMS)
 
 
 def test_pages_of_others_may_send_and_read(site: Site) -> None:
