@@ -14,7 +14,7 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples system-deps clean
+.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples test-spark system-deps clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -36,6 +36,9 @@ test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and writ
 	@mkdir -p build/test-long
 	@status=0; $(PYTEST) -m long --durations 0 --durations-min 1 --junit-xml build/test-long/results.xml \
 		> build/test-long/summary.txt || status=$$?; cat build/test-long/summary.txt; exit $$status
+
+test-spark: $(STAMP) ## Run the tests of the Spark engine on real Spark, with two workers of which one is killed
+	@scripts/test-spark.sh
 
 check: $(STAMP) ## Lint, formatting and types, without the tests
 	@$(BIN)/ruff check .
@@ -68,7 +71,7 @@ system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh
 
 clean: ## Remove .venv, caches and build results
-	@rm -rf .venv .venv-peers dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-peers .venv-spark dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt scripts/setup-venv.sh

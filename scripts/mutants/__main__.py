@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -82,7 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="PATH", help="only files whose path contains this")
     parser.add_argument("--function", default="", help="only functions whose name contains this; all their mutants")
     parser.add_argument("--quick", action="store_true", help="leave the slow tests out")
-    parser.add_argument("--resume", action="store_true", help="keep what the last run killed, and run the others")
+    parser.add_argument("--resume", action="store_true", help="keep what earlier runs killed, and run the others")
+    parser.add_argument("--survivors", action="store_true", help="run only what they left alive without justification")
     parser.add_argument("--list", action="store_true", help="list the mutants and end")
     parser.add_argument("--workers", type=int, default=WORKERS, help=f"processes at a time (default {WORKERS})")
     options = parser.parse_args(arguments)
@@ -93,18 +95,27 @@ def main(arguments: list[str] | None = None) -> int:
     if options.list:
         print("\n\n".join(change(mutant, ROOT) for mutant in chosen))
         return 0
-    known = read_results(BUILD / "results.jsonl") if options.resume else []
-    killed = {result.mutant.name: result for result in known if not result.alive}
-    results = run_all(chosen, killed, workers=options.workers, with_slow=not options.quick)
-    verdict = Verdict(tuple(results), tuple(read_justifications(JUSTIFIED)))
+    justified = read_justifications(JUSTIFIED)
+    known = {result.mutant.name: result for result in read_results(BUILD / "results.jsonl")}
+    kept: set[str] = set()
+    if options.resume:
+        kept = {name for name, result in known.items() if not result.alive}
+    if options.survivors:
+        kept = known.keys() - {result.mutant.name for result in Verdict(tuple(known.values()), justified).unjustified}
+        chosen = [mutant for mutant in chosen if mutant.name in known]
+    left = [mutant for mutant in chosen if mutant.name not in kept]
+    for result in run_all(left, known, workers=options.workers, with_slow=not options.quick):
+        known[result.mutant.name] = result
+    results = [known[mutant.name] for mutant in chosen]
+    verdict = Verdict(tuple(results), justified)
     text = summary(verdict, ROOT)
     (BUILD / "summary.txt").write_text(text + "\n", encoding="utf-8")
     print(text)
     return 0 if verdict.ok else 1
 
 
-def run_all(chosen: list[Mutant], killed: dict[str, Result], *, workers: int, with_slow: bool) -> list[Result]:
-    """Traces what is not yet traced, then runs every other mutant; results are written down one by one."""
+def run_all(left: list[Mutant], known: dict[str, Result], *, workers: int, with_slow: bool) -> Iterator[Result]:
+    """Traces what is not yet traced, then runs every mutant; results are written down one by one, beside the known."""
     BUILD.mkdir(parents=True, exist_ok=True)
     trees = [copy_tree(ROOT, BUILD / f"tree-{number}") for number in range(workers)]
     quick = read_cover(ROOT, BUILD, trees, slow=False)
@@ -113,14 +124,12 @@ def run_all(chosen: list[Mutant], killed: dict[str, Result], *, workers: int, wi
     for tree in trees:
         free.put(tree)
     runner = Runner(read_graph(ROOT), quick, slow, free)
-    results = [killed[mutant.name] for mutant in chosen if mutant.name in killed]
-    left = [mutant for mutant in chosen if mutant.name not in killed]
+    again = {mutant.name for mutant in left}
     with (BUILD / "results.jsonl").open("w", encoding="utf-8") as file, ThreadPoolExecutor(workers) as pool:
-        file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
+        file.writelines(json.dumps(asdict(result)) + "\n" for name, result in known.items() if name not in again)
         waiting = [pool.submit(runner.run, mutant) for mutant in left]
         for number, done in enumerate(as_completed(waiting), 1):
             result = done.result()
-            results.append(result)
             file.write(json.dumps(asdict(result)) + "\n")
             file.flush()
             m = result.mutant
@@ -128,7 +137,7 @@ def run_all(chosen: list[Mutant], killed: dict[str, Result], *, workers: int, wi
                 f"{number}/{len(left)} {result.state}, {result.seconds:.0f} s: {m.file}:{m.lines[0]} {m.operator}",
                 flush=True,
             )
-    return results
+            yield result
 
 
 if __name__ == "__main__":

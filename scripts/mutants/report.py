@@ -64,10 +64,10 @@ def read_results(path: Path) -> list[Result]:
     return found
 
 
-def read_justifications(path: Path) -> list[Justification]:
+def read_justifications(path: Path) -> tuple[Justification, ...]:
     """The justified survivors of the file."""
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("survivor", [])
-    found = [Justification(**entry) for entry in entries]
+    found = tuple(Justification(**entry) for entry in entries)
     for entry in found:
         if entry.verdict not in VERDICTS or not entry.reason:
             raise ValueError(f"{entry.file}, {entry.function}: the verdict is one of {VERDICTS}, with a reason.")

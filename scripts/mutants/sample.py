@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
 from fnmatch import fnmatch
-from math import sqrt
+from itertools import islice
+from math import log, sqrt
 from pathlib import Path
 
-from scripts.mutants.operators import OPERATORS, Mutant, mutants
+from scripts.mutants.operators import Mutant, mutants
 
 PACKAGE = "src/sottovoce"
-ROOMS = ("core", "fast", "tally", "estimate", "privacy", "client")
+ROOMS = ("core", "mechanisms", "fast", "tally", "estimate", "privacy", "client")
 # Studies that are commands, pictures, and sentences for people.
 LEFT_OUT = (
     "*/__init__.py",
@@ -24,9 +26,7 @@ LEFT_OUT = (
 )
 # What decides ratio, likelihood, odds, coins, sampling, audit, refusals of a device, and intervals.
 CRITICAL = (
-    "core/channel/*", "core/domain/*", "core/coins.py", "core/rational.py", "core/exact.py", "core/mechanism.py",
-    "core/codec.py", "core/hashing.py", "core/round.py", "core/params.py", "privacy/audit.py", "privacy/follow.py",
-    "privacy/blackbox.py", "client/*", "fast/kernels/*", "fast/words.py", "fast/batch.py",
+    "core/*", "mechanisms/*", "client/*", "privacy/*", "fast/kernels/*", "fast/words.py", "fast/batch.py",
     "estimate/shares/binomials.py", "estimate/shares/evidence.py", "estimate/shares/base.py",
     "estimate/shares/supports.py", "estimate/shares/contrasts.py", "estimate/shares/matrix.py",
     "estimate/estimate.py", "estimate/evidence.py",
@@ -57,46 +57,46 @@ def candidates(root: Path, only: str = "") -> list[Mutant]:
 
 
 def sample(root: Path, *, count: int, seed: int, only: str = "") -> list[Mutant]:
-    """A sample without repetition: a room, a file of it, an operator, one of its mutants.
+    """A sample without repetition, spread over rooms, files and operators, that unchanged code keeps.
 
-    Rooms and files are drawn by the root of their size, so that small ones are seen as well, and critical files more
-    often; all operators of a file are equally likely, so that the frequent ones do not push the others out.
+    Each mutant waits for a time of its own: exponential, from a hash of its texts and the seed, with its weight as the
+    rate. The `count` shortest are the sample. A change elsewhere leaves the hash as it is and shifts weights a little,
+    so that only the last places change.
     """
-    chooser = random.Random(seed)
-    rooms: dict[str, dict[str, dict[str, list[Mutant]]]] = {}
-    for mutant in candidates(root, only):
-        pool = rooms.setdefault(room(mutant.file), {}).setdefault(mutant.file, {})
-        pool.setdefault(mutant.operator, []).append(mutant)
-    sizes = {file: sum(map(len, pool.values())) for pools in rooms.values() for file, pool in pools.items()}
-    room_weights = {name: sqrt(sum(sizes[file] for file in pools)) for name, pools in rooms.items()}
-    file_weights = {file: sqrt(size) * (CRITICAL_SHARE if is_critical(file) else 1) for file, size in sizes.items()}
-    chosen: list[Mutant] = []
-    while rooms and len(chosen) < count:
-        pools = rooms[_drawn(chooser, rooms, room_weights)]
-        operators = pools[_drawn(chooser, pools, file_weights)]
-        left = operators[chooser.choice([name for name in OPERATORS if name in operators])]
-        mutant = left.pop(chooser.randrange(len(left)))
-        _without_empty(rooms, mutant)
-        if _compiles(mutant, root):
-            chosen.append(mutant)
-    return chosen
+    found = candidates(root, only)
+    rates = weights(found)
+    waiting = sorted(found, key=lambda mutant: _exponential(f"{seed}|{mutant.name}") / rates[_pool(mutant)])
+    return list(islice((mutant for mutant in waiting if _compiles(mutant, root)), count))
 
 
-def _drawn(chooser: random.Random, names: Iterable[str], weights: Mapping[str, float]) -> str:
-    listed = list(names)
-    return chooser.choices(listed, [weights[name] for name in listed])[0]
+def _pool(mutant: Mutant) -> tuple[str, str]:
+    return mutant.file, mutant.operator
 
 
-def _without_empty(rooms: dict[str, dict[str, dict[str, list[Mutant]]]], mutant: Mutant) -> None:
-    """Removes what became empty when the mutant was taken out."""
-    files_left = rooms[room(mutant.file)]
-    operators = files_left[mutant.file]
-    if not operators[mutant.operator]:
-        del operators[mutant.operator]
-    if not operators:
-        del files_left[mutant.file]
-    if not files_left:
-        del rooms[room(mutant.file)]
+def weights(found: Iterable[Mutant]) -> dict[tuple[str, str], float]:
+    """The weight of one mutant by its file and operator.
+
+    Rooms and files weigh the root of their size, so that small ones are seen as well, and critical files more; all
+    operators of a file weigh the same, so that the frequent ones do not push the others out.
+    """
+    pools = Counter(map(_pool, found))
+    sizes, operators, rooms = Counter[str](), Counter[str](), Counter[str]()
+    for (file, _), size in pools.items():
+        sizes[file] += size
+        operators[file] += 1
+        rooms[room(file)] += size
+    of_file = {file: sqrt(size) * (CRITICAL_SHARE if is_critical(file) else 1) for file, size in sizes.items()}
+    of_files = {name: sum(of_file[file] for file in sizes if room(file) == name) for name in rooms}
+    return {
+        (file, operator): sqrt(rooms[room(file)]) * of_file[file] / of_files[room(file)] / operators[file] / size
+        for (file, operator), size in pools.items()
+    }
+
+
+def _exponential(text: str) -> float:
+    """A number from the exponential law of mean one that depends on the text alone."""
+    drawn = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+    return -log((drawn + 0.5) / 2**64)
 
 
 def _compiles(mutant: Mutant, root: Path) -> bool:

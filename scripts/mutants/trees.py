@@ -7,15 +7,15 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from scripts.mutants.operators import Mutant
 from scripts.mutants.plugin import CHOSEN, NOTES, TRACE
+from scripts.mutants.warm import FIXED, end, start
 
 ONE_TEST = 90.0  # seconds that a test may take beside many times its usual time: a kernel may have to be compiled
 TIMES_USUAL = 20
@@ -45,10 +45,8 @@ class Tree:
         """Runs the quick or the slow tests of one file and writes down which lines they run."""
         chosen = "slow and not long" if slow else "not slow and not long"
         process = self._pytest(["-m", chosen, file], {TRACE: str(target)}, self.numba)
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            _end(process)
+        process.join(seconds)
+        end(process)
 
     def run(
         self, mutant: Mutant, tests: Sequence[str], usual: dict[str, float], *, stale: Iterable[str], seconds: float
@@ -81,45 +79,39 @@ class Tree:
         files = list(dict.fromkeys(name.split("::")[0] for name in tests))
         process = self._pytest(["-x", *files], {CHOSEN: str(chosen), NOTES: str(notes)}, cache)
         until, current, since = time.monotonic() + seconds, "", time.monotonic()
-        while process.poll() is None:
-            time.sleep(TICK)
+        while process.is_alive():
+            process.join(TICK)
             began = [note["began"] for note in _notes(notes) if "began" in note]
             if began and began[-1] != current:
                 current, since = began[-1], time.monotonic()
             allowed = ONE_TEST + TIMES_USUAL * usual.get(current, 0.0) if current else COLLECTING
             if time.monotonic() - since > allowed:
-                _end(process)
+                end(process)
                 return Outcome(current or "collection", "took too long", True)
             if time.monotonic() > until:
-                _end(process)
+                end(process)
                 return Outcome("", "ran out of time", False)
         failed = [note for note in _notes(notes) if "failed" in note]
         if failed:
             return Outcome(failed[0]["failed"], failed[0]["why"], True)
-        if process.returncode in (-signal.SIGKILL, -signal.SIGTERM):
+        if process.exitcode in (-signal.SIGKILL, -signal.SIGTERM):
             return Outcome("", "were ended from outside", False)
-        if process.returncode not in (0, 5):
-            return Outcome("pytest", f"ended with code {process.returncode}", True)
+        if process.exitcode not in (0, 5):
+            return Outcome("pytest", f"ended with code {process.exitcode}", True)
         return Outcome("", "", True)
 
-    def _pytest(self, arguments: list[str], settings: dict[str, str], cache: Path) -> subprocess.Popen[bytes]:
+    def _pytest(self, arguments: list[str], settings: dict[str, str], cache: Path) -> ForkServerProcess:
         environment = {name: value for name, value in os.environ.items() if name not in (SEED, "HYPOTHESIS_PROFILE")}
-        environment |= settings | {
-            "PYTHONPATH": str(self.folder / "src"),
-            "NUMBA_CACHE_DIR": str(cache),
-            "PYTHONDONTWRITEBYTECODE": "" if TRACE in settings else "1",
-            "PYTHONHASHSEED": "0",
-        }
-        command = [sys.executable, "-m", "pytest", *OPTIONS]
-        with (self.folder / ".output.txt").open("wb") as output:
-            return subprocess.Popen(
-                command + arguments,
-                cwd=self.folder,
-                env=environment,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+        environment |= (
+            FIXED
+            | settings
+            | {
+                "PYTHONPATH": str(self.folder / "src"),
+                "NUMBA_CACHE_DIR": str(cache),
+                "PYTHONDONTWRITEBYTECODE": "" if TRACE in settings else "1",
+            }
+        )
+        return start(self.folder, [*OPTIONS, *arguments], environment)
 
 
 def copy_tree(root: Path, folder: Path) -> Tree:
@@ -149,10 +141,3 @@ def _same(one: Path, other: Path) -> bool:
 def _notes(path: Path) -> list[dict[str, str]]:
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     return [json.loads(line) for line in lines]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process that this program started, with everything that one started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

@@ -27,11 +27,10 @@ from sottovoce.cli import main
 from sottovoce.cli.app import app
 from sottovoce.cli.columns import Outside, codes
 from sottovoce.cli.files import FileProblem, writing
-from sottovoce.cli.reports import MECHANISM
 from sottovoce.core.registry import fits
 from sottovoce.core.simulation import METADATA
 from sottovoce.core.specs import canonical
-from sottovoce.tally.stream import from_arrow
+from sottovoce.tally.stream import MECHANISM, from_arrow
 from tests.cli.bad_files import write_bad_files
 from tests.cli.bad_lines import BAD
 

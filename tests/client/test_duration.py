@@ -32,10 +32,13 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import names
 from sottovoce.privacy.duration import (
+    CAUTION,
     CONTROL_NAME,
     LONG,
     DurationRow,
+    DurationWindow,
     Timed,
+    _best_window,
     bound,
     leaky_grr,
     measure,
@@ -43,6 +46,7 @@ from sottovoce.privacy.duration import (
     subject,
     timed,
 )
+from sottovoce.privacy.events import scores
 
 COINS = 60  # different coins that each answer is drawn with
 BALLS = {"duchi-l2", "priv-unit", "priv-unit-g", "proj-unit"}  # whose guarantee is not pure
@@ -429,6 +433,29 @@ def test_without_a_leak_nothing_beyond_the_claim_is_found() -> None:
         noise = lambda kept, message, rng=rng: rng.exponential(size=len(kept))  # noqa: E731
         assert 0.5 < bound(response(rng, 4000, noise))[0] <= 1
         assert bound(response(rng, 4000, lambda kept, message, noise=noise: noise(kept, message) + message))[0] <= 1
+
+
+def test_an_event_includes_both_ends_of_its_window() -> None:
+    durations = np.array([1.0, 2.0, 3.0, 4.0, 2.5, 2.5])
+    ratios = np.array([0.5, 0.5, 0.5, 0.5, 0.4, -0.5])
+    runs = Timed((ratios, -ratios), (durations, durations))
+    assert DurationWindow(0, 0.5, 2.0, 3.0).count(runs, 0) == DurationWindow(1, 0.5, 2.0, 3.0).count(runs, 1) == 2
+    assert DurationWindow(1, 0.5, 2.0, 3.0).count(runs, 0) == DurationWindow(0, 0.5, 2.0, 3.0).count(runs, 1) == 1
+
+
+def test_the_best_window_is_the_best_of_all() -> None:
+    rng = np.random.default_rng(3)
+    own, other = rng.integers(0, 9, 400).astype(float), rng.integers(2, 14, 400).astype(float)
+    edges = np.arange(0.0, 14, 2)
+    score, low, high = _best_window(own, other, edges, 400)
+    counts = {
+        (a, b): [int(((values >= edges[a]) & (values <= edges[b])).sum()) for values in (own, other)]
+        for a in range(7)
+        for b in range(a, 7)
+    }
+    each = {window: float(scores(x, y, 400, 400, CAUTION)) for window, (x, y) in counts.items()}
+    assert (low, high) == max(each, key=lambda window: each[window]) and score == pytest.approx(each[low, high])
+    assert _best_window(own, other, np.zeros(0), 400) == (0, 0, 0)
 
 
 def test_runs_alternate_and_are_timed_without_a_collector() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
+from sottovoce.estimate.decoders import lasso
 from sottovoce.estimate.decoders.lasso import discoveries
 from sottovoce.experiments.words import LEVEL, candidate, cell, holders
 from sottovoce.fast.encode import encode
@@ -85,6 +87,19 @@ def test_candidates_of_a_million_are_counted_from_reports_without_a_tally() -> N
 
 
 # --- a lasso over candidates ----------------------------------------------------------------------------------------
+def test_the_rows_that_select_do_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = sv.mechanism("o-rr", sv.Text(), epsilon=4, cohorts=8)
+    found = m.estimate(m.tally(m.privatize(["owl"] * 300, seed=1)), candidates=["dog", "owl", "cat", "lark"]).evidence
+    asked: list[Any] = []
+    monkeypatch.setattr(lasso, "selected", lambda *given: asked.append(given) or np.array([1, 3]))
+    held, places = lasso.LassoDecoder()._held_back(found)  # type: ignore[arg-type]
+    rows, codes = found.rows, found.codes  # type: ignore[attr-defined]
+    ((even, candidates, n),) = asked
+    assert even.numbers.tolist() == [0, 2, 4, 6] and candidates is codes and n == rows.totals[::2].sum()
+    assert held.rows.numbers.tolist() == [1, 3, 5, 7] and held.rows.totals.tolist() == rows.totals[1::2].tolist()
+    assert held.n == 300 - n and places.tolist() == [1, 3] and held.codes.tolist() == codes[[1, 3]].tolist()
+
+
 def test_benjamini_and_hochberg_by_hand() -> None:
     """One-sided p-values 0.001, 0.02, 0.03 and 0.5 of four: the third passes 0.05 * 3/4, so the first three do."""
     from scipy.special import ndtri

@@ -353,6 +353,17 @@ def test_an_estimate_answers_with_intervals(tally: sv.Tally) -> None:
         assert list(frame.columns[:3]) == ["value", "from", "to"] and frame["to"].iloc[-1] == 1
 
 
+@pytest.mark.parametrize("domain", [WORDS, sv.Integers(3, 6)])
+def test_drawn_answers_are_values_of_the_domain_with_their_shares(domain: sv.Domain) -> None:
+    """Of 16,000 draws with shares 0.1 to 0.4, each count lies within six of its standard deviations."""
+    m = sv.mechanism("grr", domain, epsilon=5)
+    shares, size = np.array([0.1, 0.2, 0.3, 0.4]), 16_000
+    found = m.estimate(sv.Tally(m, 10_000, np.array([1000, 2000, 3000, 4000]))).answer(sv.Distribution(domain))
+    drawn = found.sample(size, seed=2).tolist()
+    counts = np.array([drawn.count(label) for label in domain.labels()])
+    assert counts.sum() == size and (np.abs(counts - size * found.values) < 6 * np.sqrt(size * shares)).all()
+
+
 def test_quantiles_of_decoded_shares_are_inside_and_rise(tally: sv.Tally) -> None:
     found = tally.mechanism.estimate(tally, decoder="ems")
     values = found.quantile(np.arange(1, 10) / 10).values
@@ -439,6 +450,7 @@ def test_questions_have_specifications() -> None:
         sv.Cdf(RANGE, (0.25, "0.5")),
         sv.Cdf(WORDS, ("rarely",)),
         sv.Range(sv.Circle(24), 22, 2),
+        sv.Cdf(AGES, (18, 19.5, 24.5)),  # all are at most the last of these
         sv.Quantile(AGES, (0.5,)),
         sv.Density(AGES),
         sv.CircularMean(sv.Circle(24)),
@@ -458,6 +470,8 @@ def test_questions_have_specifications() -> None:
         (lambda: sv.Distribution(AGES, buckets=8), r"an integer in \[2, 7\]"),
         (lambda: sv.Cdf(RANGE, (2,)), r"must hold values of the domain: a number in \[0, 1\]"),
         (lambda: sv.Cdf(RANGE, ()), "a list of at least one"),
+        (lambda: sv.Cdf(AGES, (17.5,)), "must hold values of the domain"),
+        (lambda: sv.Cdf(AGES, (25,)), "must hold values of the domain"),
         (lambda: sv.Cdf(WORDS, ("once",)), "must hold values of the domain"),
         (lambda: sv.Range(AGES, 22, 20), "a value that is not before low"),
         (lambda: sv.Range(WORDS, "often", "never"), "a value that is not before low"),

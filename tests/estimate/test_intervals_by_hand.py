@@ -20,15 +20,16 @@ from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.estimate.evidence import deviate
+from sottovoce.estimate.evidence import Bounds, deviate, most_excess
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.mean.betting import _crossing
 from sottovoce.estimate.mean.bounds import bernstein
 from sottovoce.estimate.mean.combine import combine
 from sottovoce.estimate.shares import moments as frequency
+from sottovoce.estimate.shares.base import moved_inside
 from sottovoce.estimate.shares.binomials import exact_held
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.matrix import MatrixEvidence
+from sottovoce.estimate.shares.matrix import MatrixEvidence, output_law
 from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson, wilson_score
 from sottovoce.estimate.vector.coordinates import CoordinatesEvidence
 from sottovoce.estimate.vector.evidence import from_cells
@@ -147,6 +148,28 @@ def test_shares_read_through_a_matrix() -> None:
     assert np.allclose(found.values(), [-0.1, 1.1], **NEAR)
     assert np.allclose(found.variances("population"), [(1.9 - 0.01) / 100, (3.1 - 1.21) / 100], **NEAR)
     assert np.allclose(found.variances("sample"), [1.9 / 100, (3.1 - 1) / 100], **NEAR)  # a share of a crowd is no more
+
+
+def test_intervals_of_moved_estimates_keep_their_reach() -> None:
+    """Of readings -0.1 and 1.1 plus or minus 0.2, the first moves up by 0.1 and the second down by 0.1."""
+    found = MatrixEvidence(np.array([30, 70]), 100, np.array([[2.0, -1.0], [-1.0, 2.0]]), LAW)
+    low, high = moved_inside(found, Bounds(found.values() - 0.2, found.values() + 0.2))
+    assert np.allclose(low, [0, 0.8], **NEAR) and np.allclose(high, [0.2, 1], **NEAR)
+    low, high = moved_inside(found, Bounds(np.array([-0.9, 1.2]), np.array([-0.2, 1.9])))  # all beyond the range
+    assert np.allclose(low, [0, 1], **NEAR) and np.allclose(high, [0, 1], **NEAR)
+
+
+def test_only_numbered_outputs_have_a_law_as_a_matrix() -> None:
+    for channel in (Bits(3, UNIT // 2, UNIT // 4), Public(PoolMap(4, 2, 2), Subset(2, 1, UNIT - 9))):
+        with pytest.raises(TypeError, match=f"a {channel.kind} channel are not numbered"):
+            output_law(channel)
+    assert np.allclose(output_law(Subset(3, 1, UNIT // 2)), [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
+
+
+def test_how_often_an_interval_may_miss_without_a_warning() -> None:
+    """A third more often than promised, and by one percent more: whichever is less."""
+    assert most_excess(0.99) == pytest.approx(4 / 3) and most_excess(0.97) == pytest.approx(4 / 3)
+    assert most_excess(0.95) == pytest.approx(1.2) and most_excess(0.5) == pytest.approx(1.02)
 
 
 def test_a_share_that_no_report_speaks_against_has_the_error_of_the_nearest_shares() -> None:

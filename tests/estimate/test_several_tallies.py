@@ -11,6 +11,7 @@ from scipy import optimize, stats
 
 import sottovoce as sv
 from sottovoce.core.exact import law
+from sottovoce.estimate.shares.combine import combine
 from sottovoce.estimate.shares.lattice import SumLaw, multiples
 from sottovoce.testing.brute import report_cells
 
@@ -226,3 +227,11 @@ def test_what_cannot_be_combined_is_refused_in_one_sentence() -> None:
             sv.combine(data)
         assert "\n" not in str(caught.value)
     assert sv.combine([one, empty]).n == 20
+    share, number = grr.estimate(one), vector.estimate(third)
+    for wrong in ([share, number], [number, share], [number], [], [share, more.estimate(other)]):
+        with pytest.raises(sv.ParameterError, match="all about the same values"):
+            combine(wrong)
+    for weights in ([1.0], [1.0, 0.0], [1.0, -1.0]):
+        with pytest.raises(sv.ParameterError, match="a positive weight for each"):
+            combine([share, share], weights)
+    assert np.allclose(combine([share, share], [3.0, 1.0]).values, share.values)

@@ -17,9 +17,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.cli.reports import MECHANISM
 from sottovoce.core.specs import canonical
-from sottovoce.tally.stream import from_arrow, read_parquet, to_arrow
+from sottovoce.tally.stream import MECHANISM, from_arrow, read_parquet, to_arrow
 
 ROWS, DECLARED = 1237, 5000  # what a batch holds, and what it says after the attack: memory behind it exists
 GRR = sv.mechanism("grr", sv.Integers(0, 255), epsilon=1)

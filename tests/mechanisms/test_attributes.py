@@ -136,8 +136,13 @@ def test_fields_are_a_view_of_the_whole_record() -> None:
     for names in ([], ["sex", "sex"], ["age"]):
         with pytest.raises(sv.ParameterError, match="distinct names"):
             sv.Fields(MIXED, names)
+    for names in ("sex", [3], None, {"sex": 1}):
+        with pytest.raises(sv.ParameterError, match="a list of texts"):
+            type(some).from_spec({"of": MIXED.spec(), "names": names})
     with pytest.raises(sv.ParameterError, match="a record"):
         sv.Attributes(sv.Integers(0, 3))
+    with pytest.raises(sv.ParameterError, match="whose fields are categories or numbers"):
+        sv.Attributes(sv.Record({"sex": sv.Categories(["f", "m"]), "place": sv.Box(0, 1, 2)}))
 
 
 # --- plans -----------------------------------------------------------------------------------------------------------

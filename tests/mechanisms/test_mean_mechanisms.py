@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache
 from math import acos, cos, exp, expm1, log, pi, sqrt
 
+import numpy as np
 import pytest
 
 import sottovoce as sv
@@ -216,6 +217,15 @@ def test_erratum_15_the_width_for_the_variance_is_not_that_for_the_mean_absolute
     assert printed > best
     if epsilon == 8:
         assert printed / best > 1.1
+
+
+@for_each("name", ("bernoulli", "piecewise", "three-output", "nprr"))
+def test_the_worst_case_is_that_of_an_answer(name: str) -> None:
+    """Whole numbers are answers, and what lies between them is none; of a range all numbers are."""
+    whole, wide = (sv.mechanism(name, domain, epsilon=2) for domain in (sv.Integers(0, 5), sv.Interval(0, 5)))
+    assert whole.worst_case_variance() == pytest.approx(max(whole.variance(x, 1) for x in range(6)), rel=1e-12)
+    dense = np.asarray(wide.variance(np.linspace(0, 5, 4001), 1))
+    assert dense.max() <= wide.worst_case_variance() <= dense.max() * (1 + 1e-4)
 
 
 def test_the_hybrid_threshold_and_its_flat_variance() -> None:

@@ -33,6 +33,17 @@ def test_variances_of_rare_values_are_those_of_the_papers(epsilon: float) -> Non
         assert rare(name, epsilon) == pytest.approx((e + g - 1) ** 2 / ((e - 1) ** 2 * (g - 1)), rel=1e-7)
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_a_rare_value_among_equally_common_ones_has_the_predicted_variance(epsilon: float) -> None:
+    """Also where the sets of several values are the same, which is a contrast of two sets."""
+    truth = np.array([0.0, *[1 / 49] * 49])
+    for name in ("grr", "subset", "oue", "hadamard", "projective", "hrr", "she"):
+        m = sv.mechanism(name, DOMAIN, epsilon=epsilon)
+        assert rare(name, epsilon) == pytest.approx(m.variance(truth, 1, target="sample")[0], rel=1e-9)
+    sets = sv.mechanism("hadamard", DOMAIN, epsilon=3.0).channel.sets  # type: ignore[attr-defined]
+    assert 1 < sets.groups < sets.codes, "the contrast is among the cases"
+
+
 @pytest.mark.parametrize(("name", "rule"), [("olh", 1.0), ("slh", 0.5)])
 def test_hash_ranges_follow_their_rules(name: str, rule: float) -> None:
     for epsilon in (0.5, 1.0, 3.0, 5.0):

@@ -149,6 +149,14 @@ def test_permutations_collide_with_their_exact_probability(prime: int, g: int) -
     assert chosen.collision <= Fraction(1, g)
 
 
+def test_permutations_have_so_many_values_as_a_tally_has_room_for() -> None:
+    """2309 * 2308 permutations of 2300 codes have room for 3 cells each in 2**24, those of 2900 for one."""
+    fewer, most = (sv.mechanism("o-rr", sv.Integers(0, k - 1), epsilon=3).channel.map for k in (60, 2300))  # type: ignore[attr-defined]
+    assert fewer.g > 3 and most.g == 3
+    with pytest.raises(sv.ParameterError, match="of all permutations has at most 2\\*\\*24 cells"):
+        sv.mechanism("o-rr", sv.Integers(0, 2899), epsilon=3)
+
+
 def test_hashed_rows_claim_no_rates() -> None:
     """A few fixed functions are not balanced: the published estimator is biased, given them."""
     rows = RowMap(1000, 16, 1, 64)

@@ -443,6 +443,16 @@ def test_no_number_of_groups_is_better(size: int, most: int, epsilon: str) -> No
     assert chosen in ways and square(chosen) <= Fraction(21, 20) * min(map(square, ways))
 
 
+@pytest.mark.parametrize("ratio", [Fraction(11, 2), Fraction(6), Fraction(10)])
+def test_the_best_number_of_groups_lies_on_either_side_of_the_middle(ratio: Fraction) -> None:
+    """Near (R - 1) / 2 = 2.25, 2.5 and 4.5: below, above and above it."""
+    domain = sv.Sparse(60, 2)
+    squares = {groups: square(rows(domain, groups, ratio)) for groups in range(1, 61)}
+    best = best_rows(domain, ratio)
+    assert square(best) == min(squares.values())
+    assert best.second.sets.groups == {Fraction(11, 2): 2, Fraction(6): 3, Fraction(10): 5}[ratio]  # type: ignore[attr-defined]
+
+
 def test_signs_grow_with_the_number_of_entries_and_rows_with_its_square() -> None:
     """Small epsilon: pi/2 most against most**2, times ((e+1)/(e-1))**2; the former is the best possible rate."""
     ratio = odds(Decimal("0.1"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf, log
 
 import pytest
 
@@ -13,6 +14,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.rational import UNIT
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.declared import HIDDEN_PART
+from sottovoce.privacy.drawn import ALPHA, _divergence, _report_problems, _support_problems
 from sottovoce.privacy.problems import UNPROVEN, WRONG_LAW, WRONG_RATIO
 
 LARGE = 100  # codes: 100 x 100 outcomes are too many to enumerate, 100 of one code are not
@@ -97,3 +99,30 @@ def test_a_part_that_is_not_listed_is_found() -> None:
     for hidden in (coin, Chain(coin, coin)):
         assert audit(HidesItsParts(coin, hidden), epsilon=4).problems == (HIDDEN_PART,)
     assert audit(Then(coin, coin), epsilon=4).ok
+
+
+# --- frequencies of drawn reports -----------------------------------------------------------------------------------
+def test_the_divergence_of_two_coins() -> None:
+    assert _divergence(0.5, 0.25) == pytest.approx((log(2) + log(2 / 3)) / 2)
+    assert _divergence(0, 0.25) == pytest.approx(log(4 / 3)) and _divergence(1, 0.25) == pytest.approx(log(4))
+    assert _divergence(0.5, 0) == _divergence(0.5, 1) == inf and _divergence(0.3, 0.3) == _divergence(1, 1) == 0
+
+
+def test_frequencies_are_compared_at_the_stated_false_alarm_rate() -> None:
+    """Chernoff: a share so far from its law has a probability of exp(-draws divergence) on its side.
+
+    Two codes and two reports are eight tests. By Hoeffding, four counts of supports are eight tests as well.
+    """
+    channel, draws = Subset(2, 1, UNIT * 3 // 4), 4000
+    as_promised = {(1, 1): 3000, (1, 0): 1000}
+    found, far = [], []
+    for hits in range(2700, 3300):
+        reported = {(0, 0): hits, (0, 1): draws - hits, **as_promised}
+        found.append(bool(list(_report_problems(channel, reported, draws))))
+        far.append(draws * _divergence(hits / draws, 0.75) > log(8 / ALPHA))
+    assert found == far and 200 < sum(found) < 500 and not found[300]
+    found, far = [], []
+    for hits in range(2700, 3300):
+        found.append(bool(list(_support_problems(channel, {(0, 0): hits, (0, 1): 1000, **as_promised}, draws))))
+        far.append(2 * (hits - 3000) ** 2 / draws > log(8 / ALPHA))
+    assert found == far and 200 < sum(found) < 500

@@ -41,10 +41,18 @@ def test_every_finite_mechanism_stays_below_its_epsilon():
 
 
 def test_beliefs_and_laws_that_are_refused():
-    with pytest.raises(sv.ParameterError, match="one probability for each of the 4 answers"):
-        leakage(sv.mechanism("grr", FOUR, epsilon=1), [0.5, 0.5])
-    with pytest.raises(sv.ParameterError, match="too many"):
-        leakage(sv.mechanism("olh", FOUR, epsilon=1))
+    for wrong in ([0.5, 0.5], [0.5, 0.5, 0.5, -0.5], [0.25, 0.25, 0.25, 0.2], [0.25, 0.25, 0.25, 0.3]):
+        with pytest.raises(sv.ParameterError, match="one probability for each of the 4 answers"):
+            leakage(sv.mechanism("grr", FOUR, epsilon=1), wrong)
+    eleven = sv.mechanism("oue", sv.Integers(0, 10), epsilon=1)  # 11 rows of 2**11 masks
+    for m in (sv.mechanism("olh", FOUR, epsilon=1), eleven):
+        with pytest.raises(sv.ParameterError, match="too many"):
+            leakage(m)
+
+
+def test_who_is_certain_learns_nothing():
+    found = leakage(sv.mechanism("grr", FOUR, epsilon=1), [0, 1, 0, 0])
+    assert (found.blind, found.guess, found.bits, found.bound) == (1, pytest.approx(1), pytest.approx(0, abs=1e-12), 1)
 
 
 def test_reidentification_grows_with_attributes_and_stays_blind_without_any_signal():

@@ -179,6 +179,11 @@ def test_the_climb_ends_at_the_top() -> None:
     assert heights.max() - likelihood.log(mean, deviation) < 1e-4
     error = math.sqrt(likelihood.variance(mean, deviation)[0, 0])
     assert abs(mean - 5.3) < 5 * error < 0.5
+    assert likelihood._scored(5.1, 1.9, (0.5, 5.0)) == pytest.approx((mean, deviation), abs=1e-3)  # without a grid
+    assert likelihood._scored(5.1, 1.9, (1.8, 5.0))[1] == 1.8, "no deviation beyond the limits"
+    known = Likelihood(parts, known=1.9)
+    mean, same = known._scored(5.1, 1.9, (0.5, 5.0))
+    assert same == 1.9 and known.log(mean, 1.9) == pytest.approx(known.log(mean + around, 1.9).max(), abs=1e-4)
 
 
 def test_scales_reach_from_the_finest_to_the_whole_range() -> None:

@@ -50,6 +50,8 @@ CASES = {
     "ball": Case(sv.VectorMean(sv.Ball(1, 16))),
     "sparse": Case(sv.VectorMean(sv.Sparse(200, 2, 1))),
     "distribution": Case(sv.Distribution(sv.Integers(0, 15)), {"methods": ["square-wave-discrete", "haar"]}, points=1),
+    "shares up to points": Case(sv.Cdf(sv.Interval(0, 10), (2, 5)), {"methods": ["haar"]}),
+    "share of a range": Case(sv.Range(sv.Integers(0, 9), 7, 9), {"methods": ["square-wave-discrete"]}),
     "attributes": Case(sv.Attributes(sv.Record({"a": GROUPS, "b": sv.Integers(0, 7)}))),
 }
 DESIGNED = {
@@ -65,10 +67,12 @@ EVERY = [
 
 
 def test_every_question_has_a_planner() -> None:
-    read_from_distributions = {sv.Cdf, sv.CircularMean, sv.Density, sv.Quantile, sv.Range}
+    read_from_distributions = {sv.CircularMean, sv.Density, sv.Quantile}
     assert {type(case.question) for case in CASES.values()} == set(QUESTIONS.values()) - read_from_distributions
     with pytest.raises(sv.ParameterError, match="plan for the distribution"):
-        sv.plan(sv.Quantile(sv.Interval(0, 1), ["0.5"]), epsilon=1, participants=100)
+        sv.plan(sv.Density(sv.Interval(0, 1)), epsilon=1, participants=100)
+    with pytest.raises(sv.ParameterError, match="needs a prior"):
+        sv.plan(sv.CircularMean(sv.Circle(24)), epsilon=1, participants=100)
 
 
 # --- the third is found ----------------------------------------------------------------------------------------------

@@ -10,7 +10,20 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
-from sottovoce.core.channel import Block, Channel, Mix, Noise, PoolMap, Public, Rounding, Subset, Table, Then, Window
+from sottovoce.core.channel import (
+    Bits,
+    Block,
+    Channel,
+    Mix,
+    Noise,
+    PoolMap,
+    Public,
+    Rounding,
+    Subset,
+    Table,
+    Then,
+    Window,
+)
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.field import dot
@@ -20,10 +33,11 @@ from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells
-from sottovoce.tally.counts import _draw, simulate_cells
+from sottovoce.tally.counts import _draw, simulate_cells, simulate_held
 from sottovoce.tally.laws import law_at, law_row
 from sottovoce.tally.set_draws import REPORTS_PER_CELL, add_hadamard, add_pool
 from sottovoce.testing.statistics import ALPHA
+from tests.each import for_each
 
 ROWS = ("one-time-rappor", "rappor", "o-rr", "o-rappor", "cms", "hcms", "pcs")  # drawn one participant at a time
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
@@ -130,9 +144,34 @@ def test_what_has_no_tractable_joint_law_says_so() -> None:
     m = sv.mechanism("olh", sv.Integers(0, 5), epsilon=1.0)
     with pytest.raises(sv.ParameterError, match="joint=False"):
         sv.simulate_counts(m, [1, 2, 3, 0, 0, 0], seed=0)
+    for encoding, ones in (("mask", 2), ("optional", 1)):
+        with pytest.raises(sv.ParameterError, match="for one-hot encodings only"):
+            _draw(Bits(4, UNIT // 2, UNIT // 4, encoding, ones), np.ones((1, 4), int), np.random.default_rng(0))
     large = sv.mechanism("subset", sv.Integers(0, 4095), epsilon=0.5)
     with pytest.raises(sv.TooLargeError, match="joint=False"):
         sv.simulate_counts(large, np.ones(4096, int), seed=0)
+
+
+@for_each("name", JOINT)
+def test_a_drawn_tally_is_estimated_with_the_predicted_errors(name: str) -> None:
+    """Six standard errors: a false alarm in about 10**8 tries for each share. Errors are known within a few percent."""
+    m, shares, n = sv.mechanism(name, sv.Integers(0, 3), epsilon=4), np.array([0.5, 0.3, 0.2, 0.0]), 200_000
+    found, predicted = m.estimate(sv.simulate_counts(m, (shares * n).astype(int), seed=1)), m.variance(shares, n)
+    assert (np.abs(found.values - shares) < 6 * np.sqrt(predicted)).all()
+    assert found.std_errors**2 == pytest.approx(predicted, rel=0.05)
+    assert found.evidence.variances("sample") == pytest.approx(m.variance(shares, n, target="sample"), rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["o-rr", "cms"])
+def test_a_tally_of_texts_is_drawn_from_their_holders(name: str) -> None:
+    m = sv.mechanism(name, sv.Text(), epsilon=4)
+    tally = simulate_held(m, {"owl": 6000, "lark": 4000, "cat": 0}, seed=1)
+    assert tally.n == 10_000 and tally.simulated
+    found = m.estimate(tally, candidates=["lark", "owl", "dog"])
+    assert (np.abs(found.values - [0.4, 0.6, 0]) < 6 * found.std_errors).all() and (found.std_errors < 0.03).all()
+    for other in ("grr", "olh"):
+        with pytest.raises(sv.ParameterError, match="each public function is counted by itself"):
+            simulate_held(sv.mechanism(other, sv.Integers(0, 3), epsilon=1), {0: 5}, seed=1)
 
 
 @pytest.mark.parametrize("wrong", [[1, 2], [1.5] * 6, [-1, 0, 0, 0, 0, 7], "abc"])

@@ -12,7 +12,7 @@ from scripts.mutants.cover import Cover, Traced
 from scripts.mutants.graph import read_graph
 from scripts.mutants.operators import OPERATORS, Mutant, mutants
 from scripts.mutants.report import QUICK, SURVIVED, Justification, Result, Verdict, read_justifications
-from scripts.mutants.sample import files, is_critical, room, sample
+from scripts.mutants.sample import files, is_critical, room, sample, weights
 from scripts.mutants.trees import Tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +104,39 @@ def test_a_sample_is_repeatable_and_spread_over_rooms_and_operators() -> None:
     assert chosen == again != others
     assert len({mutant.name for mutant in chosen}) == 40
     assert {mutant.operator for mutant in chosen} == set(OPERATORS)
-    assert {room(mutant.file) for mutant in chosen} == {"core", "estimate", "fast"}
+    assert {room(mutant.file) for mutant in chosen} == {"core", "estimate", "fast", "mechanisms"}
+
+
+def test_code_that_did_not_change_keeps_its_place_in_the_sample(tmp_path: Path) -> None:
+    """A new function takes a few places, and no others are drawn anew; lines may move."""
+    for number, name in enumerate(("core/a.py", "core/b.py", "tally/c.py")):
+        (tmp_path / "src/sottovoce" / name).parent.mkdir(parents=True, exist_ok=True)
+        functions = [f"def f{n}(a, b):\n    return max(a, b) - {n + number} if a < b else a * b\n" for n in range(20)]
+        (tmp_path / "src/sottovoce" / name).write_text("\n".join(functions), encoding="utf-8")
+    before, another = ({m.name for m in sample(tmp_path, count=60, seed=seed)} for seed in (1, 2))
+    changed = tmp_path / "src/sottovoce/core/b.py"
+    new = "def new(a, b):\n    return min(a, b) + 1 if a else b - a\n\n\n"
+    changed.write_text(new + changed.read_text(encoding="utf-8"), encoding="utf-8")
+    after = {m.name for m in sample(tmp_path, count=60, seed=1)}
+    assert len(after) == 60 and len(before - after) <= 4
+    assert {name.split("|")[1] for name in after - before} == {"new"}
+    assert len(before & another) < 30
+
+
+def test_rooms_and_files_weigh_the_root_of_their_size_critical_files_three_times() -> None:
+    critical, other, third = "estimate/estimate.py", "estimate/prior.py", "tally/tally.py"
+    made = {(critical, "arithmetic"): 2, (critical, "min-max"): 2, (other, "arithmetic"): 9, (third, "min-max"): 4}
+    found = [
+        replace(mutant(f"src/sottovoce/{file}", line), operator=operator)
+        for (file, operator), size in made.items()
+        for line in range(size)
+    ]
+    one = {(file.removeprefix("src/sottovoce/"), operator): w for (file, operator), w in weights(found).items()}
+    total = {pool: one[pool] * size for pool, size in made.items()}
+    of_file = {file: sum(w for pool, w in total.items() if pool[0] == file) for file in (critical, other, third)}
+    assert total[critical, "arithmetic"] == total[critical, "min-max"]
+    assert of_file[critical] / of_file[other] == pytest.approx(3 * 2 / 3)
+    assert (of_file[critical] + of_file[other]) / of_file[third] == pytest.approx((13 / 4) ** 0.5)
 
 
 def test_files_that_decide_privacy_are_mutated_and_studies_are_not() -> None:

@@ -12,6 +12,7 @@ from sottovoce import __version__
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.late import load
 
+STUDY = "cli.explain_study:main"
 BARE = {"answer": "client.command:main", "device": "client.command:device", "explain": "privacy.explain:main"}
 
 
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"sottovoce {__version__}")
             code = 0
         elif given and given[0] in BARE:
-            code = int(load(BARE[given[0]])(given[1:]))
+            code = int(load(bare_target(given[0], given[1:]))(given[1:]))
         elif (not given or given[-1] in ("--help", "-h")) and load("cli.bare:is_bare")():
             print(load("cli.bare:help_text")(BARE, given[0] if given[1:] else None))
             code = 0
@@ -46,6 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         places = [f"{frame.name} (line {frame.lineno})" for frame in extract_tb(problem.__traceback__)]
         _refused(f"This is a bug in sottovoce: {type(problem).__name__} in {', '.join(places[-4:])}.")
         return 1
+
+
+def bare_target(verb: str, arguments: Sequence[str]) -> str:
+    """What runs a verb of the bare install; `explain` of a study or a manifest needs the extra `analysis`."""
+    about_a_study = any(one.lower().endswith((".toml", ".json")) for one in arguments)
+    return STUDY if verb == "explain" and about_a_study else BARE[verb]
 
 
 def _refused(sentence: str) -> int:

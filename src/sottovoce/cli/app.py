@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command
 
 from sottovoce import __version__
-from sottovoce.cli import BARE, options
+from sottovoce.cli import BARE, bare_target, collecting, options
 from sottovoce.cli.parsing import CommandError, Verbs, complaint, plugins_in_one_sentence
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
@@ -143,7 +143,8 @@ def plan(
     A study file is planned whole: for --participants, or for every --goal "hours +- 0.1".
     """
     if question.lower().endswith(".toml"):
-        load("cli.study:plan")(question, participants, goal or [], level, as_json=json_)
+        study_plan = load("cli.study:plan")
+        study_plan(question, participants, goal or [], level, picture=picture, force=force, as_json=json_)
         return
     load("cli.plan:plan")(
         question,
@@ -187,14 +188,24 @@ def study_new(
 @app.command()
 def simulate(
     file: Annotated[str, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Answers, CSV or Parquet: a column for each question.")],
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Answers, CSV or Parquet: a column for each question; or a population (TOML). Without it, the"
+            " population of the study file answers.",
+        ),
+    ] = None,
+    participants: Annotated[int | None, typer.Option(min=1, max=10_000_000, help="Of a described population.")] = None,
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="How often the study is simulated.")] = 1,
     seed: options.Seed = None,
     output: Annotated[str | None, typer.Option(metavar="FOLDER", help="Write the export of the first run.")] = None,
     json_: Json = False,
 ) -> None:
     """What a study would have learned: estimates beside the truth, and the export that the real study gives."""
-    load("cli.study:simulate")(file, data, runs=runs, seed=seed, output=output, as_json=json_)
+    load("cli.study:simulate")(
+        file, data, participants=participants, runs=runs, seed=seed, output=output, as_json=json_
+    )
 
 
 @app.command()
@@ -421,6 +432,10 @@ def reproduce(
     run(name, Path(folder), seed=seed, quick=quick, figure=picture, pages=written, as_json=json_)
 
 
+for verb in collecting.VERBS:
+    app.command()(verb)
+
+
 # The bare install runs these without this app; here they are listed beside the others.
 _passed_on = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
@@ -439,5 +454,5 @@ def device(context: typer.Context) -> None:
 
 @app.command(context_settings=_passed_on)
 def explain(context: typer.Context) -> None:
-    """What an epsilon means, in plain words (needs no extra)."""
-    raise typer.Exit(load(BARE["explain"])(context.args))
+    """What an epsilon means, in plain words (needs no extra); or what a study file or a manifest means for a person."""
+    raise typer.Exit(load(bare_target("explain", context.args))(context.args))

@@ -33,7 +33,7 @@ class Wanted:
 
 def plan(question: str, allowed: Allowed, wanted: Wanted, *, picture: str | None, force: bool, as_json: bool) -> None:
     """Print the plan as a table and a sentence, or as JSON, and draw it if asked to."""
-    form = None if picture is None else _form(picture, force)
+    form = None if picture is None else picture_form(picture, force)
     found = make_plan(
         question_of(question_word(question), allowed),
         epsilon=wanted.epsilon,
@@ -53,7 +53,7 @@ def plan(question: str, allowed: Allowed, wanted: Wanted, *, picture: str | None
         _show(found)
 
 
-def _form(path: str, force: bool) -> str:
+def picture_form(path: str, force: bool) -> str:
     """The format of the picture, after all checks that need no plan."""
     form = PICTURES.get(Path(path).suffix.lower())
     if form is None:

@@ -30,10 +30,9 @@ from sottovoce.core.simulation import COLUMN, METADATA, NOTE
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports, from_payloads
 from sottovoce.tally.count import count_cells
-from sottovoce.tally.stream import arrow_schema, from_arrow, to_arrow
+from sottovoce.tally.stream import MECHANISM, arrow_schema, from_arrow, to_arrow
 from sottovoce.tally.tally import Tally
 
-MECHANISM = b"sottovoce.mechanism"
 COUNT = b"sottovoce.reports"
 BATCH_BYTES = 1 << 26
 MAX_ROWS = 1 << 20

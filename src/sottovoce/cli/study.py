@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.cli.files import FileProblem, check_free, reading, writing
+from sottovoce.cli.plan import PICTURE, picture_form
 from sottovoce.cli.show import note, printable, table
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
 from sottovoce.core.plural import plural
 from sottovoce.study.reading import Mistake, parse_study
@@ -63,9 +65,23 @@ def load_study(path: str) -> Study:
     return study
 
 
-def plan(path: str, participants: int | None, goals: Sequence[str], level: float, *, as_json: bool) -> None:
-    """Print the plan of a study."""
+def plan(
+    path: str,
+    participants: int | None,
+    goals: Sequence[str],
+    level: float,
+    *,
+    picture: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Print the plan of a study, and draw it if asked to."""
+    form = None if picture is None else picture_form(picture, force)
     found = plan_study(load_study(path), participants, goals=goals, level=level)
+    if picture is not None:
+        draw = load("study.picture:draw")  # which needs the extra of plots
+        with writing(picture, force=force, name=PICTURE) as file:
+            draw(found, file, form)
     if as_json:
         print(json.dumps(_plain(found)))
         return
@@ -82,6 +98,8 @@ def plan(path: str, participants: int | None, goals: Sequence[str], level: float
     ]
     table(("question", "method", "participants", "bytes", f"+- at {100 * level:g} %", "goal"), rows, numbers=4)
     print(found.text().splitlines()[0])
+    for one in found.sharing:
+        print(one.text())
     print(found.advice)
 
 
@@ -93,10 +111,12 @@ def _plain(found: StudyPlan) -> dict[str, Any]:
         "participants": found.participants,
         "level": found.level,
         "advice": found.advice,
+        "sharing": [one.text() for one in found.sharing],
         "questions": [
             {
                 "name": one.asked.name,
                 "method": one.plan.best.method,
+                "report": one.report,
                 "participants": one.participants,
                 "half_width": one.half_width,
                 "without_reasons": one.without_reasons,
@@ -116,14 +136,45 @@ def dossier(path: str, participants: int, output: str) -> None:
     print(f"{len(written)} files are written; begin with index.html.")
 
 
-def simulate(path: str, data: str, *, runs: int, seed: int | None, output: str | None, as_json: bool) -> None:
+def _answers(study: Study, data: str | None, participants: int | None, seed: int | None) -> tuple[Any, int]:
+    """Answers from a file, or of a described population, and how many there are."""
+    from sottovoce.study.population import drawn_answers
+    from sottovoce.study.population_tables import read_population
+    from sottovoce.study.simulating import read_answers
+
+    if data is not None and not data.lower().endswith(".toml"):
+        if participants is not None:
+            raise ParameterError("A file of answers has its own number of participants: leave --participants out.")
+        answers = read_answers(study, data)
+        return answers, len(answers)
+    population = dict(study.population)
+    if data is not None:
+        with reading(data, "The population file") as file:
+            population = read_population(file.read(), study.questions)
+    if not population:
+        raise ParameterError("A simulation needs a file of answers, or a population in the study file.")
+    if participants is None:
+        raise ParameterError("A described population needs --participants.")
+    return drawn_answers(study.questions, population, participants, seed), participants
+
+
+def simulate(
+    path: str,
+    data: str | None,
+    *,
+    participants: int | None,
+    runs: int,
+    seed: int | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
     """Print estimates beside the truth, and write the export of the first run if asked to."""
     from sottovoce.study.export import write_export
-    from sottovoce.study.simulating import read_answers, simulate_study
+    from sottovoce.study.simulating import simulate_study
 
     study = load_study(path)
-    answers = read_answers(study, data)
-    made = plan_study(study, len(answers))
+    answers, count = _answers(study, data, participants, seed)
+    made = plan_study(study, count)
     if output is not None and Path(output).exists():
         raise FileProblem("The folder of the export exists already: name a new one.")
     frames = [simulate_study(made, answers, seed=None if seed is None else seed + run) for run in range(runs)]
@@ -147,4 +198,4 @@ def simulate(path: str, data: str, *, runs: int, seed: int | None, output: str |
             )
         )
     table(("question", "number", "truth", "estimate", f"{100 * made.level:g} % interval", "covered"), rows, numbers=4)
-    print("SIMULATION: the truth is that of all rows; each row was asked one question.")
+    print("SIMULATION: the truth is that of all rows; each row sent one report.")

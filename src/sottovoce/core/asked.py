@@ -16,7 +16,7 @@ from sottovoce.core.domain import Categories, Integers
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.question import Frequency, GroupMean, Mean, Question
+from sottovoce.core.question import CircularMean, Frequency, GroupMean, Mean, Quantile, Question, Variance
 
 ANSWERED = "answered"
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
@@ -37,6 +37,8 @@ class Asked:
         missing: reasons for giving no answer, such as "don't know".
         share: of the participants who are asked this, relative to the other questions.
         unit: of a number, such as "hours".
+        attribute: the name of another question that is about the same answer of a person; empty if there is none.
+        labels: what participants read instead of a category, a group or a reason, by language.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Asked:
     missing: tuple[str, ...] = ()
     share: int = 1
     unit: str = ""
+    attribute: str = ""
+    labels: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
@@ -57,6 +61,9 @@ class Asked:
         object.__setattr__(self, "texts", _texts(self.texts))
         object.__setattr__(self, "missing", _reasons(self.missing))
         check_integer("share", "a question", self.share, 1, MAX_SHARE)
+        if self.attribute and not NAME.fullmatch(self.attribute):
+            raise ParameterError("The attribute of a question must be the name of another question.")
+        object.__setattr__(self, "labels", _labels(self.labels, self.answers))
         self.whole  # noqa: B018  (refuses reasons that the question cannot have)
 
     @property
@@ -96,10 +103,28 @@ class Asked:
             return reason, blank
         return value if isinstance(asked, GroupMean) else (ANSWERED, value)
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The categories, groups and reasons that participants read, as texts."""
+        asked = self.question
+        of = asked.by if isinstance(asked, GroupMean) else asked.domain
+        return (*(_listed(of) or ()), *self.missing)
+
+    @property
+    def unit_of_numbers(self) -> str:
+        """The unit of what is estimated: squared for a variance, none for shares."""
+        if isinstance(self.question, (Mean, GroupMean, Quantile, CircularMean)):
+            return self.unit
+        return f"{self.unit}²" if self.unit and isinstance(self.question, Variance) else ""
+
     def text(self, language: str) -> str:
         """In a language, else in the first one; without any, the name."""
         found = dict(self.texts)
         return found.get(language) or next(iter(found.values()), self.name)
+
+    def label(self, answer: object, language: str) -> str:
+        """What a category, a group or a reason is called in a language; itself where nothing else is said."""
+        return dict(dict(self.labels).get(language, ())).get(str(answer), str(answer))
 
 
 def _texts(given: object) -> tuple[tuple[str, str], ...]:
@@ -114,6 +139,27 @@ def _texts(given: object) -> tuple[tuple[str, str], ...]:
         if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
             raise ParameterError(f"A text of a question must have 1 to {MAX_TEXT} characters.")
     return items
+
+
+def _labels(given: object, answers: tuple[str, ...]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    if isinstance(given, Mapping):
+        given = tuple((language, _items(each)) for language, each in given.items())
+    if not isinstance(given, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in given):
+        raise ParameterError("The labels of a question must be a table by language, each of labels by answer.")
+    for language, each in given:
+        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+            raise ParameterError("The labels of a question must be named by languages, such as en or de.")
+        if not isinstance(each, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in each):
+            raise ParameterError("The labels of a question must be a table by language, each of labels by answer.")
+        if any(answer not in answers for answer, _ in each):
+            raise ParameterError("A label is for an answer that this question does not have.")
+        if not all(isinstance(label, str) and label.strip() and len(label) <= MAX_TEXT for _, label in each):
+            raise ParameterError(f"A label of an answer must have 1 to {MAX_TEXT} characters.")
+    return given
+
+
+def _items(given: object) -> object:
+    return tuple(given.items()) if isinstance(given, Mapping) else given
 
 
 def _reasons(given: object) -> tuple[str, ...]:

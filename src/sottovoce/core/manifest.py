@@ -276,6 +276,30 @@ class Manifest:
         name = question_of(self.stage.arms[arm].name)
         return next(one for one in self.questions if one.name == name)
 
+    def text(self) -> str:
+        """What it says about the budget, in plain words; numbers are computed from the channels."""
+        facts = self.facts
+        worst = max(arm.mechanism.epsilon for arm in self.stage.arms)
+        lines = [
+            f"{facts.name}, by {facts.owner}: {facts.purpose}",
+            f"One participation of a {facts.unit} loses at most epsilon {decimal_text(facts.epsilon)}; by the"
+            f" mechanisms of this round {worst:.6g}.",
+            f"Participations add up, over waves of this study and over other studies. Of this one the device takes part"
+            f" in {int(facts.lifetime // facts.epsilon)}, and refuses more: the lifetime budget is"
+            f" {decimal_text(facts.lifetime)}.",
+        ]
+        lines += [
+            f"{arm.name} is memoised: all reports of an unchanged answer together lose at most epsilon"
+            f" {decimal_text(arm.mechanism.claimed_forever)}, and each further answer as much again."
+            for arm in self.stage.arms
+            if arm.mechanism.claimed_forever is not None
+        ]
+        lines.append(
+            "No gain by a crowd is claimed. Behind a shuffler that another operator runs, or where nobody can tell who"
+            " takes part, the loss is smaller: `sottovoce explain` computes it."
+        )
+        return "\n".join(lines)
+
     def fields_sent(self) -> list[tuple[str, str]]:
         """Everything that leaves a device, and what it is."""
         sizes = [codec.payload_bytes(arm.mechanism.channel) for arm in self.stage.arms]
@@ -305,12 +329,16 @@ def _asked_spec(asked: Asked) -> Spec:
         "missing": list(asked.missing),
         "share": asked.share,
         "unit": asked.unit,
+        **({"attribute": asked.attribute} if asked.attribute else {}),
+        **({"labels": {language: dict(each) for language, each in asked.labels}} if asked.labels else {}),
     }
 
 
 def _asked(spec: object) -> Asked:
+    plain = dict(spec) if isinstance(spec, Mapping) else {}
+    attribute, labels = (plain.pop(key, None) for key in ("attribute", "labels"))
     name, question, texts, missing, share, unit = take(
-        spec, "a question", ("name", "question", "texts", "missing", "share", "unit")
+        plain, "a question", ("name", "question", "texts", "missing", "share", "unit")
     )
     return Asked(
         text_of(name, "a question", "name"),
@@ -319,6 +347,8 @@ def _asked(spec: object) -> Asked:
         tuple(missing) if isinstance(missing, list) else missing,
         integer(share, "a question", "share"),
         text_of(unit, "a question", "unit"),
+        "" if attribute is None else text_of(attribute, "a question", "attribute"),
+        () if labels is None else labels,
     )
 
 

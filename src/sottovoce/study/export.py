@@ -141,7 +141,7 @@ def methods_paragraph(results: StudyResults, hidden: int) -> str:
 
 
 def _too_wide(measure: str, value: float, width: float) -> bool:
-    whole = 1.0 if measure == "share" else abs(value)
+    whole = 1.0 if measure.startswith("share") else abs(value)
     return not np.isfinite(width) or width > 2 * WIDEST * whole
 
 

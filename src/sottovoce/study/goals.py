@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import Frequency
+from sottovoce.core.question import Cdf, Distribution, Frequency, Range
 from sottovoce.study.study import Study
 
 _FORM = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(?:\+-|\+/-|±)\s*([0-9]*\.?[0-9]+)\s*(points?|%)?\s*")
@@ -36,7 +36,7 @@ def _read(study: Study, text: str) -> StudyGoal:
         raise ParameterError('A goal is a question and half the width of its interval, such as "hours +- 0.1".')
     asked, size = study.question(match[1]), Decimal(match[2])
     if match[3]:
-        if not isinstance(asked.question, Frequency):
+        if not isinstance(asked.question, (Cdf, Distribution, Frequency, Range)):
             raise ParameterError(f"Points are for shares; {asked.name} is a {asked.question.noun}.")
         size /= 100
     if size <= 0:

@@ -166,9 +166,10 @@ def plan(
     question has several values, the error is the root mean square of theirs, and `Plan.measure` says so.
 
     A `prior` describes the expected answers: the shares of all values for a `Frequency`, or "rare" if the error of a
-    value that hardly anyone holds is wanted; a `Prior`, or answers of
-    earlier days, for a `Mean` or a `Variance`; a pair of the groups' shares and their priors for a `GroupMean`; a
-    `Prior` of one coordinate for a `VectorMean`. Without one, answers are taken to be spread evenly.
+    value that hardly anyone holds is wanted; a `Prior`, or answers of earlier days, for a `Mean`, a `Variance`, a
+    `Distribution` and what is read from one (of categories their shares); a pair of the groups' shares and their priors
+    for a `GroupMean`; a `Prior` of one coordinate for a `VectorMean`. Without one, answers are taken to be spread
+    evenly.
 
     `methods` names the methods to try; `mechanism` is the one that a protocol uses. With `target="sample"`, errors are
     those of the privacy noise alone.
@@ -181,7 +182,7 @@ def plan(
         raise ParameterError(
             "A plan needs two of epsilon, participants and an error (std_error or half_width), and finds the third."
         )
-    request = Request(question, prior, None if methods is None else tuple(methods), mechanism, target)
+    request = Request(question, prior, None if methods is None else tuple(methods), mechanism, target, level)
     budget = None if epsilon is None else check_epsilon(OWNER, epsilon)
     planner: Planner = load(f"study.planners.{question.room}:planner")(request)
     n = None if participants is None else check_integer("participants", OWNER, participants, planner.fewest, MOST)

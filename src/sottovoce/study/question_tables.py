@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from sottovoce.core.asked import Asked
-from sottovoce.core.domain import Categories, Domain, Integers, Interval
+from sottovoce.core.domain import Categories, Circle, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import Frequency, GroupMean, Mean, Question, Variance
+from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Quantile, Question, Range, Variance
 
 _RANGE = ("low", "high", "whole")
-_COMMON = ("ask", "text", "missing", "share", "unit")
+_COMMON = ("ask", "text", "missing", "share", "unit", "labels", "attribute")
+_INHERITED = ("text", "missing", "unit", "labels", "low", "high", "whole", "categories", "period")  # of an attribute
 _NUMBER = 'Write the smallest and the largest possible answer, such as low = 0 and high = "14.5".'
 _LIST = 'Write the possible answers as a list, such as ["yes", "no"].'
 
@@ -27,8 +28,15 @@ class Notes(Protocol):
 class QuestionTable:
     """One table, which becomes a question or mistakes."""
 
-    def __init__(self, name: str, table: Mapping[str, Any], languages: Sequence[str], notes: Notes) -> None:
-        self.name, self.table, self.languages, self.notes = name, table, languages, notes
+    def __init__(
+        self,
+        name: str,
+        tables: Mapping[str, Any],
+        languages: Sequence[str],
+        notes: Notes,
+    ) -> None:
+        self.name, self.table, self.languages, self.notes = name, tables[name], languages, notes
+        self.others = tables
 
     def note(self, key: str, what: str, remedy: str) -> None:
         """A mistake at a key of this table."""
@@ -45,20 +53,50 @@ class QuestionTable:
             return None
         keys, build = KINDS[kind]
         self.notes.unknown(("questions", self.name), self.table, (*_COMMON, *keys), "key")
+        if "attribute" in self.table and not self._inherit(keys):
+            return None
         texts = self._texts()
         question = build(self)
-        if question is None or texts is None:
+        if question is None or texts is None or not self._labels_fit():
             return None
         try:
-            rest = {key: self.table[key] for key in ("missing", "share", "unit") if key in self.table}
+            kept = ("missing", "share", "unit", "labels", "attribute")
+            rest = {key: self.table[key] for key in kept if key in self.table}
             return Asked(self.name, question, texts, **rest)
         except ParameterError as problem:
-            key = next((one for one in ("missing", "share") if one in str(problem)), "")
+            key = next((one for one in ("missing", "share", "label") if one in str(problem)), "")
+            key = "labels" if key == "label" else key
             key = "missing" if "reason" in str(problem) else key
             self.note(key, str(problem), _REMEDIES.get(key, "Choose another name."))
             return None
 
     # --- parts -----------------------------------------------------------------------------------
+    def _inherit(self, keys: Sequence[str]) -> bool:
+        """Take over what the question with the attribute says about its answers."""
+        first = self.others.get(str(self.table["attribute"]))
+        if not isinstance(first, Mapping) or first is self.table or "attribute" in first:
+            self.note(
+                "attribute",
+                "The attribute is not the name of another question, which has none itself.",
+                "Name the question that has the text and the range of the answers.",
+            )
+            return False
+        for key in _INHERITED:
+            if key in self.table:
+                self.note(key, f"The {key} of this question is that of its attribute.", f"Leave {key} out here.")
+                return False
+        known = {*_COMMON, *keys}
+        self.table = {**{key: first[key] for key in _INHERITED if key in first and key in known}, **self.table}
+        return True
+
+    def _labels_fit(self) -> bool:
+        """Labels are in languages of the study."""
+        given = self.table.get("labels")
+        if isinstance(given, Mapping) and any(language not in self.languages for language in given):
+            self.note("labels", "The labels are in a language that the study does not have.", _REMEDIES["labels"])
+            return False
+        return True
+
     def _texts(self) -> tuple[tuple[str, str], ...] | None:
         given = self.table.get("text")
         if isinstance(given, str) and given.strip() and self.languages:
@@ -121,6 +159,30 @@ class QuestionTable:
             self.note(key, str(problem), _NUMBER)
             return None
 
+    def ordered(self) -> Domain | None:
+        """What answers are distributed over: a range of numbers, categories in their order, or a circle."""
+        ways = [key for key in ("categories", "period", "low") if key in self.table]
+        if len(ways) > 1:
+            self.note(ways[1], "Answers are categories, a range of numbers or a circle, not two of them.", "Keep one.")
+            return None
+        if "categories" in self.table:
+            return self.listed("categories")
+        if "period" not in self.table:
+            return self.numbers()
+        try:
+            return Circle(self.table["period"])
+        except ParameterError as problem:
+            self.note("period", str(problem), "Write after how much numbers start again, such as period = 24.")
+            return None
+
+    def value(self, key: str, build: Callable[[], Question]) -> Question | None:
+        """A question, or a mistake at a key."""
+        try:
+            return build()
+        except ParameterError as problem:
+            self.note(key if key in self.table else "", str(problem), _REMEDIES[key])
+            return None
+
     def listed_or_numbers(self) -> Domain | None:
         """Categories, or whole numbers that are counted one by one."""
         ends = [end for end in ("low", "high") if end in self.table]
@@ -155,15 +217,48 @@ def _group_means(table: QuestionTable) -> Question | None:
     return None if groups is None or numbers is None else GroupMean(groups, numbers)
 
 
+def _distribution(table: QuestionTable) -> Question | None:
+    domain = table.ordered()
+    if domain is None:
+        return None
+    return table.value("buckets", lambda: Distribution(domain, "cdf", table.table.get("buckets")))
+
+
+def _quantiles(table: QuestionTable) -> Question | None:
+    domain = table.numbers()
+    if domain is None:
+        return None
+    return table.value("quantiles", lambda: Quantile(domain, table.table.get("quantiles", ())))
+
+
+def _range(table: QuestionTable) -> Question | None:
+    domain = table.numbers()
+    if domain is None:
+        return None
+    if "from" not in table.table and "to" not in table.table:
+        table.note("", "This question has no from and no to.", _REMEDIES["from"])
+        return None
+    low, high = (table.table.get(key, getattr(domain, end)) for key, end in (("from", "low"), ("to", "high")))
+    return table.value("from" if "from" in table.table else "to", lambda: Range(domain, low, high))
+
+
 KINDS: dict[str, tuple[tuple[str, ...], Callable[[QuestionTable], Question | None]]] = {
     "mean": (_RANGE, _mean),
     "variance": (_RANGE, _variance),
     "shares": (("categories", *_RANGE), _shares),
     "group means": (("by", *_RANGE), _group_means),
+    "distribution": (("categories", "period", "buckets", *_RANGE), _distribution),
+    "quantiles": (("quantiles", *_RANGE), _quantiles),
+    "share of a range": (("from", "to", *_RANGE), _range),
 }
 _REMEDIES = {
     "missing": 'Write reasons that are no answers, such as missing = ["don\'t know", "refused"].',
     "share": "Write a whole number: 2 asks twice as many participants as 1.",
+    "labels": 'Write labels = { de = { yes = "ja", no = "nein" } }, with answers of this question.',
+    "buckets": "Write how many parts of the range are told apart, such as buckets = 20.",
+    "quantiles": "Write shares between 0 and 1, such as quantiles = [0.25, 0.5, 0.75].",
+    "from": "Write from, to, or both, inside the range, such as from = 8.",
+    "to": "Write from, to, or both, inside the range, such as to = 5.",
 }
 
 

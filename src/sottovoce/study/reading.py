@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.core.domain import Interval
-from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import UNITS
+from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.manifest import UNITS, Collection
 from sottovoce.core.plural import plural
 from sottovoce.core.question import Mean
 from sottovoce.study.lines import key_lines, line_of
+from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import KINDS, QuestionTable
 from sottovoce.study.study import Stratum, Study
 
-TABLES = ("study", "questions", "strata")
+TABLES = ("study", "questions", "strata", "population", "collection")
+COLLECTION = ("epoch_days", "invitations", "sealed_for", "batch")
 KEYS = (
     *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
     *("unit", "epsilon", "lifetime", "languages"),
@@ -115,12 +117,19 @@ class _StudyReader:
         dates = {key: self._date(about, key) for key in ("start", "end")}
         languages = self._languages(about)
         questions = self._questions(languages)
-        strata = self._strata()
+        rest = {
+            **dates,
+            "languages": languages,
+            "questions": questions,
+            "strata": self._strata(),
+            "population": PopulationTables(self.tables.get("population", {}), questions, self).population(),
+            "collection": self._collection(),
+        }
         if self.mistakes:
             # What remains is said by the study itself, one sentence at a time, with stand-ins for what is wrong.
             self._own(about, dates)
             return None
-        return self._built(about, {**dates, "languages": languages, "questions": questions, "strata": strata})
+        return self._built(about, rest)
 
     def _built(self, about: Mapping[str, Any], rest: Mapping[str, Any]) -> Study | None:
         self._own(about, rest)
@@ -205,10 +214,22 @@ class _StudyReader:
             if not isinstance(table, Mapping):
                 self.note(path, "This question is not a table.", "Write [questions.NAME] and its keys.")
                 continue
-            asked = QuestionTable(name, table, languages, self).asked()
+            asked = QuestionTable(name, tables, languages, self).asked()
             if asked is not None:
                 found.append(asked)
         return found
+
+    def _collection(self) -> Collection:
+        table = self.tables.get("collection", {})
+        if not isinstance(table, Mapping):
+            self.note(("collection",), "The collection is not a table.", "Write [collection] and its keys.")
+            return Collection()
+        self.unknown(("collection",), table, COLLECTION, "key")
+        try:
+            return Collection(**{key: table[key] for key in COLLECTION if key in table})
+        except SpecError as problem:
+            self.note(("collection",), str(problem), "Such as epoch_days = 1 and invitations = false.")
+            return Collection()
 
     def _strata(self) -> list[Stratum]:
         tables = self.tables.get("strata", {})

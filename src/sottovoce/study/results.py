@@ -6,7 +6,7 @@ The table of a simulation and that of the real study have the same columns, so t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,16 @@ import numpy as np
 
 from sottovoce.core.asked import ANSWERED, Asked
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import GroupMean, Mean
+from sottovoce.core.question import Cdf, Distribution, GroupMean, Mean
 from sottovoce.core.round import Estimates
+from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.expected import cumulative
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Evidence
+from sottovoce.study.planners.distribution import READINGS
+from sottovoce.study.sharing import READ
 from sottovoce.study.study import Study
+from sottovoce.study.whole import StudyPlan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,12 +59,15 @@ class QuestionResult:
         for name, estimate in self.estimates.items():
             if not isinstance(estimate, Estimate):
                 continue
-            if self.asked.missing and isinstance(self.asked.question, Mean):
+            if isinstance(self.asked.question, Distribution):
+                yield from _of_distribution(estimate, level)
+            elif self.asked.missing and isinstance(self.asked.question, Mean):
                 yield from self._mean_of_answered(estimate, level)
             elif self.asked.missing and not isinstance(self.asked.question, GroupMean):
                 yield from self._shares_with_reasons(estimate, level)
             else:
-                yield from _plain(estimate, level, "" if len(self.estimates) == 1 else name)
+                named = isinstance(self.asked.question, READINGS)
+                yield from _plain(estimate, level, "" if len(self.estimates) == 1 else name, named=named)
 
     def _mean_of_answered(self, estimate: Estimate, level: float) -> Iterator[ResultLine]:
         shares = estimate.shares
@@ -124,10 +133,58 @@ class StudyResults:
             }
 
 
-def _plain(estimate: Estimate, level: float, measure: str = "") -> list[ResultLine]:
+def study_results(plan: StudyPlan, estimates: Estimates) -> StudyResults:
+    """The results of a planned study from the estimates of its protocol, in simulation and in earnest."""
+    found = []
+    for one in plan.questions:
+        begin = f"{one.report}: "
+        own = {
+            name.removeprefix(begin): estimate
+            for name, estimate in estimates.items()
+            if name == one.report or name.startswith(begin)
+        }
+        if own:
+            found.append(QuestionResult(one.asked, _answered(one.asked, own)))
+    return StudyResults(plan.study, tuple(found), plan.level)
+
+
+def _answered(asked: Asked, estimates: Mapping[str, Any]) -> Estimates:
+    """What was asked, read from the report of a distribution where it is one."""
+    if not isinstance(asked.question, (*READ, *READINGS)):
+        return dict(estimates)
+    return {
+        asked.name if _is_distribution(estimate) else name: (
+            estimate.answer(asked.question) if _is_distribution(estimate) else estimate
+        )
+        for name, estimate in estimates.items()
+    }
+
+
+def _is_distribution(estimate: object) -> bool:
+    return isinstance(estimate, Estimate) and isinstance(estimate.evidence, DistributionEvidence)
+
+
+def _of_distribution(estimate: Estimate, level: float) -> Iterator[ResultLine]:
+    """The share of each bucket, and the share of all answers up to its end where answers have an order."""
+    labels = [str(label) for label in estimate.labels]
+    yield from _lines(estimate.evidence, level, estimate.evidence.noun, labels)
+    found = estimate.evidence
+    if isinstance(found, DistributionEvidence) and not found.circular:
+        curve = cumulative(found)
+        yield from _lines(curve, level, Cdf.noun, [str(label) for label in curve.labels])
+
+
+def _lines(found: Evidence, level: float, measure: str, labels: list[str]) -> Iterator[ResultLine]:
+    low, high = found.interval(level, found.default, "population")
+    errors = np.sqrt(found.variances("population"))
+    for label, value, error, least, most in zip(labels, found.values(), errors, low, high, strict=True):
+        yield ResultLine(measure, label, float(value), float(error), float(least), float(most))
+
+
+def _plain(estimate: Estimate, level: float, measure: str = "", *, named: bool = False) -> list[ResultLine]:
     low, high = estimate.ci(level)
     noun = measure or estimate.evidence.noun
-    labels = [""] if len(estimate.values) == 1 else [str(label) for label in estimate.labels]
+    labels = [""] if len(estimate.values) == 1 and not named else [str(label) for label in estimate.labels]
     columns = (estimate.values, estimate.std_errors, low, high)
     return [
         ResultLine(noun, label, float(value), float(error), float(least), float(most))

@@ -15,10 +15,11 @@ import numpy as np
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.question import Frequency, GroupMean, Mean, Variance
+from sottovoce.core.question import GroupMean
 from sottovoce.protocols.simulate import derived_seed, simulate
-from sottovoce.study.results import QuestionResult, StudyResults
+from sottovoce.study.results import StudyResults, study_results
 from sottovoce.study.study import Study
+from sottovoce.study.truth import truth_of
 from sottovoce.study.whole import PlannedQuestion, StudyPlan
 
 if TYPE_CHECKING:
@@ -49,22 +50,23 @@ class SimulatedStudy:
 def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) -> SimulatedStudy:
     """One run of a planned study.
 
-    `answers` is a table or a mapping with a column for each question, under its name; means by group have a second one,
-    NAME/by. Empty cells are the first reason for giving no answer, where there are any, and refused otherwise.
+    `answers` is a table or a mapping with a column for each question, under its name or that of its attribute; means by
+    group have a second one, NAME/by. Empty cells are the first reason for giving no answer, where there are any, and
+    refused otherwise.
     """
-    columns = {one.asked.name: _column(one.asked, answers) for one in made.questions}
+    columns = {one.asked.name: _column(made.study, one.asked, answers) for one in made.questions}
     (size,) = {len(column) for column in columns.values()} or {0}
     places = _assigned(made, size, seed)
-    found = []
-    for place, one in enumerate(made.questions):
+    found: dict[str, Any] = {}
+    for place, one in enumerate(made.reports):
         chosen = [columns[one.asked.name][int(who)] for who in np.flatnonzero(places == place)]
         if not chosen:
             raise ParameterError(f"Nobody was asked {one.asked.name}: more participants are needed.")
-        found.append(QuestionResult(one.asked, _ask(one, chosen, derived_seed(seed, f"question {place}"))))
-    results = StudyResults(made.study, tuple(found), made.level)
-    return SimulatedStudy(
-        results, {name: _truth(made.question(name).asked, column) for name, column in columns.items()}
-    )
+        for name, estimate in _ask(one, chosen, derived_seed(seed, f"question {place}")).items():
+            found[name if name == one.asked.name else f"{one.asked.name}: {name}"] = estimate
+    results = study_results(made, found)
+    truth = {one.asked.name: truth_of(one.asked, columns[one.asked.name], one.estimates) for one in results.questions}
+    return SimulatedStudy(results, truth)
 
 
 def read_answers(study: Study, path: str) -> pd.DataFrame:
@@ -75,7 +77,7 @@ def read_answers(study: Study, path: str) -> pd.DataFrame:
         frame = pd.read_csv(path) if path.lower().endswith(".csv") else pd.read_parquet(path)
     except (OSError, ValueError):  # pandas repeats what it read
         raise ParameterError("The file of answers cannot be read: it must be CSV or Parquet.") from None
-    needed = [name for asked in study.questions for name in _names(asked)]
+    needed = [name for asked in study.questions if not asked.attribute for name in _names(asked)]
     absent = [name for name in needed if name not in frame.columns]
     if absent:
         raise ParameterError(f"The file of answers has no column {absent[0]}: one for each question is needed.")
@@ -87,7 +89,7 @@ def _names(asked: Asked) -> list[str]:
 
 
 def _assigned(made: StudyPlan, size: int, seed: int | None) -> np.ndarray:
-    weights = np.array([one.participants for one in made.questions], float)
+    weights = np.array([one.participants for one in made.reports], float)
     generator = np.random.default_rng(derived_seed(seed, "questions"))
     return generator.choice(len(weights), size, p=weights / weights.sum())
 
@@ -100,18 +102,23 @@ def _ask(one: PlannedQuestion, chosen: Sequence[Any], seed: int | None) -> Mappi
     return simulate(procedure, list(chosen), seed=seed, closing=True)
 
 
-def _column(asked: Asked, answers: Any) -> list[Any]:
+def _column(study: Study, asked: Asked, answers: Any) -> list[Any]:
     """The answers to a question as its domain takes them."""
-    raw = _cells(asked.name, answers)
+    name = study.attribute(asked.name)
+    raw = _cells(name, answers)
     if isinstance(asked.question, GroupMean):
-        groups = _cells(f"{asked.name}{SEPARATOR}by", answers)
-        raw = [
-            asked.missing[0] if asked.missing and (_is_empty(group) or _is_empty(value)) else (group, value)
-            for group, value in zip(groups, raw, strict=True)
-        ]
+        groups = _cells(f"{name}{SEPARATOR}by", answers)
+        raw = [_pair(asked, group, value) for group, value in zip(groups, raw, strict=True)]
     elif asked.missing:
         raw = [asked.missing[0] if _is_empty(value) else value for value in raw]
     return [asked.answer(value) for value in raw]
+
+
+def _pair(asked: Asked, group: Any, value: Any) -> Any:
+    """A group and a value, or a reason for giving none."""
+    if asked.missing and (_is_empty(group) or _is_empty(value)):
+        return asked.missing[0]
+    return value if isinstance(value, str) and value in asked.missing else (group, value)
 
 
 def _cells(name: str, answers: Any) -> list[Any]:
@@ -124,22 +131,3 @@ def _cells(name: str, answers: Any) -> list[Any]:
 
 def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _truth(asked: Asked, column: Sequence[Any]) -> dict[tuple[str, str], float]:
-    """The numbers that the lines of the results estimate."""
-    question = asked.question
-    if isinstance(question, Frequency):
-        labels = [str(label) for label in asked.whole.domain.labels()]
-        told = [str(value) for value in column]
-        return {("share", label): told.count(label) / len(told) for label in labels}
-    if isinstance(question, (Mean, Variance)) and not asked.missing:
-        numbers = np.array([float(value) for value in column])
-        return {("mean", ""): float(numbers.mean()), ("variance", ""): float(numbers.var())}
-    groups: dict[str, list[float]] = {}
-    for group, value in column:
-        groups.setdefault(str(group), []).append(float(value))
-    shares = {("share", group): len(values) / len(column) for group, values in groups.items()}
-    means = {("mean", group): float(np.mean(values)) for group, values in groups.items()}
-    answered = {("mean", ""): means[("mean", "answered")]} if ("mean", "answered") in means else {}
-    return {**shares, **means, **answered}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import MAX_TEXT, NAME, Asked
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import UNITS, StudyFacts
+from sottovoce.core.manifest import UNITS, Collection, StudyFacts
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.question import Question
+from sottovoce.study.population import Expected
 
 if TYPE_CHECKING:
     from sottovoce.study.whole import StudyPlan
@@ -45,6 +46,8 @@ class Study:
         unit: what the budget protects: a person, a device, or a single event.
         contact: of the data-protection officer, an address of mail or of a page.
         strata: public parts of the population; estimates are then weighted by their sizes.
+        collection: how reports reach the collector.
+        population: the answers that are expected, by question: plans and simulations use them where there are no data.
     """
 
     name: str
@@ -60,6 +63,8 @@ class Study:
     end: date | None = None
     languages: tuple[str, ...] = ("en",)
     strata: tuple[Stratum, ...] = ()
+    collection: Collection | None = None
+    population: tuple[tuple[str, Expected], ...] = ()
 
     def __init__(
         self,
@@ -77,6 +82,8 @@ class Study:
         end: date | None = None,
         languages: Sequence[str] = ("en",),
         strata: Mapping[str, int] | Sequence[Stratum] = (),
+        collection: Collection | None = None,
+        population: Mapping[str, Expected] | Sequence[tuple[str, Expected]] = (),
     ) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ParameterError("The name of a study is made like that of a question, such as sleep-2027.")
@@ -93,6 +100,7 @@ class Study:
             raise ParameterError("The lifetime budget must be at least the epsilon of one participation.")
         if start is not None and end is not None and end < start:
             raise ParameterError("A study must not end before it starts.")
+        asked = _questions(questions)
         values: dict[str, Any] = {
             "name": name,
             "epsilon": budget,
@@ -100,13 +108,15 @@ class Study:
             "owner": owner,
             "contact": contact,
             "purpose": purpose,
-            "questions": _questions(questions),
+            "questions": asked,
             "lifetime": whole,
             "analysts": analysts,
             "start": start,
             "end": end,
             "languages": tuple(languages) or ("en",),
             "strata": _strata(strata),
+            "collection": collection,
+            "population": _population(population, asked),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -117,6 +127,14 @@ class Study:
             if asked.name == name:
                 return asked
         raise ParameterError(f"The study has no such question. Known: {', '.join(one.name for one in self.questions)}.")
+
+    def attribute(self, name: str) -> str:
+        """The question under which the answers to this one are known."""
+        return self.question(name).attribute or name
+
+    def expected(self, name: str) -> Expected | None:
+        """The answers that are expected of a question, if the study says so."""
+        return dict(self.population).get(self.attribute(name))
 
     @property
     def facts(self) -> StudyFacts:
@@ -133,6 +151,7 @@ class Study:
             None if self.start is None else self.start.isoformat(),
             None if self.end is None else self.end.isoformat(),
             self.languages,
+            self.collection or Collection(),
         )
 
     def plan(self, participants: int, *, level: float = 0.95, priors: Mapping[str, Any] | None = None) -> StudyPlan:
@@ -156,6 +175,37 @@ def _questions(given: Any) -> tuple[Asked, ...]:
         raise ParameterError(f"A study needs 1 to {MAX_QUESTIONS} questions.")
     if len({one.name for one in found}) < len(found):
         raise ParameterError("The names of the questions of a study must differ.")
+    return tuple(_of_attribute(one, found) for one in found)
+
+
+def _of_attribute(asked: Asked, others: Sequence[Asked]) -> Asked:
+    """A question about the answer of another one has its texts, unit and labels, where it has none of its own."""
+    if not asked.attribute:
+        return asked
+    first = next((one for one in others if one.name == asked.attribute and one is not asked), None)
+    if first is None or first.attribute:
+        raise ParameterError(
+            f"The attribute of {asked.name} must be the name of another question, which has no attribute itself."
+        )
+    if first.question.domain != asked.question.domain or first.missing != asked.missing:
+        raise ParameterError(
+            f"The questions {first.name} and {asked.name} are about one attribute, so they have the same answers."
+        )
+    return replace(
+        asked,
+        texts=asked.texts or first.texts,
+        unit=asked.unit or first.unit,
+        labels=asked.labels or (first.labels if asked.answers == first.answers else ()),
+    )
+
+
+def _population(given: Any, questions: Sequence[Asked]) -> tuple[tuple[str, Expected], ...]:
+    found = tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
+    known = {one.name: one for one in questions}
+    for name, expected in found:
+        if name not in known or known[name].attribute:
+            raise ParameterError("A population describes the answers to questions of the study, each attribute once.")
+        expected.check(known[name])
     return found
 
 

@@ -1,13 +1,14 @@
 """The plan of a whole study: a method, a share of the participants and an expected error for every question.
 
 Each participant is asked one question with the whole budget, which is better than all questions with a part of it.
+Questions about one attribute may share a report (`study/sharing.py`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,14 +18,18 @@ from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, decimal_text
-from sottovoce.core.question import Mean
+from sottovoce.core.question import Distribution, Mean
+from sottovoce.core.registry import names
 from sottovoce.core.round import Protocol
+from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.protocols.ask import AskEveryone
 from sottovoce.protocols.nested.side_by_side import MOST_WEIGHT, Branch, SideBySide
 from sottovoce.study import search
 from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
 from sottovoce.study.planners.base import normal_quantile
+from sottovoce.study.planners.distribution import DESIGNED, READINGS, built_for, expected_of
+from sottovoce.study.sharing import Joint, Sharing, StudyReport, attributes_of, shared_option
 from sottovoce.study.study import Study
 
 if TYPE_CHECKING:
@@ -40,9 +45,10 @@ class PlannedQuestion:
     """One question of a study's plan.
 
     Attributes:
-        participants: how many are asked this question, on average.
+        participants: how many send the report that answers it, on average.
         plan: of the question with the reasons for giving no answer among the answers.
         without_reasons: the expected half-width if there were no such reasons; None where there are none.
+        report: the question under whose name the report is sent: its own, unless questions share a report.
     """
 
     asked: Asked
@@ -51,6 +57,8 @@ class PlannedQuestion:
     half_width: float
     without_reasons: float | None
     goal: Decimal | None = None
+    report: str = ""
+    shared: bool = False
 
     @property
     def procedure(self) -> Mechanism | Protocol:
@@ -59,11 +67,13 @@ class PlannedQuestion:
 
     def text(self) -> str:
         """One line."""
-        unit = f" {self.asked.unit}" if self.asked.unit else ""
+        unit = f" {self.asked.unit_of_numbers}" if self.asked.unit_of_numbers else ""
         said = (
             f"{self.asked.name}: {self.plan.best.method}, {self.participants:,} participants,"
             f" +- {self.half_width:.3g}{unit}, {self.plan.best.bytes_per_report} bytes"
         )
+        if self.shared:
+            said += f"; read from the report of {self.report}" if self.report != self.asked.name else "; shared"
         if self.without_reasons is not None:
             said += f"; without reasons for giving no answer it would be +- {self.without_reasons:.3g}"
         return said
@@ -80,6 +90,8 @@ class StudyPlan:
     questions: tuple[PlannedQuestion, ...]
     found: str
     advice: str
+    sharing: tuple[Sharing, ...] = ()
+    priors: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def question(self, name: str) -> PlannedQuestion:
         """One of the questions."""
@@ -87,13 +99,18 @@ class StudyPlan:
         return next(one for one in self.questions if one.asked.name == name)
 
     @property
+    def reports(self) -> tuple[PlannedQuestion, ...]:
+        """The questions under whose names reports are sent: one for each report."""
+        return tuple(one for one in self.questions if one.report == one.asked.name)
+
+    @property
     def protocol(self) -> SideBySide:
-        """All questions side by side, each with its share of the participants."""
-        largest = max(one.participants for one in self.questions)
+        """All reports side by side, each with its share of the participants."""
+        largest = max(one.participants for one in self.reports)
         return SideBySide(
             tuple(
                 Branch(one.asked.name, _protocol(one), max(1, one.participants * MOST_WEIGHT // (2 * largest)))
-                for one in self.questions
+                for one in self.reports
             )
         )
 
@@ -109,9 +126,16 @@ class StudyPlan:
             f"{self.study.name}: {self.participants:,} participants, epsilon {decimal_text(self.epsilon)} per"
             f" {self.study.unit}; +- is half the width of an interval at {100 * self.level:g} %."
         )
-        return "\n".join([first, *(one.text() for one in self.questions), self.advice])
+        shared = [one.text() for one in self.sharing]
+        return "\n".join([first, *(one.text() for one in self.questions), *shared, self.advice])
 
     __str__ = text
+
+    def half_width(self, name: str, *, epsilon: Decimal | None = None, participants: int | None = None) -> float:
+        """What the +- of a question would be with another epsilon, or another number of its own participants."""
+        one = self.question(name)
+        planner = _Planner(self.study, self.level, dict(self.priors), {})
+        return planner.width_at(one, self.epsilon if epsilon is None else epsilon, participants or one.participants)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each question."""
@@ -122,6 +146,7 @@ class StudyPlan:
                 {
                     "question": one.asked.name,
                     "method": one.plan.best.method,
+                    "report": one.report,
                     "participants": one.participants,
                     "half_width": one.half_width,
                     "goal": math.nan if one.goal is None else float(one.goal),
@@ -144,7 +169,8 @@ def plan_study(
     """The plan for a number of participants; or, with goals, for the participants or the epsilon that meet them.
 
     With goals and participants the epsilon is found, unless `find` says otherwise; questions without a goal get as many
-    participants as those with one on average.
+    participants as those with one on average. While an epsilon is searched for, distributions are asked by methods
+    that are quickly built. Answers are expected to be like `priors`, by question, else like the study's population.
     """
     wanted = {goal.name: goal for goal in read_goals(study, goals)}
     planner = _Planner(study, level, dict(priors or {}), wanted)
@@ -152,12 +178,17 @@ def plan_study(
         if participants is None:
             raise ParameterError("A plan of a study needs participants, or goals.")
         n = check_integer("participants", OWNER, participants, len(study.questions), MOST)
-        return planner.made(study.epsilon, planner.by_share(n), "error")
+        return planner.made(study.epsilon, *planner.by_share(study.epsilon, n), "error")
     if participants is None:
-        return planner.made(study.epsilon, planner.needed(study.epsilon), "participants")
+        return planner.made(study.epsilon, *planner.needed(study.epsilon), "participants")
     n = check_integer("participants", OWNER, participants, len(study.questions), MOST)
+    planner = replace(planner, quick=True)
     epsilon = planner.least_epsilon(n)
-    return planner.made(epsilon, planner.stretched(planner.needed(epsilon), n), "epsilon")
+    reports, sharing = planner.needed(epsilon)
+    return planner.made(epsilon, planner.stretched(reports, n), sharing, "epsilon")
+
+
+Reports = Sequence[StudyReport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,40 +197,73 @@ class _Planner:
     level: float
     priors: dict[str, Any]
     goals: dict[str, StudyGoal]
+    quick: bool = False  # without methods that take seconds to build
 
-    def by_share(self, n: int) -> dict[str, int]:
-        """Participants of each question, by the shares of the study."""
+    # --- who sends which report ------------------------------------------------------------------
+    def by_share(self, epsilon: Decimal, n: int) -> tuple[Reports, list[Sharing]]:
+        """Participants of each report, by the shares of the study."""
         whole = sum(asked.share for asked in self.study.questions)
-        return {asked.name: max(1, n * asked.share // whole) for asked in self.study.questions}
+        counts = {asked.name: max(1, n * asked.share // whole) for asked in self.study.questions}
+        reports: list[StudyReport] = []
+        sharing: list[Sharing] = []
+        for group in attributes_of(self.study):
+            apart = {
+                one.name: (counts[one.name], self._width(one, self._plan(one, epsilon, counts[one.name])))
+                for one in group
+            }
+            chosen, found = self._joint(group, epsilon).decide(apart)
+            reports += chosen
+            sharing += [] if found is None else [found]
+        named = {name for report in reports for name in report.names}
+        reports += [StudyReport((name,), count) for name, count in counts.items() if name not in named]
+        return reports, sharing
 
-    def needed(self, epsilon: Decimal) -> dict[str, int]:
-        """Participants that meet each goal."""
+    def needed(self, epsilon: Decimal) -> tuple[Reports, list[Sharing]]:
+        """The fewest participants that meet all goals."""
         met = {
             name: self._people(self.study.question(name), epsilon, goal.half_width) for name, goal in self.goals.items()
         }
         usual = math.ceil(sum(met.values()) / len(met))
-        return {asked.name: met.get(asked.name, usual) for asked in self.study.questions}
+        counts = {asked.name: met.get(asked.name, usual) for asked in self.study.questions}
+        reports: list[StudyReport] = []
+        sharing: list[Sharing] = []
+        for group in attributes_of(self.study):
+            goals = {one.name: float(self.goals[one.name].half_width) for one in group if one.name in self.goals}
+            chosen, found = self._joint(group, epsilon).needed(goals, {one.name: counts[one.name] for one in group})
+            reports += chosen
+            sharing += [] if found is None else [found]
+        named = {name for report in reports for name in report.names}
+        reports += [StudyReport((name,), count) for name, count in counts.items() if name not in named]
+        return reports, sharing
 
     def _people(self, asked: Asked, epsilon: Decimal, half_width: Decimal) -> int:
-        """Errors of mechanisms fall with the root of the participants; those of rounds are searched for."""
+        """Errors of mechanisms fall with the root of the participants; others are searched for."""
         some = self._plan(asked, epsilon, PILOT)
-        if isinstance(some.best.procedure, Mechanism):
+        if isinstance(some.best.procedure, Mechanism) and _falls_with_the_root(asked):
             return math.ceil(PILOT * (self._width(asked, some) / float(half_width)) ** 2)
         return plan(
-            asked.whole, epsilon=epsilon, half_width=half_width, level=self.level, prior=self._prior(asked)
+            asked.whole,
+            epsilon=epsilon,
+            half_width=half_width,
+            level=self.level,
+            prior=self._prior(asked),
+            methods=self._methods(asked),
         ).participants
 
-    def stretched(self, needed: dict[str, int], n: int) -> dict[str, int]:
+    def stretched(self, reports: Reports, n: int) -> Reports:
         """The same shares of more participants."""
-        whole = sum(needed.values())
-        return {name: max(one, int(Fraction(one, whole) * n)) for name, one in needed.items()}
+        whole = sum(report.participants for report in reports)
+        return [
+            replace(one, participants=max(one.participants, int(Fraction(one.participants, whole) * n)))
+            for one in reports
+        ]
 
     def least_epsilon(self, n: int) -> Decimal:
         """The least epsilon of three digits with which so many participants meet all goals."""
 
         def people(index: int) -> float:
             try:
-                return float(sum(self.needed(search.epsilon_at(index)).values()))
+                return float(sum(report.participants for report in self.needed(search.epsilon_at(index))[0]))
             except (ParameterError, SpecError):
                 return math.inf
 
@@ -208,21 +272,31 @@ class _Planner:
             raise ParameterError("No epsilon meets these goals with so few participants.")
         return search.epsilon_at(found)
 
-    def made(self, epsilon: Decimal, shares: dict[str, int], found: str) -> StudyPlan:
-        questions = tuple(self._planned(asked, epsilon, shares[asked.name]) for asked in self.study.questions)
-        return StudyPlan(
-            self.study, epsilon, sum(shares.values()), self.level, questions, found, self._advice(questions, epsilon)
-        )
+    # --- each question ---------------------------------------------------------------------------
+    def made(self, epsilon: Decimal, reports: Reports, sharing: Sequence[Sharing], found: str) -> StudyPlan:
+        of = {name: report for report in reports for name in report.names}
+        questions = tuple(self._planned(asked, epsilon, of[asked.name]) for asked in self.study.questions)
+        total = sum(report.participants for report in reports)
+        advice = self._advice(questions, epsilon, len(reports))
+        about = (found, advice, tuple(sharing), self.priors)
+        return StudyPlan(self.study, epsilon, total, self.level, questions, *about)
 
-    def _planned(self, asked: Asked, epsilon: Decimal, n: int) -> PlannedQuestion:
-        made = self._plan(asked, epsilon, n)
-        other = None
+    def _planned(self, asked: Asked, epsilon: Decimal, report: StudyReport) -> PlannedQuestion:
+        n, other = report.participants, None
+        goal = self.goals.get(asked.name)
+        if report.expected is None:
+            made = self._plan(asked, epsilon, n)
+        else:
+            others = [name for name in report.names if name != asked.name]
+            option = shared_option(report.expected, asked, n, self.level, others)
+            subject, measure = f"A {asked.question.noun}", f"the {asked.question.noun}"
+            made = Plan(asked.question, epsilon, n, (option,), "error", None, self.level, subject, measure)
         if asked.missing:
             other = self._width(asked, plan(asked.question, epsilon=epsilon, participants=n, level=self.level))
-        goal = self.goals.get(asked.name)
-        return PlannedQuestion(
-            asked, n, made, self._width(asked, made), other, None if goal is None else goal.half_width
-        )
+        width = self._width(asked, made)
+        size = None if goal is None else goal.half_width
+        first = next(one.name for one in self.study.questions if one.name in report.names)
+        return PlannedQuestion(asked, n, made, width, other, size, first, report.expected is not None)
 
     def _plan(self, asked: Asked, epsilon: Decimal, n: int, methods: Sequence[str] | None = None) -> Plan:
         return plan(
@@ -231,13 +305,31 @@ class _Planner:
             participants=n,
             level=self.level,
             prior=self._prior(asked),
-            methods=methods,
+            methods=self._methods(asked) if methods is None else methods,
         )
 
+    def _methods(self, asked: Asked) -> list[str] | None:
+        if not self.quick or not isinstance(asked.question, (Distribution, *READINGS)):
+            return None
+        return [name for name in names(Distribution) if name not in DESIGNED]
+
+    def _joint(self, group: Sequence[Asked], epsilon: Decimal) -> Joint:
+        return Joint.of(group, epsilon, self.level, self._expected(group[0]), quick=self.quick)
+
+    def _expected(self, asked: Asked) -> Any:
+        """What is expected of an attribute, for the shares of its buckets."""
+        return expected_of(asked.question.domain, self._prior(asked))
+
     def _prior(self, asked: Asked) -> Any:
-        """What is expected; of a number with reasons that one person in ten gives one."""
-        if asked.name in self.priors or not asked.missing or not isinstance(asked.question, Mean):
-            return self.priors.get(asked.name)
+        """What is expected; of a number with reasons, where nothing is known, that one person in ten gives one."""
+        given = self.priors.get(asked.name, self.priors.get(self.study.attribute(asked.name)))
+        if given is not None:
+            return given
+        expected = self.study.expected(asked.name)
+        if expected is not None:
+            return expected.prior(asked)
+        if not asked.missing or not isinstance(asked.question, Mean):
+            return None
         reasons = len(asked.missing)
         return [1 - SILENT, *[SILENT / reasons] * reasons], None
 
@@ -248,26 +340,45 @@ class _Planner:
             return normal_quantile(self.level) * best.expected[0].std_error
         return best.half_width(self.level)
 
-    def _advice(self, questions: Sequence[PlannedQuestion], epsilon: Decimal) -> str:
+    def width_at(self, one: PlannedQuestion, epsilon: Decimal, n: int) -> float:
+        """The expected half-width of a planned question, by the same method, with another epsilon or participants."""
+        name = one.procedure.name if isinstance(one.procedure, Mechanism) else None
+        if not one.shared or name is None:
+            return self._width(one.asked, self._plan(one.asked, epsilon, n, None if name is None else [name]))
+        question = one.procedure.question
+        if not isinstance(question, Distribution):
+            raise AssertionError("A report that questions share is about a distribution.")
+        (built,) = built_for(question, epsilon, (name,), counted=True)
+        return ExpectedDistribution.of(built, self._expected(one.asked)).half_width(one.asked.question, n, self.level)
+
+    def _advice(self, questions: Sequence[PlannedQuestion], epsilon: Decimal, reports: int) -> str:
         """What would improve the study most."""
-        said = [f"Twice the participants make every +- {math.sqrt(0.5):.2f} times as wide."]
+        # Buckets remain as wide as they are, however many take part.
+        doubled = [
+            self.width_at(one, epsilon, 2 * one.participants) / one.half_width
+            for one in questions
+            if one.shared or isinstance(one.asked.question, READINGS)
+        ]
+        most = f"{math.sqrt(0.5):.2f}" if not doubled else f"{math.sqrt(0.5):.2f} to {max(doubled):.2f}"
+        said = [f"Twice the participants make every +- {most} times as wide."]
         more = min(Decimal(20), epsilon * Decimal("1.5"))
-        gains = []
-        for one in questions:
-            name = one.procedure.name if isinstance(one.procedure, Mechanism) else None
-            better = self._plan(one.asked, more, one.participants, None if name is None else [name])
-            gains.append(self._width(one.asked, better) / one.half_width)
+        gains = [self.width_at(one, more, one.participants) / one.half_width for one in questions]
         said.append(
             f"An epsilon of {decimal_text(more)} makes them {min(gains):.2f} to {max(gains):.2f} times as wide."
         )
-        if len(questions) > 1:
-            factor = math.sqrt((len(questions) - 1) / len(questions))
+        if reports > 1:
+            factor = math.sqrt((reports - 1) / reports)
             said.append(f"Each question that is left out makes the others {factor:.2f} times as wide.")
         costly = [one for one in questions if one.without_reasons and one.half_width > 1.2 * one.without_reasons]
         for one in costly:
             ratio = one.half_width / (one.without_reasons or 1)
             said.append(f"Reasons for giving no answer make {one.asked.name} {ratio:.2f} times as wide.")
         return " ".join(said)
+
+
+def _falls_with_the_root(asked: Asked) -> bool:
+    """Whether widths fall with the root of the participants: those of what is read from buckets do not."""
+    return not isinstance(asked.question, READINGS)
 
 
 def _protocol(one: PlannedQuestion) -> Protocol:

@@ -25,6 +25,7 @@ from sottovoce.fast.kernels.base import index_type
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import Tally
 
+MECHANISM = b"sottovoce.mechanism"  # key in the schema of Arrow and Parquet: the specification
 BATCH_ROWS = 1 << 18
 BATCH_BYTES = 1 << 25
 

@@ -171,6 +171,11 @@ def test_rounding_is_exactly_unbiased_on_its_own_positions_and_reads_others_to_t
         (lambda: Rounding(0, 1, 0), "steps"),
         (lambda: Window(5, 1, 3, UNIT // 8), "independent of the code"),
         (lambda: Window(1, 1, 3, UNIT // 2), "'k'"),
+        (lambda: Window(5, 0, 3, UNIT // 2), "'stride'"),
+        (lambda: Window(5, 1.0, 3, UNIT // 2), "'stride'"),  # type: ignore[arg-type]
+        (lambda: Window(5, 1, 0, UNIT // 2), "'width'"),
+        (lambda: Window(5, 1, 3, UNIT), "'inside'"),
+        (lambda: Window(1 << 13, 1 << 12, 3, UNIT // 2), "'outputs'"),
         (lambda: Noise(2, (UNIT,), (UNIT // 2, UNIT // 2), (UNIT // 2, UNIT // 2)), "at least three"),
         (lambda: Noise(1, (UNIT,), (UNIT,), (UNIT // 4, UNIT // 2, UNIT // 4)), "not be likelier"),
         (lambda: Noise(1, (UNIT,), (UNIT,), (UNIT // 2, UNIT // 2, UNIT // 4)), "sum to"),

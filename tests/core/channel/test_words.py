@@ -180,6 +180,20 @@ def overlap(coins: Coins) -> None:
     coins.seek(4)
 
 
+def return_and_read_on(coins: Coins) -> None:
+    coins.seek(2)
+    coins.seek(1)
+    coins.flips(65, UNIT // 2)
+    coins.seek(4)
+
+
+def read_nothing_twice(coins: Coins) -> None:
+    coins.flip(1)
+    coins.seek(0)
+    coins.flips(0, UNIT // 2)
+    coins.seek(4)
+
+
 def begin_again(coins: Coins) -> None:
     coins.seek(4)
     coins.begin(4)
@@ -205,6 +219,8 @@ MISUSES: list[tuple[Callable[[Coins], None], set[str]]] = [
     (skip_and_return, {BACKWARD}),
     (skip_and_return_twice, {BACKWARD, TWICE}),
     (overlap, {BACKWARD, TWICE}),
+    (return_and_read_on, {BACKWARD}),
+    (read_nothing_twice, {BACKWARD}),
     (begin_again, {AGAIN}),
     (read_after_the_end, {STALE, BEYOND, ENDS}),
     (read_on, {BEYOND, ENDS}),
@@ -223,6 +239,16 @@ def test_each_misuse_has_its_sentence(kind: str, use: Callable[[Coins], None], e
         assert BEYOND in expected
     coins.close()
     assert set(problems) == expected
+
+
+def test_no_words_beyond_the_end_are_no_words() -> None:
+    problems: list[str] = []
+    coins = MessageCoins(TreeCoins([]), (), [4], problems)
+    coins.begin(4)
+    coins.seek(5)
+    assert coins.flips(0, UNIT // 2) == 0
+    coins.close()
+    assert set(problems) == {ENDS}
 
 
 def test_a_device_asks_for_the_words_of_its_channel() -> None:
@@ -313,9 +339,10 @@ def test_a_repeated_draw_has_the_law_given_acceptance(tries: int) -> None:
 def test_a_walk_counts_on_no_word_that_a_try_could_have_read() -> None:
     for tries in (1, 3):
         tree = TreeCoins([])
-        tree.begin(2 * tries)
+        tree.begin(3 + 2 * tries)
+        tree.seek(3)
         tree.until(lambda coins: coins.below(2) + 2 * coins.flip(UNIT // 2), lambda drawn: drawn > 0, tries)
-        assert tree.position == 2 * tries
+        assert tree.position == 3 + 2 * tries
         with pytest.raises(WordsError, match="beyond"):
             tree.flip(1)
 

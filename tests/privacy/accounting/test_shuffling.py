@@ -77,6 +77,25 @@ def test_tokens_equal_a_sum_over_all_outcomes():
         assert tokens.delta(epsilon) == pytest.approx(whole, rel=2e-9, abs=1e-15)
 
 
+def test_the_totals_that_are_summed_reach_as_far_as_bernstein_says():
+    """Further from the mean than r lies at most exp(-r**2 / 2 / (variance + r / 3)) on each side."""
+    log = math.log(2e25)
+    for n, clone in ((40_001, 0.25), *((others + 1, 0.01) for others in range(100, 3000, 100))):
+        mean = (n - 1) * clone
+        totals = bounds.Tokens(n, clone, 0.6, 0.15)._likely_totals()
+        for reach in (mean - totals[0], totals[-1] - 1 - mean):
+            if reach != mean:  # no total is below zero
+                enough = [r**2 / 2 / (mean * (1 - clone) + r / 3) >= log for r in (reach - 1, reach)]
+                assert enough == [False, True]
+    few = bounds.Tokens(12, 0.37, 0.6, 0.15)._likely_totals()
+    assert few.tolist() == list(range(13))
+
+
+def test_a_blanket_promises_nothing_without_a_loss():
+    for epsilon in (0.0, -0.1):
+        assert bounds.blanket(1.0, 1000)(epsilon) == bounds.blanket(1.0, 1000, 0.5)(epsilon) == 1
+
+
 def test_the_refinement_by_distance_lies_below_an_exact_loss():
     """Why it is not claimed: three values, 20 people of whom one shares the person's answer."""
     local, n, epsilon = 2.0, 20, 1.0

@@ -25,6 +25,7 @@ from sottovoce.core.question import (
     Variance,
 )
 from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.moments import from_waves
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.mean.evidence import MeanEvidence
@@ -104,14 +105,25 @@ class PartAnswer(LinearAnswer):
     that lie inside to that of the buckets that are touched.
     """
 
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Which buckets are inside as a whole, or outside."""
+        return np.asarray(np.isclose(self.weights, np.rint(self.weights)))
+
+    @property
+    def inner(self) -> Floats:
+        """The weights without the buckets that are cut."""
+        return np.where(self.whole, np.rint(self.weights), 0.0)
+
+    @property
+    def outer(self) -> Floats:
+        """The weights with all of them."""
+        return np.where(self.whole, np.rint(self.weights), 1.0)
+
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        whole = np.isclose(self.weights, np.rint(self.weights))
-        if whole.all():
+        if self.whole.all():
             return self.normal(level, target)
-        inner, outer = (
-            replace(self, weights=np.where(whole, np.rint(self.weights), part)).normal(level, target)
-            for part in (0.0, 1.0)
-        )
+        inner, outer = (replace(self, weights=part).normal(level, target) for part in (self.inner, self.outer))
         return Bounds(np.minimum(inner.low, outer.low), np.maximum(inner.high, outer.high))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
@@ -143,15 +155,9 @@ class QuantileAnswer(AnswerEvidence):
         return read(self, self.source, self.source.values())
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        values, errors = _heights(self.source, target)
-        half, buckets = deviate(level) * errors, self.source.buckets
-        upper, lower = np.clip(values + half, 0, 1), np.clip(values - half, 0, 1)
-        upper[-1] = lower[-1] = 1.0
-        # The first point where the upper curve reaches the share, and the last one where the lower is still below it.
-        falling = np.minimum.accumulate(lower[::-1])[::-1]
-        # Where answers lie inside a bucket is not known, so both ends are those of buckets.
-        low = np.array([buckets.edge_before(upper, float(part)) for part in self.question.shares])
-        high = np.array([buckets.edge_after(falling, float(part)) for part in self.question.shares])
+        heights, errors = _heights(self.source, target)
+        parts = [float(part) for part in self.question.shares]
+        low, high = quantile_bounds(self.source.buckets, heights, deviate(level) * errors, parts)
         return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
@@ -161,6 +167,20 @@ class QuantileAnswer(AnswerEvidence):
         """From the width of the interval of one standard error."""
         low, high = self.interval(0.6826894921370859, "normal", target)
         return np.asarray(((high - low) / 2) ** 2)
+
+
+def quantile_bounds(buckets: Buckets, heights: Floats, half: Floats, parts: Sequence[float]) -> tuple[Floats, Floats]:
+    """All values whose interval, `half` around the height of the curve, holds a part: the least and the largest.
+
+    `heights` may have rows, one for each curve; the result then has a row for each, and a column for each part. Where
+    answers lie inside a bucket is not known, so both ends are those of buckets.
+    """
+    upper, lower = np.clip(heights + half, 0, 1), np.clip(heights - half, 0, 1)
+    upper[..., -1] = lower[..., -1] = 1.0
+    # The first point where the upper curve reaches the share, and the last one where the lower is still below it.
+    first, last = np.maximum.accumulate(upper, axis=-1), np.minimum.accumulate(lower[..., ::-1], axis=-1)[..., ::-1]
+    each = [(buckets.edge_before(first, part), buckets.edge_after(last, part)) for part in parts]
+    return np.stack([low for low, _ in each], axis=-1), np.stack([high for _, high in each], axis=-1)
 
 
 def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:

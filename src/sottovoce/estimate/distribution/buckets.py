@@ -125,17 +125,15 @@ class Buckets:
         """How far a value may be from the middle of its bucket."""
         return float(((self.widths - 1) if self.whole else self.widths).max() / 2)
 
-    def edge_before(self, heights: Floats, part: float) -> float:
-        """The least value of the bucket in which a curve with these heights at the edges reaches a level."""
-        place = max(0, int(np.searchsorted(np.maximum.accumulate(heights), part)) - 1)
-        edge = self.edges[min(place, len(self) - 1)]
-        return float(math.ceil(edge) if self.whole else edge)
+    def edge_before(self, heights: Floats, part: float) -> Floats:
+        """The least value of the bucket in which rising curves, one in each row, reach a level."""
+        place = np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)
+        return np.asarray(np.ceil(self.edges)[place] if self.whole else self.edges[place])
 
-    def edge_after(self, heights: Floats, part: float) -> float:
+    def edge_after(self, heights: Floats, part: float) -> Floats:
         """The largest value of that bucket."""
-        place = min(max(1, int(np.searchsorted(np.maximum.accumulate(heights), part))), len(self))
-        edge = self.edges[place]
-        return float(math.floor(edge) if self.whole else edge)
+        place = np.clip((heights < part).sum(axis=-1), 1, len(self))
+        return np.asarray(np.floor(self.edges)[place] if self.whole else self.edges[place])
 
 
 def rising(shares: Floats) -> Floats:

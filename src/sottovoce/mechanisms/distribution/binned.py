@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from math import erf, sqrt
 from typing import Any
 
-from sottovoce.core.domain import Categories, Domain
+from sottovoce.core.domain import Bins, Categories, Circle, Domain, Integers, Interval
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
@@ -17,6 +19,7 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import check_domain
 from sottovoce.mechanisms.distribution.tree_common import leaves, node_block, share_variance
 
+Number = int | float | str | Decimal
 PARTICIPANTS = 100_000
 MOST = 1 << 10  # bins that are tried
 # Points and weights of a bin that integrate polynomials up to the seventh power (Gauss and Legendre).
@@ -32,6 +35,7 @@ def build(
     *,
     epsilon: Any,
     buckets: int | None = None,
+    edges: Sequence[Number] | None = None,
     participants: int = PARTICIPANTS,
     workload: str = "cdf",
 ) -> Mechanism:
@@ -43,17 +47,32 @@ def build(
     Estimator: the unbiased shares of the bins. Inside a bin the curve is biased by the shape of the distribution.
     Cost: up to 17 bits. Without `buckets` there are as many bins as make the predicted error of the cumulative curve
         least for `participants` answers with a bell-shaped distribution: few of them, so what is finer is not seen.
+        With `edges` the bins end there, which answers best how many are above them.
     Reference: Li, Wang, Lopuhaä-Zwakenberg, Skoric, Li, "Estimating numerical distributions under local differential
         privacy", SIGMOD 2020, section 4.1.
     """
     budget = check_epsilon("binned", epsilon)
     crowd = check_integer("participants", "binned", participants, 1, 1 << 53)
     e = odds(budget)
+    if edges is not None:
+        return _at_edges(domain, budget, edges, buckets, workload)
     question = Distribution(check_domain("binned", domain), workload, buckets)
     if buckets is None and not isinstance(domain, Categories):
         buckets = best_bins(partial(bin_variance, e), crowd, min(MOST, domain.size or MOST))
     view = leaves("binned", domain, buckets)
     return Mechanism("binned", question, node_block(e, view.size or 0, 1), budget, CountOutputs(), view)
+
+
+def _at_edges(
+    domain: Domain, budget: Decimal, edges: Sequence[Number], buckets: int | None, workload: str
+) -> Mechanism:
+    if buckets is not None:
+        raise ParameterError("Bins are given by their number or by their edges, not by both.")
+    if not isinstance(domain, (Circle, Integers, Interval)):
+        raise ParameterError("Edges of bins are for numbers; categories are bins themselves.")
+    view = Bins(domain, edges)
+    question = Distribution(domain, workload, view.size)
+    return Mechanism("binned", question, node_block(odds(budget), view.size, 1), budget, CountOutputs(), view)
 
 
 def bin_variance(e: Fraction, bins: int) -> float:

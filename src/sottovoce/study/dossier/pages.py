@@ -11,6 +11,7 @@ table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
 th, td { border: 1px solid #767676; padding: 0.35rem 0.6rem; text-align: left; vertical-align: top; }
 th { background: #f0f0f0; }
 h2 { margin-top: 2.5rem; border-bottom: 2px solid #1a1a1a; }
+figure { margin: 1rem 0; background: #ffffff; color: #1a1a1a; } figure svg { max-width: 100%; height: auto; }
 code { overflow-wrap: anywhere; }
 .todo { background: #fff3c4; padding: 0 0.25rem; }
 @media (prefers-color-scheme: dark) {
@@ -52,6 +53,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "
     body = "\n".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     named = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{named}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def figure(picture: str, caption: str) -> str:
+    """A picture that is an element of the page."""
+    return f"<figure>\n{picture}<figcaption>{escape(caption)}</figcaption>\n</figure>"
 
 
 def listed(items: Iterable[str]) -> str:

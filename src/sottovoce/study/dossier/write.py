@@ -9,16 +9,19 @@ from pathlib import Path
 
 from sottovoce import __version__
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
+from sottovoce.core.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.privacy.accounting.shuffling import shuffled
+from sottovoce.privacy.accounting.study import StudyAccount
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
 from sottovoce.privacy.explain import explain
 from sottovoce.privacy.leakage import leakage
 from sottovoce.study.dossier.consent import consent_page
 from sottovoce.study.dossier.deployments import compared
-from sottovoce.study.dossier.pages import listed, page, paragraph, section, table, todo
+from sottovoce.study.dossier.pages import figure, listed, page, paragraph, section, table, todo
 from sottovoce.study.dossier.registry import entry, yaml_text
 from sottovoce.study.dossier.software import bill_of_materials
 from sottovoce.study.whole import StudyPlan
@@ -45,8 +48,10 @@ def write_dossier(plan: StudyPlan, folder: Path, *, today: date | None = None) -
     if wrong:
         raise ParameterError(f"No dossier: the audit of {wrong[0]} fails.")
     day = today or date.today()
+    picture = load("study.picture:inline")(plan)  # which needs the extra of plots
     texts = {
-        "index.html": _index(plan, audited, manifest.hash),
+        "index.html": _index(plan, audited, manifest, picture),
+        "plan.svg": picture,
         "registry-entry.yaml": yaml_text(entry(plan, day)),
         "certificates.json": _json([_certificate(one) for one in audited]),
         "manifest.json": manifest.content.decode(),
@@ -78,15 +83,20 @@ def _certificate(one: Audited) -> dict[str, object]:
     }
 
 
-def _index(plan: StudyPlan, audited: list[Audited], name: str) -> str:
-    study = plan.study
+def _index(plan: StudyPlan, audited: list[Audited], manifest: Manifest, picture: str) -> str:
+    study, name = plan.study, manifest.hash
     return page(
         f"Dossier: {study.name}",
         [
             paragraph(f"{study.purpose} Responsible: {study.owner}. Data-protection officer: {study.contact}."),
             paragraph(f"Manifest of the first round: {name}. Every number on this page is computed from it."),
             _questions(plan),
+            section(
+                "The plan as a picture",
+                figure(picture, "Expected +- of each question against participants and epsilon"),
+            ),
             _meaning(plan, audited),
+            _account(plan, manifest),
             _nist(plan, audited),
             _impact(plan),
             _certificates(audited),
@@ -103,13 +113,14 @@ def _questions(plan: StudyPlan) -> str:
             one.asked.question.kind,
             one.plan.best.method,
             f"{one.participants:,}",
-            f"+- {one.half_width:.3g} {one.asked.unit}",
+            f"+- {one.half_width:.3g} {one.asked.unit_of_numbers}",
             ", ".join(one.asked.missing),
         )
         for one in plan.questions
     ]
     header = ("question", "kind", "method", "participants", f"expected at {100 * plan.level:g} %", "may also say")
-    return section("Questions and plan", table(header, rows), paragraph(plan.advice))
+    shared = [paragraph(one.text()) for one in plan.sharing]
+    return section("Questions and plan", table(header, rows), *shared, paragraph(plan.advice))
 
 
 def _meaning(plan: StudyPlan, audited: list[Audited]) -> str:
@@ -132,6 +143,12 @@ def _meaning(plan: StudyPlan, audited: list[Audited]) -> str:
             "Published deployments; the first is the most private, the last the least",
         ),
     )
+
+
+def _account(plan: StudyPlan, manifest: Manifest) -> str:
+    """What adds up, and what a crowd would hide."""
+    account = StudyAccount.of(manifest, participants=plan.participants)
+    return section("What adds up", *(paragraph(line) for line in account.text().splitlines()))
 
 
 def _nist(plan: StudyPlan, audited: list[Audited]) -> str:

@@ -70,6 +70,7 @@ class Request:
     methods: tuple[str, ...] | None = None
     mechanism: str | None = None
     target: str = "population"
+    level: float = 0.95  # of intervals whose width is not a multiple of a standard error
 
     @property
     def includes_sampling(self) -> bool:

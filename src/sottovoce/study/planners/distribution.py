@@ -1,23 +1,38 @@
-"""Plans for distributions: mechanisms ranked by the exact error of a cumulative share."""
+"""Plans for distributions and what is read from them: mechanisms ranked by the error of a cumulative share, or of that.
+
+Whatever is read from a distribution, such as a quantile, is planned by the width of its own interval. Shares up to some
+points, and shares of ranges, are also asked through bins that end at these points.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from sottovoce.core import codec
+from sottovoce.core.domain import Circle, Integers, Interval
+from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.question import Distribution
+from sottovoce.core.params import reject
+from sottovoce.core.question import Cdf, CircularMean, Distribution, Quantile, Question, Range
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.distribution.evidence import buckets_of, functional_variances
-from sottovoce.mechanisms.distribution.common import MOST_CODES
-from sottovoce.study.planners.base import Option, Planner, Request, RootWays, no_method
+from sottovoce.estimate.distribution.expected import ExpectedDistribution, lines_of, shares_of
+from sottovoce.estimate.prior import Prior
+from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, Ways, no_method, normal_quantile
 
 BUCKETS = 64  # of a range for which all methods are compared, where the question names no number
+MOST_VALUES = 256  # whole numbers that are buckets of their own, where the question names no number
+DESIGNED = ("designed-distribution", "coded-wave")  # built by a program that takes seconds
+AT_POINTS = "binned (at the points)"
+READINGS = (Cdf, CircularMean, Quantile, Range)  # planned by the width of their own interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +40,12 @@ class DistributionPlanner(Planner):
     """By the standard error of the unbiased cumulative share, root mean square over the edges of all buckets.
 
     All methods tell the same buckets apart: one that has fewer of them has less noise, but does not see what is inside.
+    On a circle, where nothing is cumulative, it is that of the share of a bucket.
     """
 
     question: Distribution
     methods: tuple[str, ...]
+    prior: Any = None
 
     @property
     def subject(self) -> str:
@@ -36,17 +53,13 @@ class DistributionPlanner(Planner):
 
     @property
     def measure(self) -> str:
+        if isinstance(self.question.domain, Circle):
+            return "the share of a bucket, root mean square over all of them"
         return "a cumulative share, root mean square over all of them"
 
     def ways(self, epsilon: Decimal) -> RootWays:
-        found, asked = [], self.question
-        buckets = asked.buckets or min(asked.domain.size or BUCKETS, MOST_CODES)
-        for name in self.methods:
-            try:
-                mechanism = build(name, asked.domain, epsilon=epsilon, buckets=buckets, workload=asked.workload)
-                found.append((cumulative_error(mechanism), mechanism))
-            except (ParameterError, TooLargeError):
-                continue
+        built = built_for(self.question, epsilon, self.methods)
+        found = [(cumulative_error(mechanism, self.prior), mechanism) for mechanism in built]
         if not found:
             raise no_method(epsilon, self.methods)
         least = min(error for error, _ in found)
@@ -57,19 +70,144 @@ class DistributionPlanner(Planner):
         return RootWays(tuple(options), least)
 
 
-def cumulative_error(mechanism: Mechanism) -> float:
-    """The standard error for one participant, if all buckets are equally common."""
-    d = len(buckets_of(mechanism, 1))
-    return math.sqrt(float(np.mean(functional_variances(mechanism, np.tri(d - 1, d), np.full(d, 1 / d)))))
+@dataclass(frozen=True, slots=True)
+class ReadingPlanner(Planner):
+    """By half the width of the interval to expect, as a multiple of a normal one of a standard error.
+
+    Errors of what is read from buckets do not fall with the root of the participants: the width of a bucket remains.
+    """
+
+    question: Question
+    methods: tuple[str, ...]
+    prior: Any
+    level: float
+
+    @property
+    def subject(self) -> str:
+        return f"A {self.question.noun}"
+
+    @property
+    def measure(self) -> str:
+        return f"the {self.question.noun}, by the width of its interval"
+
+    def ways(self, epsilon: Decimal) -> ReadingWays:
+        exact = at_points(self.question, epsilon)
+        # Bins that end at the points are better than any design for all shares.
+        methods = self.methods if exact is None else tuple(name for name in self.methods if name not in DESIGNED)
+        found = {
+            mechanism.name: ExpectedDistribution.of(mechanism, self.prior)
+            for mechanism in built_for(Distribution(self.question.domain), epsilon, methods, counted=True)
+        }
+        if exact is not None:
+            found[AT_POINTS] = ExpectedDistribution.of(exact, self.prior)
+        if not found:
+            raise no_method(epsilon, self.methods)
+        return ReadingWays(self.question, self.level, found)
 
 
-def planner(request: Request) -> DistributionPlanner:
-    """Checks the request."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadingWays(Ways):
+    """Mechanisms for distributions, by what is read from them."""
+
+    question: Question
+    level: float
+    each: dict[str, ExpectedDistribution]
+    made: dict[int, tuple[Option, ...]] = field(default_factory=dict)
+
+    def options(self, participants: int) -> tuple[Option, ...]:
+        if participants not in self.made:
+            unit = normal_quantile(self.level)
+            errors = {
+                name: one.half_width(self.question, participants, self.level) / unit for name, one in self.each.items()
+            }
+            least = min(errors.values())
+            self.made[participants] = tuple(
+                Option(
+                    *(name, self.each[name].mechanism, error),
+                    *(codec.payload_bytes(self.each[name].mechanism.channel), _reason(error / least)),
+                )
+                for name, error in sorted(errors.items(), key=lambda item: item[1])
+            )
+        return self.made[participants]
+
+    def least(self, participants: int) -> float:
+        return self.options(participants)[0].std_error
+
+
+def built_for(
+    question: Distribution, epsilon: Decimal, methods: tuple[str, ...], *, counted: bool = False
+) -> Iterator[Mechanism]:
+    """The mechanisms that can answer; `counted` ones only, where what they will say must be predicted."""
+    for name in methods:
+        try:
+            mechanism = _built(name, question.domain, epsilon, buckets_for(question), question.workload)
+            buckets_of(mechanism, 1)
+            if counted:
+                ExpectedDistribution.of(mechanism)
+            yield mechanism
+        except (ParameterError, TooLargeError):
+            continue
+
+
+@lru_cache(maxsize=128)
+def _built(name: str, domain: Domain, epsilon: Decimal, buckets: int, workload: str) -> Mechanism:
+    """Built once: some are designed by a program, and several questions of a study may ask the same."""
+    return build(name, domain, epsilon=epsilon, buckets=buckets, workload=workload)
+
+
+def buckets_for(question: Distribution) -> int:
+    """As many as the question names; else one for each value where there are few, and 64 of a range."""
+    domain = question.domain
+    if question.buckets is not None:
+        return question.buckets
+    if domain.size is not None and (domain.size <= MOST_VALUES or not isinstance(domain, (Integers, Interval))):
+        return domain.size
+    return BUCKETS
+
+
+def at_points(question: Question, epsilon: Decimal) -> Mechanism | None:
+    """Bins that end where the question does, if it names points of numbers."""
+    domain = question.domain
+    if not isinstance(domain, (Integers, Interval)) or not isinstance(question, (Cdf, Range)):
+        return None
+    # A bin ends before its edge: the next whole number is the first that is above a point.
+    after = 1 if isinstance(domain, Integers) else 0
+    if isinstance(question, Range):
+        edges = {Decimal(question.low), Decimal(question.high) + after}
+    else:
+        edges = {Decimal(point) + after for point in question.points}
+    inside = sorted(edge for edge in edges if domain.low < edge and edge < domain.high + after)
+    return build("binned", domain, epsilon=epsilon, edges=inside) if inside else None
+
+
+def cumulative_error(mechanism: Mechanism, prior: Any = None) -> float:
+    """The standard error for one participant; by default all buckets are equally common."""
+    buckets = buckets_of(mechanism, 1)
+    shares = shares_of(buckets, prior)
+    return math.sqrt(float(np.mean(functional_variances(mechanism, lines_of(buckets), shares))))
+
+
+def planner(request: Request) -> DistributionPlanner | ReadingPlanner:
+    """Checks the request; the prior is a `Prior`, answers of earlier days, or the shares of categories."""
     request.refuse_mechanism()
-    question = request.question
-    if not isinstance(question, Distribution):
+    question, methods = request.question, tuple(request.registered(Distribution))
+    prior = expected_of(question.domain, request.prior)
+    if isinstance(question, Distribution):
+        return DistributionPlanner(question, methods, prior)
+    if isinstance(question, CircularMean) and prior is None:
+        raise ParameterError("A plan for a circular mean needs a prior: of answers all around it is undefined.")
+    if not isinstance(question, READINGS):
         raise ParameterError(f"There is no plan for a question of kind {question.kind}: plan for the distribution.")
-    return DistributionPlanner(question, tuple(request.registered(Distribution)))
+    if not request.includes_sampling:
+        raise reject("target", OWNER, "'population' for what is read from a distribution", request.target)
+    return ReadingPlanner(question, methods, prior, request.level)
+
+
+def expected_of(domain: Domain, prior: Any) -> Any:
+    """The prior in a form that buckets take."""
+    if prior is None or isinstance(prior, Prior) or not isinstance(domain, (Circle, Integers, Interval)):
+        return prior if prior is None or isinstance(prior, Prior) else np.asarray(prior, float)
+    return Prior.of(prior)
 
 
 def _reason(ratio: float) -> str:

@@ -1,0 +1,88 @@
+/** Bytes, numbers and texts. Reports are non-negative integers, little-endian on the wire. */
+
+export const UNIT = 1n << 53n;
+export const FINE = 53;
+
+export function utf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+export function hex(bytes: Uint8Array): string {
+  let text = "";
+  for (const one of bytes) text += one.toString(16).padStart(2, "0");
+  return text;
+}
+
+export function unhex(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length / 2);
+  for (let place = 0; place < bytes.length; place++) bytes[place] = parseInt(text.substr(2 * place, 2), 16);
+  return bytes;
+}
+
+export function join(...parts: Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+export function same(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((one, place) => one === right[place]);
+}
+
+/** The number whose little-endian bytes these are. */
+export function fromBytes(bytes: Uint8Array): bigint {
+  let text = "0x0";
+  for (let place = bytes.length - 1; place >= 0; place--) text += bytes[place]!.toString(16).padStart(2, "0");
+  return BigInt(text);
+}
+
+export function toBytes(number: bigint, length: number): Uint8Array {
+  const text = number.toString(16).padStart(2 * length, "0");
+  return unhex(text).reverse();
+}
+
+export function bitLength(number: bigint): number {
+  return number === 0n ? 0 : number.toString(2).length;
+}
+
+export function bitCount(number: bigint): number {
+  let count = 0;
+  for (const digit of number.toString(16)) count += POPULATION[parseInt(digit, 16)]!;
+  return count;
+}
+const POPULATION = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
+
+/** Floor of a quotient, and the remainder with the sign of the divisor, which is positive. */
+export function floorDiv(number: bigint, divisor: bigint): bigint {
+  const quotient = number / divisor;
+  return number % divisor < 0n ? quotient - 1n : quotient;
+}
+
+export function mod(number: bigint, divisor: bigint): bigint {
+  const rest = number % divisor;
+  return rest < 0n ? rest + divisor : rest;
+}
+
+export function ceilDiv(number: bigint, divisor: bigint): bigint {
+  return -floorDiv(-number, divisor);
+}
+
+export function low(bits: number): bigint {
+  return (1n << BigInt(bits)) - 1n;
+}
+
+export function sum(numbers: readonly bigint[]): bigint {
+  let total = 0n;
+  for (const number of numbers) total += number;
+  return total;
+}
+
+/** Running sums. */
+export function running(numbers: readonly bigint[]): bigint[] {
+  let total = 0n;
+  return numbers.map((number) => (total += number));
+}

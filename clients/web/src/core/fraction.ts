@@ -1,0 +1,115 @@
+/** Exact fractions. Every operation is paid for from a budget, so that no specification keeps a page busy. */
+import { bitLength, floorDiv, UNIT } from "./bytes";
+import { refuse } from "./errors";
+
+const BASE_STEPS = 1 << 16;
+let left = Infinity;
+
+/** Read a text of some bytes with the arithmetic that such a text is granted. */
+export function metered<T>(bytes: number, work: () => T): T {
+  const before = left;
+  left = Math.min(before, BASE_STEPS + (bytes >> 2));
+  try {
+    return work();
+  } finally {
+    left = before;
+  }
+}
+
+export function spend(steps: number): void {
+  left -= steps;
+  if (left < 0) refuse("This specification needs too much exact arithmetic to find its privacy loss.");
+}
+
+function gcd(a: bigint, b: bigint): bigint {
+  while (b) [a, b] = [b, a % b];
+  return a;
+}
+
+export class Fraction {
+  private constructor(
+    readonly n: bigint,
+    readonly d: bigint,
+  ) {}
+
+  static of(n: bigint, d: bigint = 1n): Fraction {
+    if (d < 0n) [n, d] = [-n, -d];
+    if (d === 1n) return new Fraction(n, d);
+    if (d === 0n) refuse("A channel that gives no privacy is refused: its ratio is infinite.", "privacy");
+    const bits = bitLength(d);
+    spend(1 + (bits >> 8) + Math.floor((bits * bits) / (1 << 19)));
+    const common = gcd(n < 0n ? -n : n, d);
+    return new Fraction(n / common, d / common);
+  }
+
+  plus(other: Fraction): Fraction {
+    return Fraction.of(this.n * other.d + other.n * this.d, this.d * other.d);
+  }
+
+  minus(other: Fraction): Fraction {
+    return Fraction.of(this.n * other.d - other.n * this.d, this.d * other.d);
+  }
+
+  times(other: Fraction): Fraction {
+    return Fraction.of(this.n * other.n, this.d * other.d);
+  }
+
+  over(other: Fraction): Fraction {
+    return Fraction.of(this.n * other.d, this.d * other.n);
+  }
+
+  /** A power, which is in lowest terms already. */
+  power(exponent: number): Fraction {
+    spend((exponent * Math.max(bitLength(this.n), bitLength(this.d))) >> 6);
+    return new Fraction(this.n ** BigInt(exponent), this.d ** BigInt(exponent));
+  }
+
+  /** Negative, zero or positive as this is below, equal to or above the other. */
+  compare(other: Fraction): number {
+    const difference = this.n * other.d - other.n * this.d;
+    return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+  }
+
+  equals(other: Fraction): boolean {
+    return this.n === other.n && this.d === other.d;
+  }
+
+  floor(): bigint {
+    return floorDiv(this.n, this.d);
+  }
+
+  text(): string {
+    return this.d === 1n ? `${this.n}` : `${this.n}/${this.d}`;
+  }
+}
+
+export const ZERO = Fraction.of(0n);
+export const ONE = Fraction.of(1n);
+
+export function units(count: bigint): Fraction {
+  return Fraction.of(count, UNIT);
+}
+
+export function largest(values: Iterable<Fraction>, start: Fraction): Fraction {
+  let best = start;
+  for (const value of values) if (value.compare(best) > 0) best = value;
+  return best;
+}
+
+export function smallest(values: Iterable<Fraction>, start: Fraction): Fraction {
+  let best = start;
+  for (const value of values) if (value.compare(best) < 0) best = value;
+  return best;
+}
+
+export function product(values: Iterable<Fraction>): Fraction {
+  let total = ONE;
+  for (const value of values) total = total.times(value);
+  return total;
+}
+
+export function total(values: Iterable<Fraction>): Fraction {
+  let found = ZERO;
+  for (const value of values) found = found.plus(value);
+  return found;
+}

@@ -1,0 +1,167 @@
+/** From the outbox to the collector: the same bytes in every attempt, and no cookies, referrers or redirects. */
+import { hex, unhex } from "../core/bytes";
+import { SottovoceError } from "../core/errors";
+import { sha256 } from "../core/sha256";
+import { CBOR_TYPE, toCbor } from "../wire";
+import type { Manifest } from "../manifest";
+import type { Store } from "./store";
+
+export const QUEUED = "queued";
+export const ACCEPTED = "accepted";
+export const WITHDRAWN = "withdrawn";
+const REFUSALS = [
+  ...["conflict", "epoch_too_old", "round_closed", "invalid_payload", "token_spent", "outdated_manifest"],
+  ...["study_closed", "invalid_batch", "too_large", "forbidden", "unknown_study"],
+];
+const BY_STATUS: { [status: number]: string } = {
+  ...{ 400: "invalid_batch", 401: "forbidden", 403: "forbidden", 404: "unknown_study", 409: "outdated_manifest" },
+  ...{ 410: "study_closed", 413: "too_large", 415: "refused", 422: "refused" },
+};
+
+/** One report that this device made. The answer before noise is not kept. */
+export interface Entry {
+  id: string;
+  study: string;
+  name: string;
+  question: string;
+  manifest: string;
+  round: number;
+  arm: number;
+  epoch: number;
+  token: string;
+  /** The answer after noise, in hexadecimal. */
+  payload: string;
+  /** What is sent, in hexadecimal; the same in every attempt. */
+  body: string;
+  url: string;
+  /** How many attempts may have reached the collector. */
+  attempts: number;
+  /** "queued", "accepted", "withdrawn", or why the collector refused it. */
+  state: string;
+}
+
+export function bodyOf(entry: Omit<Entry, "body">): string {
+  const { epoch, round, arm } = entry;
+  const bytes = { ids: unhex(entry.id), payloads: unhex(entry.payload), tokens: unhex(entry.token) };
+  return hex(toCbor({ manifest: unhex(entry.manifest.slice(0, 16)), epoch, round, arm, ...bytes }));
+}
+
+const PLAIN: RequestInit = {
+  ...{ mode: "cors", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", cache: "no-store" },
+};
+
+export async function get(url: string): Promise<Uint8Array> {
+  try {
+    const reply = await fetch(url, PLAIN);
+    if (reply.ok) return new Uint8Array(await reply.arrayBuffer());
+  } catch {
+    // said below
+  }
+  throw new SottovoceError("network", "The collector cannot be reached, or has no such study.");
+}
+
+interface Outcome {
+  state: string;
+  /** Milliseconds after which the collector asks to be tried again. */
+  wait: number;
+}
+
+async function post(entry: Entry): Promise<Outcome> {
+  const body = unhex(entry.body) as Uint8Array<ArrayBuffer>;
+  try {
+    // A page that is closed meanwhile does not stop the request, if its body is short.
+    const keepalive = body.length < 60_000;
+    const headers = { "Content-Type": CBOR_TYPE };
+    const reply = await fetch(`${entry.url}/reports`, { ...PLAIN, method: "POST", body, keepalive, headers });
+    const wait = 1000 * (Number(reply.headers.get("Retry-After")) || 0);
+    if (!reply.ok) return { state: BY_STATUS[reply.status] ?? QUEUED, wait };
+    return { state: counted(await reply.json()), wait };
+  } catch {
+    return { state: QUEUED, wait: 0 };
+  }
+}
+
+function counted(found: { accepted?: unknown; duplicates?: unknown; failed?: { code?: unknown }[] } | null): string {
+  if (Number(found?.accepted) + Number(found?.duplicates) === 1) return ACCEPTED;
+  const code = Array.isArray(found?.failed) ? found.failed[0]?.code : undefined;
+  // The clock of this device is ahead: the epoch will come.
+  if (typeof code !== "string" || code === "epoch_in_future") return QUEUED;
+  return REFUSALS.includes(code) ? code : "refused";
+}
+
+/** Only one tab of an origin sends at a time, where the browser has locks. Ids make a second sending harmless anyway. */
+function alone<T>(work: () => Promise<T>): Promise<T> {
+  return typeof navigator !== "undefined" && navigator.locks
+    ? (navigator.locks.request("sottovoce outbox", work) as Promise<T>)
+    : work();
+}
+
+export function online(): boolean {
+  return typeof navigator === "undefined" || navigator.onLine !== false;
+}
+
+export class Sender {
+  constructor(
+    private readonly store: Store,
+    private readonly now: () => number,
+  ) {}
+
+  /** Send what is queued; gives the milliseconds after which to try again, or null if nothing is left. */
+  flush(manifest: Manifest): Promise<number | null> {
+    return alone(async () => {
+      const all = await this.store.change((stores) => stores.all<Entry>("reports"));
+      let wait: number | null = null;
+      for (const entry of all) {
+        if (entry.state !== QUEUED || !entry.url || entry.study !== manifest.study) continue;
+        const outcome = online() ? await this.deliver(entry, manifest) : { state: QUEUED, wait: 0 };
+        if (outcome.state === QUEUED) wait = Math.max(wait ?? 0, outcome.wait);
+      }
+      return wait;
+    });
+  }
+
+  /** One attempt; a report that was never sent is first brought up to date. */
+  private async deliver(entry: Entry, manifest: Manifest): Promise<Outcome> {
+    let current = manifest.hash;
+    if (!entry.attempts) {
+      try {
+        current = await this.currentHash(entry);
+      } catch {
+        return { state: QUEUED, wait: 0 };
+      }
+    }
+    const begun = await this.store.change(async (stores) => {
+      const now = await stores.get<Entry>("reports", entry.id);
+      if (!now || now.state !== QUEUED) return null;
+      if (!now.attempts) {
+        if (current !== now.manifest) {
+          // The round ended before anything was sent: nothing is lost, and the study can be answered again.
+          await stores.remove("reports", now.id);
+          await stores.remove("charges", now.id);
+          return null;
+        }
+        now.epoch = manifest.epoch(this.now());
+        now.body = bodyOf(now);
+      }
+      now.attempts++;
+      await stores.put("reports", now.id, now);
+      return now;
+    });
+    return begun ? this.attempt(begun) : { state: "replaced", wait: 0 };
+  }
+
+  private async currentHash(entry: Entry): Promise<string> {
+    return hex(sha256(await get(`${entry.url}/manifest`)));
+  }
+
+  /** An attempt that was written down before. */
+  async attempt(entry: Entry): Promise<Outcome> {
+    const outcome = await post(entry);
+    if (outcome.state !== QUEUED)
+      await this.store.change(async (stores) => {
+        const now = await stores.get<Entry>("reports", entry.id);
+        if (now?.state === QUEUED) await stores.put("reports", now.id, { ...now, state: outcome.state });
+      });
+    return outcome;
+  }
+}

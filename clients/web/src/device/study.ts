@@ -1,0 +1,414 @@
+/** A participant's device in a study: it reads the manifest, may refuse it, answers, and sends what it wrote down. */
+import type { Code } from "../channel/channel";
+import { hex, join, unhex, utf8 } from "../core/bytes";
+import { KeptCoins, randomBytes } from "../core/coins";
+import { decimalText, exactly, loss, readDecimal, within } from "../core/decimal";
+import { refuse, SottovoceError } from "../core/errors";
+import { Fraction, ZERO } from "../core/fraction";
+import { hmac } from "../core/sha256";
+import { fromBytes } from "../core/bytes";
+import type { Manifest, Question } from "../manifest";
+import type { Mechanism } from "../mechanism";
+import { readable } from "./readable";
+import { bodyOf, online, QUEUED, Sender, WITHDRAWN, type Entry } from "./send";
+import type { Store, Stores } from "./store";
+import { atTick, tickOf } from "./tick";
+
+const FIRST_WAIT = 1000;
+const LONGEST_WAIT = 60_000;
+
+export interface Options {
+  /** The largest epsilon of one report that this device allows. */
+  limit?: number | string;
+  /** The largest sum of the losses of all reports of this device, over all studies. */
+  lifetimeLimit?: number | string;
+  /** Guarantees beside pure ones that are accepted, such as "utility_optimised". */
+  accept?: string[];
+  /** The address of the study, where the manifest was given as data. */
+  url?: string;
+  /** The invitation, in hexadecimal, in studies that need one. */
+  invitation?: string;
+  /** The name of the arm, in rounds where participants choose it. */
+  arm?: string;
+  /** The name of the browser's database. */
+  database?: string;
+  /** The clock, for tests. */
+  now?: () => number;
+}
+
+/** What is sent of an answer, before it is sent. */
+export interface Preview {
+  /** The name of the question that the device drew. */
+  question: string;
+  /** The answer before noise. */
+  before: unknown;
+  /** The answer after noise, for people. */
+  after: string;
+  /** The answer after noise, as it travels. */
+  payload: Uint8Array;
+  /** Everything that is sent: header, id and payload. */
+  bytes: Uint8Array;
+  epsilon: number;
+}
+
+/** What became of a report. */
+export interface Delivery {
+  id: string;
+  question: string;
+  state: string;
+}
+
+interface Drawn {
+  arm: number;
+  id: Uint8Array;
+  payload: Uint8Array;
+  memo: { key: string; answer: string; fingerprint: string; cohort: string } | null;
+}
+
+interface Charge {
+  study: string;
+  owner: string;
+  epsilon: number;
+}
+
+export function exactLimit(name: string, value: number | string | undefined): Fraction | null {
+  if (value === undefined) return null;
+  const number = typeof value === "string" || (typeof value === "number" && Number.isFinite(value)) ? readDecimal(String(value)) : null;
+  if (!number || number.n < 0n) refuse(`The ${name} of a device must be a finite number of at least 0.`, "privacy");
+  return number;
+}
+
+export class Study {
+  private readonly sender: Sender;
+  private readonly limit: Fraction | null;
+  private readonly lifetime: Fraction | null;
+  private readonly now: () => number;
+  private draft = new Draft();
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private wait = FIRST_WAIT;
+
+  constructor(
+    readonly manifest: Manifest,
+    /** The address of the study at its collector; empty if nothing is sent. */
+    readonly url: string,
+    private readonly store: Store,
+    private readonly options: Options,
+  ) {
+    this.now = options.now ?? Date.now;
+    this.sender = new Sender(store, this.now);
+    this.limit = exactLimit("limit", options.limit);
+    this.lifetime = exactLimit("lifetimeLimit", options.lifetimeLimit);
+    this.check();
+    if (typeof addEventListener === "function") addEventListener("online", () => void this.flush());
+    void this.flush();
+  }
+
+  // --- what the study says ------------------------------------------------------------------------
+  get id(): string {
+    return this.manifest.id;
+  }
+  get name(): string {
+    return this.manifest.facts.name;
+  }
+  /** Owner, contact, purpose, unit of privacy and the other facts of the manifest; budgets as decimal texts. */
+  get facts(): { [name: string]: unknown } {
+    const { epsilon, lifetime, ...rest } = this.manifest.facts;
+    return { ...rest, epsilon: decimalText(epsilon), lifetime: decimalText(lifetime) };
+  }
+  get questions(): readonly Question[] {
+    return this.manifest.questions;
+  }
+  /** The largest privacy loss of one report, computed here from the channels. */
+  get epsilon(): number {
+    return Math.max(...this.mechanisms.map((one) => one.epsilon));
+  }
+  /** Whether this browser keeps what was sent. */
+  get lasting(): boolean {
+    return this.store.lasting;
+  }
+  private get mechanisms(): Mechanism[] {
+    return this.manifest.arms.map((arm) => arm.mechanism);
+  }
+  /** Answered once in each epoch. */
+  private get memoised(): boolean {
+    return this.mechanisms.every((one) => one.memoised);
+  }
+
+  /** Refuse a study that this device would not answer, before anyone is asked. */
+  private check(): void {
+    const { facts } = this.manifest;
+    this.manifest.check(this.limit, null, this.options.accept);
+    for (const { ratio, ratioForever } of this.mechanisms) {
+      if (ratioForever && !within(ratioForever, facts.lifetime))
+        refuse("The reports of one value lose more together than the lifetime budget of the study.", "privacy");
+      if (this.lifetime && !within(ratioForever ?? ratio, this.lifetime))
+        refuse("One answer to this study loses more than this device allows in its lifetime.", "privacy");
+    }
+    if (facts.collection.sealedFor)
+      throw new SottovoceError("study", "This study goes through a shuffler, which a browser cannot seal reports for.", "sealed");
+    const day = new Date(this.now()).toISOString().slice(0, 10);
+    if (facts.start && day < facts.start) throw new SottovoceError("study", "This study has not begun.", "not_begun");
+    if (facts.end && day > facts.end) throw new SottovoceError("study", "This study has ended.", "ended");
+    if (!this.store.lasting && (facts.unit === "event" || this.mechanisms.some((one) => one.memoised)))
+      throw new SottovoceError(
+        "storage",
+        "This browser keeps nothing after the page is closed, as in a private window. This study is answered more than" +
+          " once, and without a record the losses of the answers would add up unnoticed, so this device does not answer.",
+        "no_storage",
+      );
+    const needed = facts.collection.invitations;
+    const token = this.options.invitation ?? "";
+    if (needed ? !/^[0-9a-f]{32}$/.test(token) : token)
+      throw new SottovoceError("study", needed ? "This study needs an invitation." : "This study takes no invitations.", "invitation");
+  }
+
+  // --- answering ----------------------------------------------------------------------------------
+  /** What would be sent for these answers. The noise is drawn once, so looking again shows the same. */
+  async preview(answers: { [question: string]: unknown }): Promise<Preview> {
+    const codes = this.codes(answers);
+    const drawn = await this.store.change((stores) => this.draw(stores, codes));
+    const entry = this.entry(drawn, 0);
+    const { mechanism } = this.manifest.arms[drawn.arm]!;
+    return {
+      question: entry.question,
+      before: answers[entry.question],
+      after: readable(mechanism, drawn.payload),
+      payload: drawn.payload,
+      bytes: unhex(entry.body),
+      epsilon: mechanism.epsilon,
+    };
+  }
+
+  /** Answer: charge the account and write the report in one transaction, then send it, now or when it is possible. */
+  async send(answers: { [question: string]: unknown }): Promise<Delivery> {
+    const codes = this.codes(answers);
+    const sends = this.url !== "" && online();
+    const { entry, refusal } = await atTick(tickOf(this.mechanisms), () =>
+      this.store.change((stores) => this.written(stores, codes, Number(sends))),
+    );
+    this.draft = new Draft();
+    if (refusal !== null || entry === null) return refuse(refusal ?? "", "privacy");
+    let state = QUEUED;
+    if (sends) state = (await this.sender.attempt(entry)).state;
+    if (state === QUEUED) this.later(0);
+    return { id: entry.id, question: entry.question, state };
+  }
+
+  /** The code of the answer to each arm's question: the device draws which is asked, so all are needed. */
+  private codes(answers: { [question: string]: unknown }): Code[] {
+    return this.manifest.arms.map((_, arm) => {
+      const { name } = this.manifest.asked(arm);
+      if (typeof answers !== "object" || answers === null || !Object.hasOwn(answers, name))
+        refuse("An answer to each question of the study is needed: the device draws which is asked.", "domain");
+      return this.manifest.encode(arm, answers[name]);
+    });
+  }
+
+  private chosenArm(): number | null {
+    const { chosen, arms } = this.manifest;
+    if (!chosen) return null;
+    const place = arms.findIndex((arm) => arm.name === this.options.arm);
+    return place >= 0 ? place : refuse("In this study participants choose their budget: give the arm.", "study");
+  }
+
+  /** The report of this draft: the same again for the same answers. */
+  private async draw(stores: Stores, codes: Code[]): Promise<Drawn> {
+    const chosen = this.chosenArm();
+    const { draft, manifest } = this;
+    draft.first ??= randomBytes(16);
+    const arm = chosen ?? manifest.armOf(draft.first);
+    const { mechanism } = manifest.arms[arm]!;
+    const takes = (id: Uint8Array, cohort?: bigint): boolean =>
+      mechanism.accepts(id, cohort) && (chosen !== null || manifest.armOf(id) === arm);
+    const code = codes[arm];
+    if (!mechanism.memoised) {
+      draft.id ??= draft.first;
+      while (!takes(draft.id)) draft.id = randomBytes(16);
+      return { arm, id: draft.id, payload: mechanism.payload(code, draft.id, draft.report.rewind()), memo: null };
+    }
+    const secret = (await stores.get<Uint8Array>("device", "secret")) ?? (draft.secret ??= randomBytes(32));
+    const kept = await stores.get<string>("device", `cohort ${mechanism.fingerprint}`);
+    const cohort = kept === undefined ? mechanism.drawCohort(draft.cohort.rewind()) : BigInt(kept);
+    const key = hex(hmac(secret, join(unhex(mechanism.fingerprint), utf8(codeText(code)))));
+    const memo = await stores.get<{ answer: string }>("memos", key);
+    const drawn = mechanism.rememberCode(code, draft.memo.rewind(), cohort);
+    const answer = memo ? fromBytes(unhex(memo.answer)) : drawn;
+    // An id of another cohort would show that this device has two.
+    draft.id ??= draft.first;
+    while (!takes(draft.id, cohort)) draft.id = randomBytes(16);
+    draft.used = secret;
+    const payload = mechanism.payloadFrom(answer, draft.id, draft.report.rewind());
+    const bytes = answer.toString(16).padStart(2 * Math.ceil(answer.toString(16).length / 2), "0");
+    const little = hex(unhex(bytes).reverse());
+    return { arm, id: draft.id, payload, memo: { key, answer: little, fingerprint: mechanism.fingerprint, cohort: String(cohort) } };
+  }
+
+  private async written(stores: Stores, codes: Code[], attempts: number): Promise<{ entry: Entry | null; refusal: string | null }> {
+    const { facts, study } = this.manifest;
+    if ((await stores.get<{ optedOut: boolean }>("studies", study))?.optedOut)
+      throw new SottovoceError("study", "You have opted out of this study.", "opted_out");
+    await this.checkOnce(stores);
+    const drawn = await this.draw(stores, codes);
+    const { mechanism } = this.manifest.arms[drawn.arm]!;
+    const charge = (epsilon: number): Charge => ({ study, owner: facts.owner, epsilon });
+    let more = ZERO;
+    if (drawn.memo) {
+      await stores.put("device", "secret", this.draft.used);
+      await stores.put("device", `cohort ${drawn.memo.fingerprint}`, drawn.memo.cohort);
+      await stores.put("memos", drawn.memo.key, { answer: drawn.memo.answer });
+      await stores.put("charges", drawn.memo.key, charge(loss(mechanism.ratioForever!)));
+    } else for (const one of this.mechanisms) if (!one.memoised) more = larger(more, exactly(one.epsilon));
+    const refusal = await this.refusal(stores, more);
+    // A value that is kept stays charged: refusing this value only would show that it is new.
+    if (refusal !== null) return { entry: null, refusal };
+    if (!drawn.memo) await stores.put("charges", hex(drawn.id), charge(mechanism.epsilon));
+    const entry = this.entry(drawn, attempts);
+    await stores.put("reports", entry.id, entry);
+    return { entry, refusal: null };
+  }
+
+  private entry(drawn: Drawn, attempts: number): Entry {
+    const { manifest, url } = this;
+    const entry = {
+      ...{ id: hex(drawn.id), study: manifest.study, name: this.name, question: manifest.asked(drawn.arm).name },
+      ...{ manifest: manifest.hash, round: manifest.round, arm: drawn.arm, epoch: manifest.epoch(this.now()) },
+      ...{ token: this.options.invitation ?? "", payload: hex(drawn.payload), url, attempts, state: QUEUED },
+    };
+    return { ...entry, body: bodyOf(entry) };
+  }
+
+  /** One answer of a person or device to a study; with memos one in each epoch. */
+  private async checkOnce(stores: Stores): Promise<void> {
+    if (this.manifest.facts.unit === "event") return;
+    let before = (await stores.all<Entry>("reports")).filter((one) => one.study === this.manifest.study);
+    if (this.memoised) before = before.filter((one) => one.epoch >= this.manifest.epoch(this.now()));
+    if (before.length)
+      throw new SottovoceError(
+        "privacy",
+        "This device has answered this study already; a second answer would spend its budget again.",
+        "answered",
+      );
+  }
+
+  /** Why the losses would exceed a limit with this report, or null. */
+  private async refusal(stores: Stores, more: Fraction): Promise<string | null> {
+    const charges = await stores.all<Charge>("charges");
+    const lost = (some: Charge[]): Fraction => some.reduce((sum, one) => sum.plus(exactly(one.epsilon)), more);
+    if (this.lifetime && lost(charges).compare(this.lifetime) > 0)
+      return "With this report the device would lose more than it allows in its lifetime, so it does not answer.";
+    const { facts, study } = this.manifest;
+    // A computed loss is rounded up to a float, and a stated budget of the same size must still cover it.
+    const stated = roundedUp(facts.lifetime);
+    if (facts.unit !== "event" && lost(charges.filter((one) => one.study === study)).compare(stated) > 0)
+      return "With this report the device would lose more than the lifetime budget of this study.";
+    return null;
+  }
+
+  // --- what the participant sees and decides --------------------------------------------------------
+  /** Every report that this device made for the study, with the exact bytes and what became of them. */
+  async sent(): Promise<Entry[]> {
+    const all = await this.store.change((stores) => stores.all<Entry>("reports"));
+    return all.filter((entry) => entry.study === this.manifest.study);
+  }
+
+  /** What this device lost so far: in this study, and altogether. */
+  async spent(): Promise<{ study: number; total: number }> {
+    const charges = await this.store.change((stores) => stores.all<Charge>("charges"));
+    const sum = (some: Charge[]): number => some.reduce((found, one) => found + one.epsilon, 0);
+    return { study: sum(charges.filter((one) => one.study === this.manifest.study)), total: sum(charges) };
+  }
+
+  /** Whether the study can be answered now: "open", "answered" or "opted_out". */
+  async state(): Promise<string> {
+    return this.store.change(async (stores) => {
+      if ((await stores.get<{ optedOut: boolean }>("studies", this.manifest.study))?.optedOut) return "opted_out";
+      try {
+        await this.checkOnce(stores);
+        return "open";
+      } catch {
+        return "answered";
+      }
+    });
+  }
+
+  /**
+   * Delete what is unsent, and answer no more; gives the number of deleted reports. The charge of a report that never
+   * left is taken back. What was counted is part of a sum and cannot be taken out of it.
+   */
+  async optOut(): Promise<number> {
+    return this.store.change(async (stores) => {
+      const queued = (await stores.all<Entry>("reports")).filter(
+        (one) => one.study === this.manifest.study && one.state === QUEUED,
+      );
+      for (const entry of queued) {
+        if (entry.attempts)
+          await stores.put("reports", entry.id, { ...entry, payload: "", body: "", token: "", state: WITHDRAWN });
+        else {
+          await stores.remove("reports", entry.id);
+          await stores.remove("charges", entry.id);
+        }
+      }
+      await stores.put("studies", this.manifest.study, { optedOut: true });
+      return queued.length;
+    });
+  }
+
+  /** Take part again. */
+  async optIn(): Promise<void> {
+    await this.store.change((stores) => stores.remove("studies", this.manifest.study));
+  }
+
+  /** Send what is queued now. Resolves when nothing is left or the collector cannot be reached. */
+  async flush(): Promise<void> {
+    if (!this.url) return;
+    try {
+      const wait = await this.sender.flush(this.manifest);
+      if (wait !== null) this.later(wait);
+      else this.wait = FIRST_WAIT;
+    } catch {
+      this.later(0);
+    }
+  }
+
+  /** Try again after a while that grows. */
+  private later(asked: number): void {
+    if (this.timer !== null || !this.url) return;
+    this.timer = setTimeout(
+      () => {
+        this.timer = null;
+        void this.flush();
+      },
+      Math.max(asked, this.wait),
+    );
+    this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
+  }
+}
+
+/** The coins of one participation, drawn once and kept until it is sent. */
+class Draft {
+  first: Uint8Array | null = null;
+  id: Uint8Array | null = null;
+  secret: Uint8Array | null = null;
+  used: Uint8Array | null = null;
+  readonly report = new KeptCoins();
+  readonly cohort = new KeptCoins();
+  readonly memo = new KeptCoins();
+}
+
+function larger(one: Fraction, other: Fraction): Fraction {
+  return one.compare(other) < 0 ? other : one;
+}
+
+/** The least float that is not below a decimal. */
+function roundedUp(value: Fraction): Fraction {
+  let near = Number(value.n) / Number(value.d);
+  if (exactly(near).compare(value) < 0) near *= 1 + Number.EPSILON;
+  return exactly(near);
+}
+
+/** A code as a text: equal codes have equal texts. */
+function codeText(code: Code): string {
+  if (Array.isArray(code)) return `(${code.map(codeText).join(",")})`;
+  return code instanceof Fraction ? code.text() : String(code);
+}
+

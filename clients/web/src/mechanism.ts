@@ -1,0 +1,251 @@
+/** A mechanism: read from its specification alone. Its privacy loss is computed here, not believed. */
+import { checkMemos, NO_WORDS, channelFrom, nested, type Channel, type Code, type Words } from "./channel/channel";
+import "./channel/compose";
+import { fromBytes, join, toBytes } from "./core/bytes";
+import { SystemCoins, type Coins } from "./core/coins";
+import { budget, loss, within } from "./core/decimal";
+import { need, refuse } from "./core/errors";
+import { idBytes, idWords } from "./core/field";
+import { Fraction, metered, product } from "./core/fraction";
+import { canonicalBytes, integer, isSpec, kindOf, parse, take, text, type Plain, type Spec } from "./core/json";
+import { hex } from "./core/bytes";
+import { sha256 } from "./core/sha256";
+import { domainFrom, type Domain } from "./domain/domain";
+import { VECTORS } from "./seldom";
+import { checkFits } from "./domain/fits";
+
+export const ID_BYTES = 16;
+const KEYS = ["name", "version", "epsilon", "epsilon_forever", "question", "domain", "channel", "statistic", "codec", "guarantee", "unused"];
+const STATISTICS = ["outputs", "supports", "seeds", "cohorts", "keyed", "parts", "each", "joint", "sums", "moments"];
+const FLOAT_NODES = ["cap", "projected"];
+const MOST_NODES = 1 << 12;
+const MOST_TRIES = 16n;
+const MOST_WORDS = 1 << 22;
+const MOST_PAYLOAD = 1 << 24;
+
+/** The parameters of each kind of question beside its domain. */
+export const QUESTIONS: { [kind: string]: string[] } = Object.assign(Object.create(null), {
+  frequency: [],
+  mean: [],
+  variance: [],
+  "group-mean": [],
+  "vector-mean": [],
+  attributes: [],
+  distribution: ["workload", "buckets"],
+  cdf: ["points"],
+  range: ["low", "high"],
+  quantile: ["shares"],
+  density: [],
+  "circular-mean": [],
+});
+
+/** Every node of a channel in plain data. */
+function nodesOf(plain: Plain): string[] {
+  if (Array.isArray(plain)) return plain.flatMap(nodesOf);
+  if (!isSpec(plain)) return [];
+  const own = typeof plain.node === "string" ? [plain.node] : [];
+  return [...own, ...Object.values(plain).flatMap(nodesOf)];
+}
+
+const IDEALISED =
+  "This mechanism computes with floats, so its guarantee is idealised: a browser refuses it, because it cannot compute the privacy loss exactly.";
+
+/** The guarantees that a browser computes; the codes are those that a utility-optimised one protects. */
+interface Promised {
+  kind: "pure" | "utility_optimised";
+  sensitive: ReadonlySet<bigint> | null;
+}
+
+function readGuarantee(written: string): Promised {
+  if (written === "idealised") refuse(IDEALISED, "privacy");
+  if (written === "pure" || written === "utility_optimised") return { kind: written, sensitive: null };
+  if (written.startsWith("approximate"))
+    refuse("This mechanism has an approximate guarantee, which holds up to a delta: a browser refuses it.", "privacy");
+  const optimised = /^utility_optimised\(((?:0|[1-9]\d{0,14})(?:,[1-9]\d{0,14})*)\)$/.exec(written);
+  const codes = optimised ? optimised[1]!.split(",").map(BigInt) : [];
+  if (codes.length && codes.every((code, place) => !place || code > codes[place - 1]!))
+    return { kind: "utility_optimised", sensitive: new Set(codes) };
+  return refuse("This guarantee is unknown, so it is refused.", "privacy");
+}
+
+export class Mechanism {
+  /** The largest likelihood ratio of one report, exactly. */
+  readonly ratio: Fraction;
+  /** That of all reports of one unchanged value together, where a device keeps a memo. */
+  readonly ratioForever: Fraction | null;
+  readonly payloadBytes: number;
+  private known: { epsilon?: number; forever?: number } = {};
+
+  private constructor(
+    readonly name: string,
+    readonly domain: Domain,
+    readonly channel: Channel,
+    /** The epsilon that the specification claims. */
+    readonly claimed: Fraction,
+    readonly claimedForever: Fraction | null,
+    readonly guarantee: Promised,
+    readonly spec: Spec,
+    readonly fingerprint: string,
+  ) {
+    checkFits(domain, channel);
+    checkMemos(channel);
+    need(channel.words <= MOST_WORDS && channel.payloadBits <= MOST_PAYLOAD, "A report of this mechanism is too long.");
+    const tries = product([channel, ...nested(channel)].map((node) => node.tries));
+    need(tries.compare(Fraction.of(MOST_TRIES)) <= 0, "A device would draw too many ids for a report.");
+    this.payloadBytes = Math.max(1, Math.ceil(channel.payloadBits / 8));
+    this.ratio = this.checkedRatio();
+    this.ratioForever = channel.stages ? channel.stages[0].ratio() : null;
+    need((this.ratioForever === null) === (claimedForever === null), "A mechanism claims an epsilon for ever if it keeps a memo.");
+    if (this.ratioForever && !within(this.ratioForever, claimedForever!))
+      refuse("This mechanism has a larger epsilon for ever than it claims.", "privacy");
+  }
+
+  private checkedRatio(): Fraction {
+    const { sensitive } = this.guarantee;
+    if (sensitive) for (const code of sensitive) need(code < this.channel.inputs, "A sensitive code lies outside.");
+    const ratio = sensitive ? this.channel.guardedRatio(sensitive) : this.channel.ratio();
+    if (!ratio) refuse("A protected report can come from one value and not from another.", "privacy");
+    if (!within(ratio, this.claimed)) refuse("This mechanism has a larger epsilon than it claims.", "privacy");
+    return ratio;
+  }
+
+  /** Read a specification: text, bytes or plain data. */
+  static fromSpec(source: unknown): Mechanism {
+    const { spec, bytes } = parse(source);
+    return metered(bytes, () => Mechanism.read(spec));
+  }
+
+  static read(spec: unknown): Mechanism {
+    const values = take(spec, "a mechanism", ...KEYS);
+    const [name, version, epsilon, forever, asked, held, nodes, statistic, codec, written, unused] = values;
+    const promised = readGuarantee(text(written, "a mechanism", "guarantee"));
+    checkNodes(nodes!);
+    const called = text(name, "a mechanism", "name");
+    need(called.length > 0 && [...called].length <= 100, "The name of a mechanism has 1 to 100 characters.");
+    need(version === 1n, "This client supports version 1 of a mechanism.");
+    need(unused === null || (typeof unused === "string" && unused.length > 0 && unused.length <= 800), "The reason for unused budget is a text.");
+    const [fields, rest] = kindOf(asked, "kind", QUESTIONS, "A question of a specification");
+    take(rest, "a question", ...fields);
+    need(STATISTICS.includes(text(take(statistic, "a statistic", "kind")[0], "a statistic", "kind")), "The statistic is unknown.");
+    const channel = channelFrom(nodes);
+    const found = new Mechanism(
+      called,
+      domainFrom(held),
+      channel,
+      budget(epsilon, "a mechanism"),
+      forever === null ? null : budget(forever, "a mechanism"),
+      promised,
+      spec as Spec,
+      hex(sha256(canonicalBytes(spec as Spec))),
+    );
+    const [format, size] = take(codec, "a codec", "version", "bytes");
+    integer(format, "a codec", "version", 1n, 1n);
+    need(size === BigInt(found.payloadBytes), "The codec of this mechanism has another number of bytes.");
+    return found;
+  }
+
+  /** The privacy loss of one report: ln(ratio), rounded up. */
+  get epsilon(): number {
+    return (this.known.epsilon ??= loss(this.ratio));
+  }
+  get epsilonForever(): number | null {
+    return this.ratioForever === null ? null : (this.known.forever ??= loss(this.ratioForever));
+  }
+  get memoised(): boolean {
+    return this.channel.stages !== null;
+  }
+  /** Whether the loss of one report is at most this. */
+  within(epsilon: Fraction): boolean {
+    return within(this.ratio, epsilon);
+  }
+
+  // --- one answer ----------------------------------------------------------------------------------
+  /** The message of one participant: a 16-byte id, then the payload. */
+  randomize(value: unknown, coins: Coins = new SystemCoins()): Uint8Array {
+    const code = this.domain.encode(value); // refuses before a coin is drawn
+    need(!this.memoised, "This mechanism keeps a memo of each value: remember once, then answer from it.", "privacy");
+    coins.begin(this.channel.words + 2);
+    const words = this.publicWords(coins);
+    return join(idBytes(words), this.encoded(this.channel.sample(code, coins, this.given(words))));
+  }
+
+  /** The payload of a code under an id that was drawn before. The coins hold the words of the channel. */
+  payload(code: Code, id: Uint8Array, coins: Coins): Uint8Array {
+    coins.begin(this.channel.words);
+    return this.encoded(this.channel.sample(code, coins, this.given(idWords(id))));
+  }
+
+  /** Whether an id may be that of a report; with a memo, of a device of a cohort. */
+  accepts(id: Uint8Array, cohort?: bigint): boolean {
+    const words = idWords(id);
+    return this.channel.accepts(words) && (cohort === undefined || this.channel.cohort(words) === cohort);
+  }
+
+  private publicWords(coins: Coins, cohort?: bigint): Words {
+    let words: Words = [coins.word(), coins.word()];
+    while (!this.channel.accepts(words) || (cohort !== undefined && this.channel.cohort(words) !== cohort))
+      words = [coins.extra(), coins.extra()];
+    return words;
+  }
+
+  private given(words: Words): Words {
+    return this.channel.publics ? words : NO_WORDS;
+  }
+
+  private encoded(report: bigint): Uint8Array {
+    return toBytes(report, this.payloadBytes);
+  }
+
+  /** The cohort of a device, drawn once and kept. */
+  drawCohort(coins: Coins = new SystemCoins()): bigint {
+    coins.begin(1);
+    return coins.below(this.channel.cohorts);
+  }
+
+  private kept(): readonly [Channel, Channel] {
+    return this.channel.stages ?? refuse("This mechanism keeps no memo.", "privacy");
+  }
+
+  /** The memo of a value, drawn once and kept; drawing it again would spend the budget again. */
+  remember(value: unknown, coins: Coins = new SystemCoins(), cohort = 0n): bigint {
+    return this.rememberCode(this.domain.encode(value), coins, cohort);
+  }
+
+  rememberCode(code: Code, coins: Coins, cohort: bigint): bigint {
+    const [first] = this.kept();
+    coins.begin(first.words);
+    return first.sample(this.channel.mappedIn(cohort, code), coins);
+  }
+
+  /** A fresh message of a device that keeps this memo, and the cohort in which it was drawn. */
+  answerFrom(memo: bigint, coins: Coins = new SystemCoins(), cohort = 0n): Uint8Array {
+    const [first, second] = this.kept();
+    need(first.contains(memo) && cohort >= 0n && cohort < this.channel.cohorts, "This memo is invalid.", "privacy");
+    coins.begin(second.words + 2);
+    const words = this.publicWords(coins, cohort);
+    return join(idBytes(words), this.encoded(second.sample(memo, coins, this.given(words))));
+  }
+
+  /** The payload of a memo under an id that was drawn before. */
+  payloadFrom(memo: bigint, id: Uint8Array, coins: Coins): Uint8Array {
+    const [, second] = this.kept();
+    coins.begin(second.words);
+    return this.encoded(second.sample(memo, coins, this.given(idWords(id))));
+  }
+
+  /** The id and the report of a message; anything else is refused. */
+  split(message: Uint8Array): [Uint8Array, bigint] {
+    need(message.length === ID_BYTES + this.payloadBytes, "A report of this mechanism has another length.", "report");
+    const id = message.slice(0, ID_BYTES);
+    const report = fromBytes(message.subarray(ID_BYTES));
+    need(this.channel.accepts(idWords(id)) && this.channel.contains(report), "These bytes are not a report.", "report");
+    return [id, report];
+  }
+}
+
+function checkNodes(nodes: Plain): void {
+  const found = nodesOf(nodes);
+  need(found.length <= MOST_NODES, `The channel of a specification has at most ${MOST_NODES} nodes.`);
+  if (found.some((node) => FLOAT_NODES.includes(node))) refuse(IDEALISED, "privacy");
+  need(found.filter((node) => VECTORS.includes(node)).length <= 1, "A specification holds one channel for vectors.");
+}

@@ -1,0 +1,142 @@
+"""Counting in DuckDB: Parquet or any table in, rows of counts out, also where the table is larger than memory.
+
+Where the statistic counts outputs and ids play no part, the count is one query. Otherwise Arrow batches stream through
+our kernels, and DuckDB groups them by id, on disk where they do not fit.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sottovoce.core.errors import ParameterError, ReportError
+from sottovoce.core.late import missing
+from sottovoce.core.mechanism import Mechanism, check_same
+from sottovoce.core.simulation import COLUMN, METADATA
+from sottovoce.engines.arms import Arms
+from sottovoce.engines.partition import CHECKED, REFUSED, PartitionCounter, checked
+from sottovoce.engines.partition import refused as refused_rows
+from sottovoce.engines.rows import SCHEMA, Account, Reason, account, fold, fold_arms
+from sottovoce.engines.sql import DUCKDB, plain_count
+from sottovoce.tally.stream import MECHANISM
+
+try:
+    import duckdb
+except ModuleNotFoundError as problem:  # pragma: no cover
+    raise missing(problem) from None
+
+__all__ = ["Account", "Reason", "account", "count", "fold", "fold_arms", "refused"]
+
+MEMORY = "512MB"  # of DuckDB; what it does not hold goes to disk
+BATCH_ROWS = 1 << 17
+_ONE_OF_EACH_ID = """
+    SELECT id, mark, min(bytes) AS bytes, count(*) AS copies, min(bytes) <> max(bytes) AS conflict
+    FROM checked GROUP BY id, mark
+"""
+
+Source = Any  # a path or pattern of Parquet files, several of them, a relation, or an Arrow table
+
+
+def count(
+    reports: Source,
+    what: Any,
+    *,
+    unique: bool = False,
+    strict: bool = False,
+    simulated: bool = False,
+    memory: str = MEMORY,
+) -> pa.Table:
+    """Rows `(fingerprint, arm, cell, n)` of Parquet files, of a relation, or of an Arrow table.
+
+    `what` is a mechanism, a manifest, or a list of mechanisms. Where there is a column `id`, each id is counted once,
+    with the smallest of its bytes, so that the result does not depend on the order of rows; `unique` says that ids
+    are known to differ. Invalid rows are counted by reason and left out; `strict` refuses them.
+    """
+    arms = Arms.of(what)
+    with _opened(reports, memory) as source:
+        names = source.relation.columns
+        simulated |= _marks(source, arms) or COLUMN in names
+        query = None if "id" in names or "arm" in names else plain_count(arms, DUCKDB)
+        if query is not None and "report" in names:
+            return _in_sql(source, arms, query, simulated=simulated, strict=strict)
+        counter = PartitionCounter(arms, simulated=simulated, strict=strict)
+        if unique or "id" not in names:
+            for batch in source.batches():
+                counter.add(batch)
+        else:
+            stream = pa.RecordBatchReader.from_batches(CHECKED, checked(arms, source.batches()))
+            grouped = source.connection.from_arrow(stream).query("checked", _ONE_OF_EACH_ID)
+            for batch in grouped.to_arrow_reader(BATCH_ROWS):
+                counter.add_kept(batch)
+    return pa.Table.from_batches([counter.rows()])
+
+
+def refused(reports: Source, what: Any, *, memory: str = MEMORY) -> pa.Table:
+    """Every row that is not counted: its arm, its id, and the reason."""
+    arms = Arms.of(what)
+    with _opened(reports, memory) as source:
+        return pa.Table.from_batches(list(refused_rows(arms, source.batches())), schema=REFUSED)
+
+
+class _Source:
+    """A relation, and the connection in which its rows are grouped."""
+
+    def __init__(self, connection: Any, relation: Any, paths: list[str]) -> None:
+        self.connection, self.relation, self.paths = connection, relation, paths
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        names = [name for name in ("arm", "id", "report", "payload") if name in self.relation.columns]
+        if len(names) < len(set(self.relation.columns) & {"arm", "id"}) + 1:
+            raise ReportError("Reports come in one column, 'report' or 'payload'.")
+        yield from self.relation.select(*map(duckdb.ColumnExpression, names)).to_arrow_reader(BATCH_ROWS)
+
+
+@contextmanager
+def _opened(reports: Source, memory: str) -> Iterator[_Source]:
+    with tempfile.TemporaryDirectory(prefix="sottovoce-") as folder:
+        config: dict[str, Any] = {"memory_limit": memory, "temp_directory": folder, "preserve_insertion_order": "false"}
+        # Files are read by one connection and grouped in another, so that both can stream at once.
+        with duckdb.connect(config=config) as connection, duckdb.connect(config=config) as reader:
+            if isinstance(reports, duckdb.DuckDBPyRelation):
+                yield _Source(connection, reports, [])
+            elif isinstance(reports, (pa.Table, pa.RecordBatchReader)):
+                yield _Source(connection, reader.from_arrow(reports), [])
+            else:
+                paths = _paths(reports)
+                yield _Source(connection, reader.read_parquet(paths, union_by_name=True), paths)
+
+
+def _paths(reports: Source) -> list[str]:
+    given = [reports] if isinstance(reports, (str, Path)) else reports
+    if not isinstance(given, Sequence) or not given or not all(isinstance(one, (str, Path)) for one in given):
+        raise ParameterError("Reports are Parquet files, a relation of DuckDB, or an Arrow table.")
+    return [str(one) for one in given]
+
+
+def _marks(source: _Source, arms: Arms) -> bool:
+    """Whether files say that they hold simulations; those of another mechanism are refused."""
+    if not source.paths:
+        return False
+    asked = "SELECT DISTINCT key, value FROM parquet_kv_metadata($paths) WHERE key IN ($simulated, $mechanism)"
+    values = {"paths": source.paths, "simulated": METADATA, "mechanism": MECHANISM}
+    found = source.connection.execute(asked, values).fetchall()
+    for key, value in found:
+        if key == MECHANISM and len(arms.mechanisms) == 1:
+            check_same(arms.mechanisms[0], Mechanism.from_spec(value), "count reports")
+    return any(key == METADATA for key, _ in found)
+
+
+def _in_sql(source: _Source, arms: Arms, query: str, *, simulated: bool, strict: bool) -> pa.Table:
+    rows = source.relation.query("reports", query).to_arrow_table().cast(SCHEMA)
+    wrong = account(rows).refused
+    if wrong and strict:
+        raise ReportError(f"There are reports {next(iter(wrong))}, which --strict refuses.")
+    if not simulated:
+        return rows
+    marked = PartitionCounter(arms, simulated=True).rows()
+    return pa.concat_tables([rows, pa.Table.from_batches([marked])])

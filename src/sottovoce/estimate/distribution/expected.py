@@ -1,0 +1,152 @@
+"""What a mechanism for distributions will say, before anyone has answered: the interval of each question to expect.
+
+Most are read from the tally that is expected, by the code that reads real ones. The ends of a quantile's interval are
+ends of buckets, which the noise of a whole curve moves; so theirs is the mean over curves that are drawn with the exact
+covariance, and so is that of a range which ends inside a bucket. The draws are always the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.domain import Circle
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Distribution, Quantile, Question
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.distribution.answers import LinearAnswer, PartAnswer, quantile_bounds
+from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, functional_variances
+from sottovoce.estimate.distribution.linear import linear_decode
+from sottovoce.estimate.distribution.transition import transition_of
+from sottovoce.estimate.evidence import deviate
+from sottovoce.estimate.prior import Prior
+
+Floats = NDArray[np.float64]
+DRAWS = 500  # curves: the mean width of an interval is then known to about one percent
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpectedDistribution:
+    """A mechanism whose reports are counted, and the shares of its buckets that are expected."""
+
+    mechanism: Mechanism
+    buckets: Buckets
+    shares: Floats
+    _curves: dict[str, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, prior: Prior | Floats | None = None) -> ExpectedDistribution:
+        """With answers of a prior, by default spread evenly; of categories, their shares."""
+        if not isinstance(mechanism.statistic, CountOutputs):
+            raise ParameterError(f"What {mechanism.name} will say is not predicted: its reports are not counted.")
+        buckets = buckets_of(mechanism, 1)
+        return cls(mechanism, buckets, shares_of(buckets, prior))
+
+    def half_width(self, question: Question, n: int, level: float) -> float:
+        """Half the width of the interval to expect, root mean square over the values of the answer."""
+        if isinstance(question, Quantile):
+            return self._of_quantiles(question, n, level)
+        if isinstance(question, Distribution):
+            return deviate(level) * math.sqrt(float(np.mean(functional_variances(*self._whole))) / n)
+        found = self.evidence(n).answer(question)
+        if isinstance(found, PartAnswer) and not found.whole.all():
+            return self._of_parts(found, n, level)
+        low, high = found.interval(level, found.default, "population")
+        return _root_mean_square((high - low) / 2)
+
+    @property
+    def _whole(self) -> tuple[Mechanism, Floats, Floats]:
+        return self.mechanism, lines_of(self.buckets), self.shares
+
+    def evidence(self, n: int) -> DistributionEvidence:
+        """That of the expected tally."""
+        rates = transition_of(self.mechanism.channel, len(self.shares)).forward(self.shares)
+        cells = n * rates
+        if rounding_of(self.mechanism.channel) is not None:
+            # Reports that are read as numbers are counted in whole numbers; neighbours make up for what is cut off.
+            cells = np.diff(np.floor(np.concatenate([[0.0], np.cumsum(cells)]) + 0.5)).astype(np.int64)
+        return from_cells(self.mechanism, n, cells)  # type: ignore[arg-type]  # elsewhere any numbers will do
+
+    def _of_quantiles(self, question: Quantile, n: int, level: float) -> float:
+        noise = self._noise()
+        heights = np.zeros((DRAWS, len(self.shares) + 1))
+        heights[:, 1:-1], heights[:, -1] = np.cumsum(self.shares)[:-1] + noise / math.sqrt(n), 1.0
+        errors = np.sqrt(self._curves["variances"] / n)
+        half = np.concatenate([[0.0], deviate(level) * errors, [0.0]])
+        low, high = quantile_bounds(self.buckets, heights, half, [float(part) for part in question.shares])
+        return _root_mean_square(np.mean((high - low) / 2, axis=0))
+
+    def _of_parts(self, found: PartAnswer, n: int, level: float) -> float:
+        """The noise of a bucket that is cut moves the ends of the interval apart."""
+        curves = self._noise() / math.sqrt(n)
+        drawn = self.shares + np.diff(curves, axis=1, prepend=0.0, append=0.0)
+        ends = []
+        for weights in (found.inner, found.outer):
+            errors = np.sqrt(functional_variances(self.mechanism, weights, self.shares) / n)
+            ends.append((drawn @ weights.T, deviate(level) * errors))
+        high = np.maximum(*(values + half for values, half in ends))
+        low = np.minimum(*(values - half for values, half in ends))
+        return _root_mean_square(np.mean((high - low) / 2, axis=0))
+
+    def _noise(self) -> Floats:
+        """Drawn errors of the cumulative shares of one participant."""
+        if "noise" not in self._curves:
+            d, channel = len(self.shares), self.mechanism.channel
+            scores = linear_decode(channel, d).scores(np.tri(d - 1, d))
+            rates = transition_of(channel, d).forward(self.shares)
+            mean = scores @ rates
+            covariance = (scores * rates) @ scores.T - np.outer(mean, mean)
+            values, vectors = np.linalg.eigh(covariance)
+            drawn = np.random.default_rng(SEED).standard_normal((DRAWS // 2, d - 1))
+            half = drawn @ (vectors * np.sqrt(np.maximum(values, 0))).T
+            self._curves["noise"] = np.concatenate([half, -half])  # both signs, so that the mean curve is the true one
+            self._curves["variances"] = np.diag(covariance)
+        return self._curves["noise"]
+
+
+def lines_of(buckets: Buckets) -> Floats:
+    """The weights of what a distribution is reported as: cumulative shares, on a circle the share of each bucket."""
+    d = len(buckets)
+    return np.eye(d) if isinstance(buckets.domain, Circle) else np.tri(d - 1, d)
+
+
+def cumulative(found: DistributionEvidence) -> LinearAnswer:
+    """The unbiased share of the answers up to the end of each bucket but the last."""
+    if found.circular:
+        raise ParameterError("Values on a circle have no order, so they have no cumulative shares.")
+    edges = found.edges[1:-1]
+    if found.buckets.whole:
+        labels: list[object] = (
+            list(found.labels[:-1]) if len(found.buckets) == found.buckets.domain.size else [int(e) for e in edges]
+        )
+    else:
+        labels = [f"{edge:.10g}" for edge in edges]
+    question = Distribution(found.buckets.domain)
+    return LinearAnswer(found, lines_of(found.buckets), labels, (0.0, 1.0), question)
+
+
+def shares_of(buckets: Buckets, prior: Prior | Floats | None) -> Floats:
+    """The shares of the buckets that a prior expects."""
+    if prior is None:
+        return np.asarray(buckets.widths / buckets.widths.sum())
+    if not isinstance(prior, Prior):
+        shares = np.asarray(prior, float)
+        if shares.shape != (len(buckets),) or not shares.min() >= 0 or abs(shares.sum() - 1) > 1e-9:
+            raise ParameterError(f"The expected shares must be {len(buckets)} numbers that sum to 1.")
+        return shares
+    at = np.asarray(prior.values)
+    if at.min() < buckets.edges[0] or at.max() > buckets.edges[-1]:
+        raise ParameterError("The prior has values outside the domain.")
+    return np.asarray(np.histogram(at, buckets.edges, weights=prior.weights)[0])
+
+
+def _root_mean_square(values: Floats) -> float:
+    return float(np.sqrt(np.mean(np.asarray(values) ** 2)))

@@ -1,0 +1,174 @@
+"""The account of a study: what a person loses over its waves and beside other studies, and what a crowd would hide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.manifest import Manifest
+from sottovoce.core.params import check_epsilon, check_integer, decimal_text
+from sottovoce.core.plural import plural
+from sottovoce.privacy.accounting.account import Account, Entry
+from sottovoce.privacy.accounting.composition import Loss
+from sottovoce.privacy.accounting.sampling import sampled
+from sottovoce.privacy.accounting.shuffling import Amplified, shuffled
+
+OWNER = "the account of a study"
+DELTA = 1e-6
+MOST_WAVES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class StudyAccount:
+    """One person in one study.
+
+    Attributes:
+        waves: how often the person takes part.
+        values: how many different answers a memoised question gets from the person, over all waves.
+        also: budgets of other studies that the person answers.
+        participants: of one wave; None where nothing is said about a crowd.
+        rate: the share of a population that takes part, if nobody can tell who does; 1 if someone can.
+    """
+
+    manifest: Manifest
+    waves: int
+    values: int
+    also: tuple[Decimal, ...]
+    participants: int | None
+    delta: float
+    rate: Decimal
+
+    @classmethod
+    def of(
+        cls,
+        manifest: Manifest,
+        *,
+        participants: int | None = None,
+        waves: int = 1,
+        values: int = 1,
+        also: Sequence[object] = (),
+        delta: float = DELTA,
+        rate: object = 1,
+    ) -> StudyAccount:
+        """Checked."""
+        check_integer("waves", OWNER, waves, 1, MOST_WAVES)
+        check_integer("values", OWNER, values, 1, MOST_WAVES)
+        if participants is not None:
+            check_integer("participants", OWNER, participants, 1, 1 << 40)
+        if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 < delta < 1:
+            raise ParameterError("The delta of an account must be a number in (0, 1).")
+        sampled(manifest.facts.epsilon, rate=rate)  # refuses a rate that is none
+        others = tuple(check_epsilon(OWNER, one) for one in also)
+        return cls(manifest, waves, values, others, participants, float(delta), Decimal(str(rate)))
+
+    # --- what adds up ----------------------------------------------------------------------------
+    @property
+    def once(self) -> Decimal:
+        """The largest budget of one report: each participant sends the report of one arm."""
+        return max(arm.mechanism.claimed for arm in self.manifest.stage.arms)
+
+    @property
+    def allowed(self) -> int:
+        """How often the device takes part before the lifetime budget is spent."""
+        return int(self.manifest.facts.lifetime // self.once)
+
+    @property
+    def taken(self) -> int:
+        """In how many of the waves it takes part."""
+        return min(self.waves, self.allowed)
+
+    @property
+    def account(self) -> Account:
+        """This study, by the report that loses most, and all other studies."""
+        found = []
+        for arm in self.manifest.stage.arms:
+            once, forever = arm.mechanism.claimed, arm.mechanism.claimed_forever
+            if forever is not None and self.values * forever < self.taken * once:
+                found.append(Entry.of(f"{arm.name}, memoised", forever, answers=self.values, apart="arm"))
+            else:
+                found.append(Entry.of(arm.name, once, answers=self.taken, apart="arm"))
+        others = [Entry.of(f"another study, {place}", one) for place, one in enumerate(self.also, 1)]
+        return Account.of([*found, *others])
+
+    @property
+    def total(self) -> Loss:
+        """Everything together, by adding up."""
+        return self.account.total()
+
+    @property
+    def advanced(self) -> Loss:
+        """The same if delta may be spent; of arms, that of the largest budget."""
+        entries = [Entry.of("this study", self.once, answers=self.taken)]
+        entries += [Entry.of(f"another study, {place}", one) for place, one in enumerate(self.also, 1)]
+        return min(Account.of(entries).total(Decimal(repr(self.delta))), self.total, key=lambda one: one.epsilon)
+
+    # --- what a crowd hides ----------------------------------------------------------------------
+    @property
+    def amplified(self) -> Amplified | None:
+        """Behind a shuffler, among those who send the rarest report."""
+        if self.participants is None:
+            return None
+        weights = [arm.weight for arm in self.manifest.stage.arms]
+        fewest = max(1, self.participants * min(weights) // sum(weights))
+        return shuffled(self.once, participants=fewest, delta=self.delta)
+
+    @property
+    def hidden(self) -> float | None:
+        """Epsilon where nobody can tell who takes part; None where someone can."""
+        return None if self.rate == 1 else sampled(self.once, rate=self.rate)[0]
+
+    # --- words -----------------------------------------------------------------------------------
+    def text(self) -> str:
+        """One line for each fact."""
+        facts, others = self.manifest.facts, len(self.also)
+        beside = f" and beside {others} other stud{'y' if others == 1 else 'ies'}" if others else ""
+        lines = [
+            f"One participation loses at most epsilon {decimal_text(self.once)}: each {facts.unit} sends the report of"
+            " one question, and reports of different people do not add up.",
+            f"Over {plural(self.taken, 'wave')} of this study{beside} a {facts.unit} loses at most {self.total}:"
+            " budgets add up.",
+        ]
+        if self.advanced.epsilon < self.total.epsilon:
+            lines.append(f"If a small delta may be spent, together at most {self.advanced}.")
+        lines.append(
+            f"The device stops after {plural(self.allowed, 'participation')}: the lifetime budget is"
+            f" {decimal_text(facts.lifetime)}."
+            + (f" Of {self.waves} waves it takes part in {self.allowed}." if self.waves > self.allowed else "")
+        )
+        lines += [
+            f"{arm.name} is memoised: all reports of an unchanged answer together lose at most epsilon"
+            f" {decimal_text(arm.mechanism.claimed_forever)}, and each further answer as much again."
+            for arm in self.manifest.stage.arms
+            if arm.mechanism.claimed_forever is not None
+        ]
+        if (found := self.amplified) is not None:
+            lines.append(f"Only in shuffler mode: {found.text()} Without a shuffler nothing of this is claimed.")
+        if self.hidden is not None:
+            lines.append(
+                f"Only if nobody can tell who takes part: where {decimal_text(100 * self.rate)} % of a population do,"
+                f" the loss is at most epsilon {self.hidden:.4g}. Who invites people can tell."
+            )
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        found = self.amplified
+        return {
+            "once": decimal_text(self.once),
+            "waves": self.taken,
+            "total": decimal_text(self.total.epsilon),
+            "advanced": float(self.advanced.epsilon),
+            "delta": self.delta,
+            "lifetime": decimal_text(self.manifest.facts.lifetime),
+            "participations": self.allowed,
+            "memoised": {
+                arm.name: decimal_text(arm.mechanism.claimed_forever)
+                for arm in self.manifest.stage.arms
+                if arm.mechanism.claimed_forever is not None
+            },
+            "shuffled": None if found is None else {"epsilon": found.epsilon, "delta": found.delta},
+            "sampled": self.hidden,
+        }

@@ -1,0 +1,177 @@
+"""The collector: a store, its studies in memory, and the thread that writes. HTTP and tests call these verbs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from sottovoce.core.errors import ParameterError, SottovoceError
+from sottovoce.core.manifest import Manifest
+from sottovoce.core.specs import canonical
+from sottovoce.core.wire import Batch
+from sottovoce.protocols.plain import protocol_spec
+from sottovoce.service import acts, results
+from sottovoce.service.course import Course, name_of
+from sottovoce.service.intake import Submission
+from sottovoce.service.logs import Log, make_log
+from sottovoce.service.metrics import Metrics
+from sottovoce.service.stores.base import CLOSED, DONE, DRAFT, OPEN, Store, StudyRow, Transaction
+from sottovoce.service.writer import QUEUE_FULL, Writer, utc_today
+from sottovoce.study.reading import StudyFileError, parse_study
+from sottovoce.study.whole import plan_study
+
+PARTICIPANTS = 10_000  # of a plan, where nobody says how many are expected
+
+
+class UnknownStudyError(SottovoceError):
+    """No study of this name is collected here."""
+
+
+class StudyStateError(SottovoceError):
+    """An act that does not fit the state of the study."""
+
+
+class Collector:
+    """Studies of one store. Begin with `start`, end with `stop`."""
+
+    def __init__(
+        self, store: Store, *, log: Log | None = None, today: Callable[[], date] = utc_today, **limits: int
+    ) -> None:
+        self.store, self.today = store, today
+        self.log = make_log() if log is None else log
+        self.metrics = Metrics()
+        self.writer = Writer(store, log=self.log, metrics=self.metrics, today=today, **limits)
+        self.metrics.watch(lambda: self.writer.waiting)
+        self._cache: dict[tuple[Any, ...], results.Outcome] = {}
+        self._computing = threading.Lock()
+
+    def start(self) -> None:
+        """Become the one collector of the store, and go on with all its studies."""
+        self.store.lock()
+        with self.store.read() as work:
+            for row in work.studies():
+                self.writer.courses[row.name] = Course.load(work, row)
+        self.writer.start()
+
+    def stop(self) -> None:
+        """Commit what waits and let go of the store."""
+        self.writer.stop()
+        self.store.close()
+
+    # --- studies ---------------------------------------------------------------------------------
+    @property
+    def courses(self) -> dict[str, Course]:
+        """The studies by their names."""
+        return self.writer.courses
+
+    def course(self, name: str) -> Course:
+        """One of them."""
+        try:
+            return self.writer.courses[name]
+        except KeyError:
+            raise UnknownStudyError("No study of this name is collected here.") from None
+
+    def create(
+        self, source: bytes, participants: int | None = None, *, by: str = "operator", draft: bool = False
+    ) -> str:
+        """Plan and add the study of a file; the same file again is the same study. Returns its name."""
+        with self.store.read() as work:
+            same = find_source(work, source)
+        if same is not None:
+            return same.name
+        manifest, protocol = planned(source, PARTICIPANTS if participants is None else participants)
+
+        def add() -> str:
+            with self.store.transaction() as work:
+                row = add_study(work, source, protocol, manifest, by=by, state=DRAFT if draft else OPEN)
+            with self.store.read() as work:
+                self.writer.courses[row.name] = Course.load(work, row)
+            return row.name
+
+        return str(self.writer.call(add))
+
+    def set_state(self, name: str, state: str, *, by: str) -> None:
+        """Open or close a study."""
+        course = self.course(name)
+
+        def change() -> None:
+            with self.store.transaction() as work:
+                change_state(work, work.study(course.number), state, by=by)
+                row = work.study(course.number)
+            self.course(name).noted(row)
+
+        self.writer.call(change)
+
+    # --- reports ---------------------------------------------------------------------------------
+    def submit(self, name: str, batch: Batch, future: Any) -> Submission:
+        """Put a batch into the queue. Its future is resolved when the commit is durable, or at once if it is full."""
+        one = Submission(self.course(name), batch, future)
+        if not self.writer.submit(one):
+            one.problem = QUEUE_FULL
+            self.metrics.problem(QUEUE_FULL)
+            future.set_result(None)
+        return one
+
+    # --- results ---------------------------------------------------------------------------------
+    def outcome(self, name: str, level: float = 0.95) -> results.Outcome:
+        """Estimates from what is counted now; the same counts are not computed twice."""
+        number = self.course(name).number
+        with self._computing:
+            with self.store.read() as work:
+                row = work.study(number)
+                key = (name, row.round, row.state, row.reports, row.checksum, level)
+                if key not in self._cache:
+                    found = results.outcome(work, row, level)
+                    self._cache = {old: one for old, one in self._cache.items() if old[:-1] == key[:-1]}
+                    self._cache[key] = found
+            return self._cache[key]
+
+    def metrics_text(self) -> bytes:
+        """For Prometheus."""
+        for course in self.courses.values():
+            self.metrics.study(course.name, course.manifest.number, course.reports)
+        return self.metrics.text()
+
+
+def planned(source: bytes, participants: int) -> tuple[Manifest, bytes]:
+    """The first manifest of a study file, and its protocol in plain data."""
+    study, mistakes = parse_study(source)
+    if study is None:
+        raise StudyFileError(mistakes)
+    made = plan_study(study, participants)
+    return made.manifest(), canonical(protocol_spec(made.protocol))
+
+
+def find_source(work: Transaction, source: bytes) -> StudyRow | None:
+    """The study of exactly this file."""
+    return next((row for row in work.studies() if row.source == source), None)
+
+
+def add_study(
+    work: Transaction, source: bytes, protocol: bytes, manifest: Manifest, *, by: str, state: str = OPEN
+) -> StudyRow:
+    """Write a new study."""
+    name = name_of(manifest)
+    if any(row.name == name for row in work.studies()):
+        raise ParameterError("This study is in the store already, from a file with other words in it.")
+    row = work.add_study(name, source, protocol, manifest.content, state)
+    acts.record(work, "create", by=by, study=name, manifest=manifest.hash)
+    return row
+
+
+def change_state(work: Transaction, row: StudyRow, state: str, *, by: str) -> None:
+    """Open a draft, or close an open study. A change that was made already is made once."""
+    if row.state == state or (state == CLOSED and row.state == DONE):
+        return
+    if (row.state, state) not in ((DRAFT, OPEN), (OPEN, CLOSED), (DRAFT, CLOSED)):
+        raise StudyStateError("A study goes from draft to open to closed, and never back.")
+    work.set_state(row.number, state)
+    acts.record(work, {OPEN: "open", CLOSED: "close"}[state], by=by, study=row.name, reports=row.reports)
+
+
+def default_store(study: str | None) -> str:
+    """The file beside which nothing needs to be set up."""
+    return f"{Path(study).stem}.sqlite" if study else "collector.sqlite"

@@ -1,0 +1,112 @@
+"""A study on its way: its manifests, its current round with the counts, and the change to the next round.
+
+Every protocol runs here without code of its own: a `State` says what the next round is. All of it can be read from the
+store again, so a collector that is killed at any moment goes on from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sottovoce.core.manifest import Manifest
+from sottovoce.core.round import Round, Tallies
+from sottovoce.protocols.plain import protocol_from_spec
+from sottovoce.protocols.play import State
+from sottovoce.service import acts
+from sottovoce.service.lanes import Lane, cells_of
+from sottovoce.service.stores.base import DONE, StudyRow, Transaction
+from sottovoce.tally.tally import Tally
+
+NAME_DIGITS = 16
+
+
+def name_of(manifest: Manifest) -> str:
+    """The id of a study in addresses: the first digits of its hash."""
+    return manifest.study[:NAME_DIGITS]
+
+
+def stored_tallies(work: Transaction, study: int, manifest: Manifest) -> Tallies:
+    """The counts of a round, one tally for each arm."""
+    counts = work.arm_counts(study, manifest.number)
+    found = []
+    for place, arm in enumerate(manifest.stage.arms):
+        cells = cells_of(work.blocks(study, manifest.number, place), arm.mechanism.cells)
+        found.append(Tally(arm.mechanism, counts.get(place, 0), cells))
+    return tuple(found)
+
+
+def stored_state(work: Transaction, row: StudyRow, manifests: list[Manifest]) -> State:
+    """The state of a study, with what its current round has counted so far."""
+    protocol = protocol_from_spec(row.protocol)
+    rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
+    if row.state == DONE:
+        return State(protocol, tuple(rounds), protocol.advance(rounds))
+    return State(protocol, tuple(rounds[:-1]), manifests[-1].stage).counted(rounds[-1])
+
+
+class Course:
+    """A study in the memory of the one thread that writes."""
+
+    def __init__(self, row: StudyRow, manifests: list[Manifest], state: State) -> None:
+        self.number, self.name = row.number, row.name
+        self.protocol = state.protocol
+        self.failed = False  # whether the next round could not be found
+        self.is_stale = False  # whether a commit failed, so that the store must be read again
+        self._history = state.history
+        self._enter(row, manifests, list(state.begun))
+
+    def _enter(self, row: StudyRow, manifests: list[Manifest], begun: list[Tally]) -> None:
+        self.row, self.manifests = row, manifests
+        self.rounds = {manifest.prefix: manifest.number for manifest in manifests}
+        self.lanes = [Lane(self.manifest, arm) for arm in range(len(self.manifest.stage.arms))]
+        for lane, tally in zip(self.lanes, begun, strict=False):
+            lane.reports, lane.cells[:] = tally.n, tally.cells
+
+    @classmethod
+    def load(cls, work: Transaction, row: StudyRow) -> Course:
+        """From a store."""
+        manifests = [Manifest.from_spec(content) for content in work.manifests(row.number)]
+        return cls(row, manifests, stored_state(work, row, manifests))
+
+    @property
+    def manifest(self) -> Manifest:
+        """That of the current round."""
+        return self.manifests[-1]
+
+    @property
+    def reports(self) -> int:
+        """Of the current round."""
+        return sum(lane.reports for lane in self.lanes)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the current round has its quota."""
+        quota = self.manifest.stage.quota
+        return not self.failed and self.row.state != DONE and quota is not None and self.reports >= quota
+
+    def noted(self, row: StudyRow) -> None:
+        """What the store says now; a study may be closed by another process."""
+        self.row = row
+
+    def next_stage(self) -> tuple[State, Manifest | None]:
+        """The state after the current round, and its manifest; None where the study is over. This may take long."""
+        now = State(self.protocol, self._history, self.manifest.stage)
+        after = now.after(tuple(lane.tally() for lane in self.lanes))
+        return after, self.manifest.next(after.stage) if isinstance(after.stage, Round) else None
+
+    def store_next(self, work: Transaction, manifest: Manifest | None) -> None:
+        """Write the change of round, all of it in one transaction."""
+        if manifest is None:
+            work.set_state(self.number, DONE)
+            acts.record(work, "end", study=self.name, round=self.manifest.number)
+        else:
+            work.add_round(self.number, manifest.number, manifest.content)
+            acts.record(work, "round", study=self.name, round=manifest.number, manifest=manifest.hash)
+
+    def go_on(self, state: State, manifest: Manifest | None) -> None:
+        """Enter the next round, after it was stored."""
+        if manifest is None:
+            self.row = replace(self.row, state=DONE)
+            return
+        self._history = state.history
+        self._enter(replace(self.row, round=manifest.number), [*self.manifests, manifest], [])

@@ -1,0 +1,116 @@
+"""The application: the busy route, then everything else, with the same headers and the same shape of problems."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from sottovoce.service.collector import Collector, StudyStateError, UnknownStudyError
+from sottovoce.service.http import admin, public
+from sottovoce.service.http.problems import problem
+from sottovoce.service.http.reports import PREFLIGHT, Receive, Refused, ReportsRoute, Scope, Send
+from sottovoce.service.stores.base import StoreDownError, StoreError, StoreFullError
+
+SECURITY = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "content-security-policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none';"
+    " frame-ancestors 'none'; form-action 'self'",
+}
+_STATUS = {404: "not_found", 405: "method_not_allowed"}
+
+
+class Application:
+    """An ASGI application over a collector, which it does not start or stop."""
+
+    def __init__(self, collector: Collector, more: Sequence[BaseRoute] = ()) -> None:
+        self.collector = collector
+        self._reports = ReportsRoute(collector)
+        self._rest = Starlette(
+            routes=[*public.routes(), *admin.routes(), *more],
+            exception_handlers={HTTPException: _http_problem, Exception: _bug, **_handlers()},
+            lifespan=_lifespan,
+        )
+        self._rest.state.collector = collector
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http":
+            study = ReportsRoute.study_of(scope["path"])
+            if study is not None:
+                await self._reports(scope, receive, send, study)
+                return
+            await self._rest(scope, receive, _guarded(scope, send))
+        elif scope["type"] == "lifespan":
+            await self._rest(scope, receive, send)
+
+
+def _guarded(scope: Scope, send: Send) -> Send:
+    """Adds the headers that every page needs; public data may be read by pages of others."""
+    shared = scope["path"].startswith("/v1/studies")
+
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY.items():
+                headers.setdefault(name, value)
+            headers.setdefault("cache-control", "no-cache")
+            if shared:
+                for key, said in PREFLIGHT[:-1] if scope["method"] == "OPTIONS" else PREFLIGHT[:1]:
+                    headers[key.decode()] = said.decode()
+        await send(message)
+
+    return sending
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    yield
+
+
+async def _http_problem(request: Request, found: Exception) -> Response:
+    status = found.status_code if isinstance(found, HTTPException) else 400
+    headers = dict(found.headers or {}) if isinstance(found, HTTPException) else {}
+    return problem(_STATUS.get(status, "invalid_request"), headers=headers)
+
+
+async def _bug(request: Request, found: Exception) -> Response:
+    """Only the kind is logged: a message of another library may hold what was sent."""
+    request.app.state.collector.log.error("bug", kind=type(found).__name__)
+    return problem("unavailable")
+
+
+def _handlers() -> dict[type[Exception], Any]:
+    codes: dict[type[Exception], str] = {
+        UnknownStudyError: "unknown_study",
+        StudyStateError: "state_conflict",
+        StoreDownError: "unavailable",
+        StoreError: "unavailable",
+        StoreFullError: "disk_full",
+    }
+
+    def handler(code: str) -> Any:
+        async def handle(request: Request, found: Exception) -> Response:
+            request.app.state.collector.metrics.problem(code)
+            return problem(code)
+
+        return handle
+
+    async def refused(request: Request, found: Exception) -> Response:
+        code = found.code if isinstance(found, Refused) else "invalid_request"
+        request.app.state.collector.metrics.problem(code)
+        headers = {"www-authenticate": "Bearer"} if code == "unauthorized" else None
+        return problem(code, headers=headers)
+
+    return {kind: handler(code) for kind, code in codes.items()} | {Refused: refused}

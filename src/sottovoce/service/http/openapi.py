@@ -1,0 +1,272 @@
+"""The description of the routes (OpenAPI 3.1). Schemathesis checks in the tests that the collector keeps to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sottovoce import __version__
+from sottovoce.core.wire import CBOR_TYPE, JSON_TYPE, LARGEST, MOST_REPORTS, VERSION
+from sottovoce.service.http.problems import PROBLEM_TYPE, PROBLEMS
+
+Plain = dict[str, Any]
+_COUNT: Plain = {"type": "integer", "minimum": 0}
+_TEXT: Plain = {"type": "string"}
+_HASH: Plain = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+
+
+def _object(properties: Plain, *, closed: bool = True, optional: tuple[str, ...] = ()) -> Plain:
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": not closed}
+
+
+def _hex(least: int, most: int) -> Plain:
+    return {"type": "string", "pattern": f"^([0-9a-f]{{2}}){{{least},{most}}}$"}
+
+
+SCHEMAS: Plain = {
+    "Problem": _object(
+        {
+            "type": _TEXT,
+            "title": _TEXT,
+            "status": {"type": ["integer", "null"]},
+            "detail": _TEXT,
+            "code": {"type": "string", "enum": sorted(PROBLEMS)},
+            "manifest": _HASH,
+        },
+        optional=("manifest",),
+    ),
+    "Batch": _object(
+        {
+            "version": {"const": VERSION},
+            "manifest": _hex(8, 8),
+            "epoch": {**_COUNT, "maximum": LARGEST},
+            "round": {**_COUNT, "maximum": LARGEST},
+            "arm": {**_COUNT, "maximum": LARGEST},
+            "ids": _hex(16, 16 * MOST_REPORTS),
+            "payloads": {"type": "string", "pattern": "^([0-9a-f]{2})+$"},
+            "tokens": _hex(16, 16 * MOST_REPORTS),
+        },
+        optional=("tokens",),
+    ),
+    "Outcome": _object(
+        {
+            "accepted": _COUNT,
+            "duplicates": _COUNT,
+            "failed": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "index": _COUNT,
+                        "code": {
+                            "type": "string",
+                            "enum": sorted(code for code, one in PROBLEMS.items() if one.status is None),
+                        },
+                    }
+                ),
+            },
+        }
+    ),
+    "Studies": _object(
+        {
+            "studies": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "name": _TEXT,
+                        "id": _TEXT,
+                        "state": {"type": "string", "enum": ["draft", "open", "closed", "done"]},
+                        "round": _COUNT,
+                        "manifest": _HASH,
+                        "reports": _COUNT,
+                    }
+                ),
+            }
+        }
+    ),
+    "Checksum": _object({"id": _TEXT, "reports": _COUNT, "checksum": _HASH}),
+}
+
+
+def _ref(name: str) -> Plain:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _json(schema: Plain) -> Plain:
+    return {"content": {JSON_TYPE: {"schema": schema}}}
+
+
+def _text(kind: str) -> Plain:
+    return {"content": {kind: {"schema": _TEXT}}}
+
+
+def _bytes(kind: str) -> Plain:
+    return {"content": {kind: {"schema": {"type": "string", "contentMediaType": kind}}}}
+
+
+def _responses(good: dict[str, tuple[str, Plain]], *codes: str) -> Plain:
+    found: Plain = {status: {"description": said, **content} for status, (said, content) in good.items()}
+    for code in codes:
+        status = str(PROBLEMS[code].status)
+        said = found.get(status, {}).get("description", "")
+        found[status] = {
+            "description": f"{said} {code}: {PROBLEMS[code].title}".strip(),
+            "content": {PROBLEM_TYPE: {"schema": _ref("Problem")}},
+        }
+    return found
+
+
+def _operation(name: str, summary: str, responses: Plain, *parameters: Plain, **more: Any) -> Plain:
+    found = {"operationId": name, "summary": summary, "responses": responses, **more}
+    return {**found, "parameters": list(parameters)} if parameters else found
+
+
+def _query(name: str, schema: Plain, said: str) -> Plain:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": said}
+
+
+_STUDY: Plain = {
+    "name": "study",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+    "description": "The first 16 hexadecimal digits of the hash of the study's first manifest.",
+}
+_LEVEL = _query("level", {"type": "number", "minimum": 0.5, "maximum": 0.9999}, "The level of the intervals.")
+_BUSY = ("queue_full", "unavailable", "round_failed", "disk_full")
+
+PATHS: Plain = {
+    "/v1/studies": {
+        "get": _operation("studies", "All studies", _responses({"200": ("The studies.", _json(_ref("Studies")))}))
+    },
+    "/v1/studies/{study}/manifest": {
+        "get": _operation(
+            "manifest",
+            "The manifest of the current round, or of an earlier one",
+            _responses(
+                {
+                    "200": ("The manifest, exactly the bytes whose SHA-256 is its name.", _json({"type": "object"})),
+                    "304": ("The reader has it.", {}),
+                },
+                "unknown_study",
+                "not_found",
+            ),
+            _STUDY,
+            _query("hash", _HASH, "The hash of the manifest of an earlier round."),
+        )
+    },
+    "/v1/studies/{study}/reports": {
+        "post": _operation(
+            "report",
+            "Send a batch of reports; they are stored durably before the answer",
+            _responses(
+                {"200": ("What became of the reports; only failures are listed.", _json(_ref("Outcome")))},
+                *("invalid_batch", "token_missing", "sealed_only", "not_open", "unknown_study", "slow_sender"),
+                *("outdated_manifest", "study_closed", "too_large", "unsupported_type", *_BUSY),
+            ),
+            _STUDY,
+            requestBody={
+                "required": True,
+                "content": {
+                    JSON_TYPE: {"schema": _ref("Batch")},
+                    CBOR_TYPE: {"schema": {"type": "string", "contentMediaType": CBOR_TYPE}},
+                },
+            },
+        )
+    },
+    "/v1/studies/{study}/estimates": {
+        "get": _operation(
+            "estimates",
+            "Estimates with intervals, from all reports counted so far",
+            _responses(
+                {
+                    "200": (
+                        "The estimates.",
+                        {
+                            "content": {
+                                JSON_TYPE: {"schema": {"type": "object"}},
+                                "text/csv": {"schema": _TEXT},
+                                "application/vnd.apache.arrow.stream": {"schema": _TEXT},
+                            }
+                        },
+                    ),
+                    "304": ("The reader has them.", {}),
+                },
+                "invalid_request",
+                "unknown_study",
+                "unavailable",
+            ),
+            _STUDY,
+            _LEVEL,
+            _query("format", {"type": "string", "enum": ["json", "csv", "arrow"]}, "Instead of the header Accept."),
+        )
+    },
+    "/v1/studies/{study}/tallies": {
+        "get": _operation(
+            "tallies",
+            "The counts of every arm and round; with round and arm one tally as a file",
+            _responses(
+                {
+                    "200": (
+                        "The counts.",
+                        {
+                            "content": {
+                                JSON_TYPE: {"schema": {"type": "object"}},
+                                "application/octet-stream": {"schema": _TEXT},
+                            }
+                        },
+                    ),
+                    "304": ("The reader has it.", {}),
+                },
+                *("invalid_request", "unknown_study", "not_found", "unavailable"),
+            ),
+            _STUDY,
+            _query("round", {"type": "integer", "minimum": 1, "maximum": 999_999_999}, "Which round."),
+            _query("arm", {"type": "integer", "minimum": 0, "maximum": 999_999_999}, "Which arm."),
+        )
+    },
+    "/v1/studies/{study}/checksum": {
+        "get": _operation(
+            "checksum",
+            "The number of counted reports, and the XOR of the SHA-256 of their ids",
+            _responses({"200": ("The checksum.", _json(_ref("Checksum")))}, "unknown_study"),
+            _STUDY,
+        )
+    },
+    "/healthz": {"get": _operation("alive", "Whether it runs", _responses({"200": ("Yes.", _text("text/plain"))}))},
+    "/readyz": {
+        "get": _operation(
+            "ready",
+            "Whether it takes reports",
+            _responses({"200": ("Yes.", _text("text/plain")), "503": ("No.", _text("text/plain"))}),
+        )
+    },
+    "/metrics": {
+        "get": _operation("metrics", "Counters for Prometheus", _responses({"200": ("Counters.", _text("text/plain"))}))
+    },
+    "/problems/{code}": {
+        "get": _operation(
+            "remedy",
+            "What a code means, and what to do",
+            _responses({"200": ("A page.", _text("text/html"))}, "not_found"),
+            {
+                "name": "code",
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "enum": sorted(PROBLEMS)},
+                "description": "The code of a problem.",
+            },
+        )
+    },
+}
+
+DOCUMENT: Plain = {
+    "openapi": "3.1.0",
+    "info": {
+        "title": "sottovoce collector",
+        "version": __version__,
+        "description": "Takes reports under local differential privacy exactly once, and gives estimates.",
+        "license": {"name": "Apache-2.0"},
+    },
+    "paths": PATHS,
+    "components": {"schemas": SCHEMAS},
+}

@@ -1,0 +1,231 @@
+"""Routes that anyone may read: studies, manifests, estimates, tallies, checksums, health, metrics, remedies."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from sottovoce.service import results
+from sottovoce.service.collector import Collector
+from sottovoce.service.course import stored_tallies
+from sottovoce.service.http import openapi
+from sottovoce.service.http.problems import PROBLEMS, page
+from sottovoce.service.http.reports import Refused
+
+FORMS: dict[str, tuple[str, Callable[[results.Outcome], bytes]]] = {
+    "json": ("application/json", results.Outcome.to_json),
+    "csv": ("text/csv; charset=utf-8", results.Outcome.to_csv),
+    "arrow": ("application/vnd.apache.arrow.stream", results.Outcome.to_arrow),
+}
+STREAM_SECONDS = 1.0  # between looks for new reports
+QUIET_SECONDS = 15.0  # after which a stream says that it is alive
+MOST_STREAMS = 500
+
+
+def collector_of(request: Request) -> Collector:
+    """The collector behind the application."""
+    found: Collector = request.app.state.collector
+    return found
+
+
+def tagged(request: Request, body: bytes, kind: str, tag: str | None = None) -> Response:
+    """A response with an ETag, or 304 where the reader has it."""
+    mark = f'"{tag or hashlib.sha256(body).hexdigest()[:32]}"'
+    given = request.headers.get("if-none-match", "")
+    if mark in [one.strip().removeprefix("W/") for one in given.split(",")] or given.strip() == "*":
+        return Response(status_code=304, headers={"etag": mark})
+    return Response(body, headers={"etag": mark}, media_type=kind)
+
+
+async def studies(request: Request) -> Response:
+    """All studies."""
+    courses = collector_of(request).courses.values()
+    rows = [
+        {
+            "name": one.manifest.facts.name,
+            "id": one.name,
+            "state": one.row.state,
+            "round": one.manifest.number,
+            "manifest": one.manifest.hash,
+            "reports": one.row.reports,
+        }
+        for one in courses
+    ]
+    return JSONResponse({"studies": rows})
+
+
+async def manifest(request: Request) -> Response:
+    """The current manifest, or that of an earlier round by its hash."""
+    course = collector_of(request).course(request.path_params["study"])
+    wanted = request.query_params.get("hash")
+    for one in course.manifests:
+        if wanted == one.hash or (wanted is None and one is course.manifests[-1]):
+            return tagged(request, one.content, "application/json", one.hash)
+    raise Refused("not_found")
+
+
+def _level(request: Request) -> float:
+    text = request.query_params.get("level", "0.95")
+    try:
+        level = float(text) if len(text) <= 20 else 0.0
+    except ValueError:
+        level = 0.0
+    if not 0.5 <= level <= 0.9999:
+        raise Refused("invalid_request")
+    return level
+
+
+def _form(request: Request) -> str:
+    given = request.query_params.get("format")
+    if given is not None:
+        if given not in FORMS:
+            raise Refused("invalid_request")
+        return given
+    accepted = request.headers.get("accept", "")
+    return next((name for name, (kind, _) in FORMS.items() if kind.partition(";")[0] in accepted), "json")
+
+
+async def estimates(request: Request) -> Response:
+    """Estimates with intervals, as JSON, CSV or Arrow."""
+    level, form = _level(request), _form(request)
+    collector, name = collector_of(request), request.path_params["study"]
+    found = await run_in_threadpool(collector.outcome, name, level)
+    kind, write = FORMS[form]
+    parts = (found.manifest.hash, found.row.state, found.row.reports, found.row.checksum.hex(), level, form)
+    tag = hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:32]
+    response = tagged(request, await run_in_threadpool(write, found), kind, tag)
+    response.headers["vary"] = "accept"
+    return response
+
+
+async def stream(request: Request) -> Response:
+    """The same as events, whenever reports were counted."""
+    level = _level(request)
+    collector, name = collector_of(request), request.path_params["study"]
+    collector.course(name)
+    state = request.app.state
+    if getattr(state, "streams", 0) >= MOST_STREAMS:
+        raise Refused("queue_full")
+
+    async def events() -> AsyncIterator[bytes]:
+        state.streams = getattr(state, "streams", 0) + 1
+        try:
+            seen, quiet = None, 0.0
+            while not await request.is_disconnected():
+                row = collector.course(name).row
+                now = (row.state, row.round, row.reports, row.checksum)
+                if now != seen:
+                    found = await run_in_threadpool(collector.outcome, name, level)
+                    seen, quiet = now, 0.0
+                    yield b"event: estimates\ndata: " + found.to_json() + b"\n\n"
+                elif quiet >= QUIET_SECONDS:
+                    quiet = 0.0
+                    yield b": nothing new\n\n"
+                await asyncio.sleep(STREAM_SECONDS)
+                quiet += STREAM_SECONDS
+        finally:
+            state.streams -= 1
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+
+async def tallies(request: Request) -> Response:
+    """The counts of all arms and rounds; with round and arm, a tally file that `sottovoce estimate` reads."""
+    collector, name = collector_of(request), request.path_params["study"]
+    number = collector.course(name).number
+    place = (request.query_params.get("round"), request.query_params.get("arm"))
+    if place == (None, None):
+        return JSONResponse(await run_in_threadpool(_all_tallies, collector, number))
+    body = await run_in_threadpool(_one_tally, collector, name, place)
+    return tagged(request, body, "application/octet-stream")
+
+
+def _all_tallies(collector: Collector, number: int) -> dict[str, Any]:
+    with collector.store.read() as work:
+        row = work.study(number)
+        return {
+            "id": row.name,
+            "reports": row.reports,
+            "checksum": row.checksum.hex(),
+            "tallies": results.tally_rows(work, row),
+        }
+
+
+def _one_tally(collector: Collector, name: str, place: tuple[str | None, str | None]) -> bytes:
+    if not all(one is not None and one.isdecimal() and one.isascii() and len(one) < 10 for one in place):
+        raise Refused("invalid_request")
+    number, arm = (int(one or 0) for one in place)
+    course = collector.course(name)
+    if not 1 <= number <= len(course.manifests) or arm >= len(course.manifests[number - 1].stage.arms):
+        raise Refused("not_found")
+    with collector.store.read() as work:
+        tally = stored_tallies(work, course.number, course.manifests[number - 1])[arm]
+    return bytes(tally.to_bytes())
+
+
+async def checksum(request: Request) -> Response:
+    """The number of counted reports and the XOR of the SHA-256 of their ids."""
+    row = collector_of(request).course(request.path_params["study"]).row
+    return JSONResponse({"id": row.name, "reports": row.reports, "checksum": row.checksum.hex()})
+
+
+async def alive(request: Request) -> Response:
+    """Whether the process answers."""
+    return PlainTextResponse("ok\n")
+
+
+async def ready(request: Request) -> Response:
+    """Whether reports can be taken: the last commit worked."""
+    collector = collector_of(request)
+    well = collector.writer.is_well and not any(one.failed for one in collector.courses.values())
+    return PlainTextResponse("ready\n" if well else "not ready\n", 200 if well else 503)
+
+
+async def metrics(request: Request) -> Response:
+    """Counters for Prometheus."""
+    return Response(collector_of(request).metrics_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def description(request: Request) -> Response:
+    """The OpenAPI document."""
+    return JSONResponse(openapi.DOCUMENT)
+
+
+async def remedy(request: Request) -> Response:
+    """What a problem's code means, and what to do."""
+    code = request.path_params["code"]
+    if code not in PROBLEMS:
+        raise Refused("not_found")
+    return page(code)
+
+
+async def preflight(request: Request) -> Response:
+    """Pages of others may read what is public."""
+    request.app.state.collector.course(request.path_params["study"])
+    return Response(status_code=204)
+
+
+def routes() -> list[Route]:
+    """All of them."""
+    study = "/v1/studies/{study}"
+    return [
+        Route("/v1/studies", studies),
+        Route(f"{study}/manifest", manifest),
+        Route(f"{study}/estimates", estimates),
+        Route(f"{study}/estimates/stream", stream),
+        Route(f"{study}/tallies", tallies),
+        Route(f"{study}/checksum", checksum),
+        Route(study + "/{part}", preflight, methods=["OPTIONS"]),
+        Route("/healthz", alive),
+        Route("/readyz", ready),
+        Route("/metrics", metrics),
+        Route("/openapi.json", description),
+        Route("/problems/{code}", remedy),
+    ]

@@ -1,0 +1,105 @@
+"""One arm of a round, as the collector reads it: which reports are valid, and what they add to its cells."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core import codec
+from sottovoce.core.errors import BatchWarning
+from sottovoce.core.manifest import ID_BYTES, Manifest
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.fast.batch import Reports, from_payloads, invalid, trusted
+from sottovoce.tally.count import count_cells
+from sottovoce.tally.tally import Tally
+
+BLOCK = 256  # cells that are stored together: a commit writes only the blocks that it touches
+DIGEST_BYTES = 8
+
+
+class Lane:
+    """An arm with its counts so far."""
+
+    def __init__(self, manifest: Manifest, arm: int) -> None:
+        self.arm = arm
+        self.mechanism: Mechanism = manifest.stage.arms[arm].mechanism
+        self.width = codec.payload_bytes(self.mechanism.channel)
+        self.reports = 0
+        self.cells = np.zeros(self.mechanism.cells, np.int64)
+        self._manifest = manifest
+        self._given = manifest.stage.chosen or len(manifest.stage.arms) == 1
+        self._name = hashlib.sha256(manifest.prefix + arm.to_bytes(4, "big"))
+        self.count(self.read(b"", b"")[1], np.zeros(0, bool))  # compiles what counts, before the first report
+
+    # --- checking --------------------------------------------------------------------------------
+    def assigned(self, ids: bytes) -> NDArray[np.bool_]:
+        """Which ids belong to this arm: it is drawn from the id, unless participants choose it."""
+        count = len(ids) // ID_BYTES
+        if self._given:
+            return np.ones(count, np.bool_)
+        arm_of, arm = self._manifest.arm_of, self.arm
+        found = (arm_of(ids[place : place + ID_BYTES]) == arm for place in range(0, len(ids), ID_BYTES))
+        return np.fromiter(found, np.bool_, count)
+
+    def read(self, ids: bytes, payloads: bytes) -> tuple[NDArray[np.bool_], Reports]:
+        """Which reports some device can have sent, and a batch of these."""
+        kept: list[NDArray[np.bool_]] = []
+
+        def sift(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
+            wrong_payloads, wrong_ids = invalid(mechanism, payload, public)
+            keep = ~(wrong_payloads | wrong_ids)
+            kept.append(keep)
+            return trusted(mechanism, payload[keep], None if public is None else public[keep])
+
+        rows = np.frombuffer(payloads, np.uint8).reshape(-1, self.width)
+        reports = from_payloads(self.mechanism, rows, np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES), sift)
+        return kept[0], reports
+
+    def digest(self, payload: bytes) -> int:
+        """What is kept of a payload until its epoch closes, to notice the same id with other bytes."""
+        own = self._name.copy()
+        own.update(payload)
+        return int.from_bytes(own.digest()[:DIGEST_BYTES], "big", signed=True)
+
+    # --- counting --------------------------------------------------------------------------------
+    def count(self, reports: Reports, keep: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """What these reports add to the cells."""
+        public = None if reports.public is None else reports.public[keep]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BatchWarning)
+            return count_cells(Reports(self.mechanism, reports.payload[keep], public), threads=1)
+
+    def blocks(self, more: NDArray[np.int64]) -> list[tuple[int, bytes]]:
+        """The blocks that change when this is added, with their new content."""
+        touched = np.unique(np.flatnonzero(more) // BLOCK)
+        return [
+            (block, (self.cells[start : start + BLOCK] + more[start : start + BLOCK]).astype("<i8").tobytes())
+            for block, start in zip(touched.tolist(), (touched * BLOCK).tolist(), strict=True)
+        ]
+
+    def add(self, reports: int, more: NDArray[np.int64]) -> None:
+        """Count what was stored."""
+        self.reports += reports
+        self.cells += more
+
+    def load(self, reports: int, blocks: list[tuple[int, bytes]]) -> None:
+        """Counts from a store."""
+        self.reports = reports
+        self.cells[:] = cells_of(blocks, len(self.cells))
+
+    def tally(self) -> Tally:
+        """Its counts."""
+        return Tally(self.mechanism, self.reports, self.cells)
+
+
+def cells_of(blocks: list[tuple[int, bytes]], size: int) -> NDArray[np.int64]:
+    """All cells, from the blocks that are not zero."""
+    cells = np.zeros(size, np.int64)
+    for block, counts in blocks:
+        part = np.frombuffer(counts, "<i8")
+        cells[block * BLOCK : block * BLOCK + len(part)] = part
+    return cells

@@ -1,0 +1,132 @@
+"""What those who run a collector do with its store: look, copy, export. All of it also while a collector is at work."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.manifest import Manifest
+from sottovoce.service import acts
+from sottovoce.service.collector import UnknownStudyError
+from sottovoce.service.course import stored_tallies
+from sottovoce.service.intake import combined
+from sottovoce.service.stores import schema
+from sottovoce.service.stores.base import CHECKSUM_BYTES, Store, StoreError, StudyRow, Transaction
+from sottovoce.service.stores.sqlite import SQLiteStore
+
+PART = 10_000  # rows that are copied at once
+
+
+def find_study(work: Transaction, name: str | None) -> StudyRow:
+    """A study by its id or its name; without either, the only one."""
+    rows = work.studies()
+    if name is None and len(rows) == 1:
+        return rows[0]
+    for row in rows:
+        if name is not None and name in (row.name, manifest_of(work, row).facts.name):
+            return row
+    if name is None:
+        raise UnknownStudyError("This store holds several studies, or none: name one by its id.")
+    raise UnknownStudyError("This store holds no such study.")
+
+
+def manifest_of(work: Transaction, row: StudyRow) -> Manifest:
+    """That of the current round."""
+    return Manifest.from_spec(work.manifests(row.number)[-1])
+
+
+def study_status(work: Transaction, row: StudyRow) -> dict[str, Any]:
+    """How far a study is, and what was refused."""
+    manifest = manifest_of(work, row)
+    counts = work.arm_counts(row.number, row.round)
+    ((invited,),) = work.execute("SELECT COUNT(*) FROM invitations WHERE study = ?", (row.number,))
+    return {
+        "study": manifest.facts.name,
+        "id": row.name,
+        "state": row.state,
+        "round": row.round,
+        "reports": row.reports,
+        "checksum": row.checksum.hex(),
+        "quota": manifest.stage.quota,
+        "arms": [
+            {"name": arm.name, "method": arm.mechanism.name, "reports": counts.get(place, 0)}
+            for place, arm in enumerate(manifest.stage.arms)
+        ],
+        "refused": work.outcomes(row.number),
+        "invitations": invited,
+    }
+
+
+def status(store: Store) -> dict[str, Any]:
+    """All studies of a store, and how many administrative acts its log holds."""
+    with store.read() as work:
+        return {
+            "store": store.kind,
+            "schema": schema.VERSION,
+            "acts": sum(1 for _ in acts.entries(work)),
+            "studies": [study_status(work, row) for row in work.studies()],
+        }
+
+
+def verify(store: Store) -> None:
+    """Compute what is stored twice from what is stored once: ids give number and checksum, arms give the number."""
+    with store.read() as work:
+        for row in work.studies():
+            ids = work.rows("SELECT id FROM reports WHERE study = ?", (row.number,))
+            checksum, count = bytes(CHECKSUM_BYTES), 0
+            while part := [bytes(one[0]) for one in islice(ids, PART)]:
+                checksum, count = combined(checksum, part), count + len(part)
+            counted = 0
+            for content in work.manifests(row.number):
+                counted += sum(one.n for one in stored_tallies(work, row.number, Manifest.from_spec(content)))
+            if (checksum, count, count) != (row.checksum, row.reports, counted):
+                raise StoreError(
+                    f"Study {row.number} does not agree with itself: {count} ids, {row.reports} reports, {counted} in"
+                    " the arms, or another checksum."
+                )
+
+
+def backup(store: Store, path: Path) -> int:
+    """Copy a store of either kind into a new SQLite file, as it is at one moment; returns the number of rows."""
+    if path.exists():
+        raise ParameterError("The backup exists already: name a new file.")
+    part = path.with_name(f"{path.name}.part")
+    for old in (part, part.with_name(f"{part.name}-wal"), part.with_name(f"{part.name}-shm")):
+        old.unlink(missing_ok=True)
+    with SQLiteStore(part) as copy:
+        rows = _copied(store, copy)
+        verify(copy)
+    os.replace(part, path)
+    return rows
+
+
+def restore(path: Path, store: Store) -> int:
+    """Copy a backup into an empty store of either kind."""
+    store.lock()
+    with store.read() as work:
+        if work.studies():
+            raise ParameterError("The store holds studies already: restore into an empty one.")
+    with SQLiteStore(path, create=False) as backed_up:
+        rows = _copied(backed_up, store)
+    verify(store)
+    return rows
+
+
+def _copied(source: Store, target: Store) -> int:
+    total = 0
+    with source.read() as reading, target.transaction() as writing:
+        for table, columns in schema.TABLES.items():
+            names = ", ".join(columns)
+            marks = ", ".join("?" * len(columns))
+            rows = reading.rows(f"SELECT {names} FROM {table}")
+            while part := [tuple(map(_plain, row)) for row in islice(rows, PART)]:
+                writing.many(f"INSERT INTO {table} ({names}) VALUES ({marks})", part)
+                total += len(part)
+    return total
+
+
+def _plain(value: Any) -> Any:
+    return bytes(value) if isinstance(value, memoryview) else value

@@ -1,0 +1,134 @@
+"""Estimates of a stored study: a function of its tallies alone, computed again only when they change."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.manifest import Manifest, question_of
+from sottovoce.core.round import Estimates
+from sottovoce.service.course import name_of, stored_state
+from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
+from sottovoce.study.reading import parse_study
+from sottovoce.study.results import COLUMNS, QuestionResult, StudyResults
+from sottovoce.study.study import Study
+
+NOTHING_YET = "Nothing can be estimated yet."
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a study says now: rows of estimates, or a note why there are none."""
+
+    row: StudyRow
+    manifest: Manifest
+    results: StudyResults
+    notes: tuple[str, ...]
+
+    def header(self) -> dict[str, Any]:
+        """What all forms of the estimates say first."""
+        return {
+            "study": self.manifest.facts.name,
+            "id": self.row.name,
+            "state": self.row.state,
+            "round": self.row.round,
+            "manifest": self.manifest.hash,
+            "reports": self.row.reports,
+            "checksum": self.row.checksum.hex(),
+            "level": self.results.level,
+            "notes": list(self.notes),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Header and rows; a number that does not exist is null."""
+        frame = self.results.to_frame()
+        rows = [
+            {key: _plain(one) for key, one in zip(COLUMNS, values, strict=True)}
+            for values in frame.itertuples(index=False, name=None)
+        ]
+        return {**self.header(), "rows": rows}
+
+    def to_json(self) -> bytes:
+        """The same as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+    def to_csv(self) -> bytes:
+        """The rows as CSV."""
+        text: str = self.results.to_frame().to_csv(index=False, lineterminator="\n")
+        return text.encode()
+
+    def to_arrow(self) -> bytes:
+        """The rows as an Arrow stream, with the header as metadata."""
+        import pyarrow as pa
+
+        table = pa.Table.from_pandas(self.results.to_frame(), preserve_index=False)
+        table = table.replace_schema_metadata({"sottovoce": json.dumps(self.header())})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        return bytes(sink.getvalue().to_pybytes())
+
+
+def study_of(row: StudyRow) -> Study:
+    """The study of the file that it began with."""
+    study, _ = parse_study(row.source)
+    if study is None:
+        raise StoreError("The study file in this store cannot be read by this version.")
+    return study
+
+
+def outcome(work: Transaction, row: StudyRow, level: float) -> Outcome:
+    """The estimates from what is counted so far; those of an unfinished protocol say what they leave out."""
+    manifests = [Manifest.from_spec(content) for content in work.manifests(row.number)]
+    if name_of(manifests[0]) != row.name:
+        raise StoreError("The manifest of a study in this store was changed.")
+    study, state = study_of(row), stored_state(work, row, manifests)
+    try:
+        found: Estimates = state.closed()
+        notes = tuple(dict.fromkeys(filter(None, (getattr(one, "missing", None) for one in found.values()))))
+    except ParameterError:  # no report was counted, or too few
+        found, notes = {}, (NOTHING_YET,)
+    return Outcome(row, manifests[-1], StudyResults(study, _by_question(study, found), level), notes)
+
+
+def _by_question(study: Study, found: Estimates) -> tuple[QuestionResult, ...]:
+    """Estimates of the branches, which are named after their questions."""
+    own: dict[str, dict[str, Any]] = {}
+    for key, estimate in found.items():
+        name = question_of(key)
+        own.setdefault(name, {})[key.removeprefix(f"{name}: ")] = estimate
+    return tuple(QuestionResult(asked, own[asked.name]) for asked in study.questions if asked.name in own)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, bool, int)) else value.item()
+
+
+def tally_rows(work: Transaction, row: StudyRow) -> list[Mapping[str, Any]]:
+    """The counts of every arm of every round, for anyone to estimate again."""
+    from sottovoce.service.course import stored_tallies
+
+    found: list[Mapping[str, Any]] = []
+    for content in work.manifests(row.number):
+        manifest = Manifest.from_spec(content)
+        for place, tally in enumerate(stored_tallies(work, row.number, manifest)):
+            arm = manifest.stage.arms[place]
+            rows = [[cell, count] for cell, count in tally.to_rows() if cell >= 0]
+            found.append(
+                {
+                    "round": manifest.number,
+                    "arm": place,
+                    "name": arm.name,
+                    "manifest": manifest.hash,
+                    "fingerprint": arm.mechanism.fingerprint,
+                    "reports": tally.n,
+                    "cells": rows,
+                }
+            )
+    return found

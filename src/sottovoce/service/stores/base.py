@@ -1,0 +1,241 @@
+"""What every store does: transactions over the same tables. Databases differ in a few words and in bulk inserts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sottovoce.core.errors import SottovoceError
+from sottovoce.service.stores import schema
+
+OPEN, CLOSED, DONE, DRAFT = "open", "closed", "done", "draft"
+Known = dict[bytes, int | None]  # ids that are stored, with the digest of the payload until the epoch closes
+CHECKSUM_BYTES = 32
+_STUDY = ", ".join(schema.TABLES["studies"])
+
+
+class StoreError(SottovoceError):
+    """A store that cannot be opened, or is not one."""
+
+
+class StoreFullError(SottovoceError):
+    """There is no room left for a commit; nothing of it was stored."""
+
+
+class StoreDownError(SottovoceError):
+    """The database does not answer. Whether the last commit was stored is not known until it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRow:
+    """A study as it is stored."""
+
+    number: int
+    name: str
+    source: bytes
+    protocol: bytes
+    state: str
+    round: int
+    reports: int
+    checksum: bytes
+    closed_epoch: int
+
+
+class Transaction(ABC):
+    """Verbs inside one transaction. `?` stands for a parameter in every database."""
+
+    @abstractmethod
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement; none of one that only writes."""
+
+    @abstractmethod
+    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """One statement for each row."""
+
+    @abstractmethod
+    def add_reports(self, study: int, epoch: int, new: Sequence[tuple[bytes, int]]) -> Known:
+        """Insert ids with their digests; returns those that were there before, and leaves them as they were."""
+
+    @abstractmethod
+    def known(self, study: int, ids: Sequence[bytes]) -> Known:
+        """Which of these ids are stored."""
+
+    @abstractmethod
+    def chosen(self, table: str, study: int, hashes: Sequence[bytes]) -> set[bytes]:
+        """Which of these hashes are in the table of invitations, or of those that are spent."""
+
+    @abstractmethod
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a long result, a part at a time."""
+
+    # --- studies ---------------------------------------------------------------------------------
+    def studies(self) -> list[StudyRow]:
+        """All studies, in the order of their numbers."""
+        return [_study(row) for row in self.execute(f"SELECT {_STUDY} FROM studies ORDER BY number")]
+
+    def study(self, number: int) -> StudyRow:
+        """One study."""
+        (row,) = self.execute(f"SELECT {_STUDY} FROM studies WHERE number = ?", (number,))
+        return _study(row)
+
+    def add_study(self, name: str, source: bytes, protocol: bytes, manifest: bytes, state: str) -> StudyRow:
+        """A new study with the manifest of its first round."""
+        ((last,),) = self.execute("SELECT COALESCE(MAX(number), 0) FROM studies")
+        row = StudyRow(last + 1, name, source, protocol, state, 1, 0, bytes(CHECKSUM_BYTES), -1)
+        marks = ", ".join("?" * len(schema.TABLES["studies"]))
+        self.execute(
+            f"INSERT INTO studies ({_STUDY}) VALUES ({marks})",
+            tuple(getattr(row, key) for key in schema.TABLES["studies"]),
+        )
+        self.add_round(row.number, 1, manifest)
+        return row
+
+    def set_state(self, study: int, state: str) -> None:
+        """Where the study is: draft, open, closed or done."""
+        self.execute("UPDATE studies SET state = ? WHERE number = ?", (state, study))
+
+    def add_round(self, study: int, number: int, manifest: bytes) -> None:
+        """The manifest of a round, which is now the current one."""
+        self.execute("INSERT INTO rounds (study, round, manifest) VALUES (?, ?, ?)", (study, number, manifest))
+        self.execute("UPDATE studies SET round = ? WHERE number = ?", (number, study))
+
+    def manifests(self, study: int) -> list[bytes]:
+        """Those of all rounds, in order."""
+        return [
+            bytes(row[0])
+            for row in self.execute("SELECT manifest FROM rounds WHERE study = ? ORDER BY round", (study,))
+        ]
+
+    # --- counts ----------------------------------------------------------------------------------
+    def count(self, study: int, reports: int, checksum: bytes) -> None:
+        """The number of all counted reports, and the XOR of the digests of their ids."""
+        self.execute("UPDATE studies SET reports = ?, checksum = ? WHERE number = ?", (reports, checksum, study))
+
+    def set_arm(self, study: int, number: int, arm: int, reports: int) -> None:
+        """How many reports an arm of a round has."""
+        self.execute(
+            "INSERT INTO arms (study, round, arm, reports) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (study, round, arm) DO UPDATE SET reports = excluded.reports",
+            (study, number, arm, reports),
+        )
+
+    def set_blocks(self, study: int, number: int, arm: int, blocks: Sequence[tuple[int, bytes]]) -> None:
+        """New content of blocks of cells."""
+        self.many(
+            "INSERT INTO cells (study, round, arm, block, counts) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (study, round, arm, block) DO UPDATE SET counts = excluded.counts",
+            [(study, number, arm, block, counts) for block, counts in blocks],
+        )
+
+    def arm_counts(self, study: int, number: int) -> dict[int, int]:
+        """How many reports each arm of a round has; arms without reports are left out."""
+        return dict(self.execute("SELECT arm, reports FROM arms WHERE study = ? AND round = ?", (study, number)))
+
+    def blocks(self, study: int, number: int, arm: int) -> list[tuple[int, bytes]]:
+        """The blocks of cells that are not zero."""
+        found = self.execute(
+            "SELECT block, counts FROM cells WHERE study = ? AND round = ? AND arm = ?", (study, number, arm)
+        )
+        return [(block, bytes(counts)) for block, counts in found]
+
+    def add_outcomes(self, study: int, counts: Iterable[tuple[str, int]]) -> None:
+        """How many reports were not counted, by reason."""
+        self.many(
+            "INSERT INTO outcomes (study, code, count) VALUES (?, ?, ?)"
+            " ON CONFLICT (study, code) DO UPDATE SET count = outcomes.count + excluded.count",
+            [(study, code, count) for code, count in counts],
+        )
+
+    def outcomes(self, study: int) -> dict[str, int]:
+        """The same, read."""
+        return dict(self.execute("SELECT code, count FROM outcomes WHERE study = ? ORDER BY code", (study,)))
+
+    # --- epochs ----------------------------------------------------------------------------------
+    def forget_digests(self, study: int, epoch: int, first: int) -> None:
+        """Drop epochs up to this one, and the digests of their payloads, of ids that begin with this byte."""
+        upper = bytes([first + 1]) if first < 255 else b"\xff" * 17
+        self.execute(
+            "UPDATE reports SET epoch = NULL, digest = NULL WHERE study = ? AND id >= ? AND id < ? AND epoch <= ?",
+            (study, bytes([first]), upper, epoch),
+        )
+
+    def set_closed_epoch(self, study: int, epoch: int) -> None:
+        """Digests up to this epoch are gone."""
+        self.execute("UPDATE studies SET closed_epoch = ? WHERE number = ?", (epoch, study))
+
+    # --- invitations -----------------------------------------------------------------------------
+    def invite(self, study: int, hashes: Iterable[bytes]) -> None:
+        """New invitations."""
+        self.many("INSERT INTO invitations (study, hash) VALUES (?, ?)", [(study, one) for one in sorted(hashes)])
+
+    def spend(self, study: int, hashes: Iterable[bytes]) -> None:
+        """Invitations that are used up; sorted, so that their order says nothing."""
+        rows = [(study, one) for one in sorted(hashes)]
+        self.many("DELETE FROM invitations WHERE study = ? AND hash = ?", rows)
+        self.many("INSERT INTO spent (study, hash) VALUES (?, ?)", rows)
+
+
+class Store(ABC):
+    """A database of studies. One process writes to it at a time; others may read, and close studies."""
+
+    kind: str
+
+    @abstractmethod
+    def transaction(self, *, write: bool = True) -> AbstractContextManager[Transaction]:
+        """A transaction of the one writing connection, durable when it ends; undone if the block raises.
+
+        Without `write` it is a snapshot on a connection of its own, for any thread.
+        """
+
+    @abstractmethod
+    def lock(self) -> None:
+        """Become the one collector of this store, or refuse."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def version(self, work: Transaction) -> int:
+        """How many steps of the schema this store has."""
+
+    @abstractmethod
+    def set_version(self, work: Transaction, version: int) -> None:
+        """Note the steps."""
+
+    @abstractmethod
+    def words(self, sql: str) -> str:
+        """A statement of the schema in the words of this database."""
+
+    def upgrade(self, steps: int = schema.VERSION) -> None:
+        """Take the steps of the schema that are missing, all or none of them."""
+        with self.transaction() as work:
+            found = self.version(work)
+            if found > schema.VERSION:
+                raise StoreError("This store was written by a later version of sottovoce: update this one.")
+            for step in schema.STEPS[found:steps]:
+                for sql in step:
+                    work.execute(self.words(sql))
+            if found < steps:
+                self.set_version(work, steps)
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        """A snapshot."""
+        with self.transaction(write=False) as work:
+            yield work
+
+
+def _study(row: tuple[Any, ...]) -> StudyRow:
+    values = dict(zip(schema.TABLES["studies"], row, strict=True))
+    plain: dict[str, Any] = {key: bytes(one) if isinstance(one, memoryview) else one for key, one in values.items()}
+    return StudyRow(**plain)

@@ -1,0 +1,50 @@
+"""The tables of a store, as steps: a new store takes all of them, an older one those that it lacks.
+
+What is stored of a report is its id, and until its epoch closes 8 bytes of a digest of its payload. There are no times
+and no addresses. Tables are keyed by what is random, so that no row number keeps the order of arrival.
+"""
+
+from __future__ import annotations
+
+# BYTES and KEYED stand for the words of each database.
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE studies (number BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE, source BYTES NOT NULL,"
+        " protocol BYTES NOT NULL, state TEXT NOT NULL, round BIGINT NOT NULL, reports BIGINT NOT NULL,"
+        " checksum BYTES NOT NULL, closed_epoch BIGINT NOT NULL)",
+        "CREATE TABLE rounds (study BIGINT, round BIGINT, manifest BYTES NOT NULL, PRIMARY KEY (study, round)) KEYED",
+        "CREATE TABLE arms (study BIGINT, round BIGINT, arm BIGINT, reports BIGINT NOT NULL,"
+        " PRIMARY KEY (study, round, arm)) KEYED",
+        "CREATE TABLE cells (study BIGINT, round BIGINT, arm BIGINT, block BIGINT, counts BYTES NOT NULL,"
+        " PRIMARY KEY (study, round, arm, block)) KEYED",
+        "CREATE TABLE reports (study BIGINT, id BYTES, epoch BIGINT, digest BIGINT, PRIMARY KEY (study, id)) KEYED",
+        "CREATE TABLE outcomes (study BIGINT, code TEXT, count BIGINT NOT NULL, PRIMARY KEY (study, code)) KEYED",
+        "CREATE TABLE acts (number BIGINT PRIMARY KEY, entry TEXT NOT NULL, hash BYTES NOT NULL)",
+    ),
+    (
+        # Invitations that were used are in a table of their own, which shares no column with the ids of reports.
+        "CREATE TABLE invitations (study BIGINT, hash BYTES, PRIMARY KEY (study, hash)) KEYED",
+        "CREATE TABLE spent (study BIGINT, hash BYTES, PRIMARY KEY (study, hash)) KEYED",
+        "CREATE TABLE tokens (hash BYTES PRIMARY KEY, name TEXT NOT NULL UNIQUE, scopes TEXT NOT NULL)",
+        "CREATE TABLE requests (hash BYTES PRIMARY KEY, digest BYTES NOT NULL, answer BYTES NOT NULL)",
+    ),
+)
+VERSION = len(STEPS)
+
+# Every table with its columns, in an order in which they can be copied; the key columns come first.
+TABLES: dict[str, tuple[str, ...]] = {
+    "studies": (
+        *("number", "name", "source", "protocol", "state"),
+        *("round", "reports", "checksum", "closed_epoch"),
+    ),
+    "rounds": ("study", "round", "manifest"),
+    "arms": ("study", "round", "arm", "reports"),
+    "cells": ("study", "round", "arm", "block", "counts"),
+    "reports": ("study", "id", "epoch", "digest"),
+    "outcomes": ("study", "code", "count"),
+    "acts": ("number", "entry", "hash"),
+    "invitations": ("study", "hash"),
+    "spent": ("study", "hash"),
+    "tokens": ("hash", "name", "scopes"),
+    "requests": ("hash", "digest", "answer"),
+}

@@ -1,0 +1,247 @@
+"""The one thread that writes: it takes what waits, commits it at once, and only then are its senders answered."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent import futures
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from time import perf_counter
+from typing import Any
+
+from sottovoce.service.course import Course
+from sottovoce.service.intake import Submission, take
+from sottovoce.service.logs import Log
+from sottovoce.service.metrics import Metrics
+from sottovoce.service.stores.base import Store, StoreDownError, StoreError, StoreFullError
+
+MOST_WAITING = 20_000  # reports; a sender beyond is asked to come back later
+MOST_WAITING_BYTES = 64 << 20
+MOST_AT_ONCE = 4_096  # reports of one commit
+REST = 0.25  # seconds between looks at what other processes did
+QUEUE_FULL, DISK_FULL, UNAVAILABLE = "queue_full", "disk_full", "unavailable"
+SLICES = 256  # parts in which the digests of an epoch are dropped, between commits
+
+
+def utc_today() -> date:
+    """The day, the same everywhere."""
+    return datetime.now(UTC).date()
+
+
+class Writer:
+    """A bounded queue and its thread."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        log: Log,
+        metrics: Metrics,
+        today: Callable[[], date] = utc_today,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
+        self._store, self._log, self._metrics, self._today = store, log, metrics, today
+        self._most_waiting = most_waiting
+        self.courses: dict[str, Course] = {}
+        self.is_well = True  # whether the last commit worked
+        self._waiting: deque[Submission | Callable[[], None]] = deque()
+        self._reports = self._bytes = 0
+        self._ready = threading.Condition()
+        self._ending = False
+        self._slices: dict[str, int] = {}
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+
+    # --- from other threads ----------------------------------------------------------------------
+    def start(self) -> None:
+        """Begin: rounds that were due when the last collector ended are changed first."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Commit what waits, then end."""
+        with self._ready:
+            self._ending = True
+            self._ready.notify()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def submit(self, one: Submission) -> bool:
+        """Put a batch into the queue; false if it is full."""
+        count, size = len(one.batch), len(one.batch.payloads)
+        with self._ready:
+            full = self._reports + count > self._most_waiting or self._bytes + size > MOST_WAITING_BYTES
+            if self._ending or (full and self._reports):
+                return False
+            self._reports += count
+            self._bytes += size
+            self._waiting.append(one)
+            self._ready.notify()
+        return True
+
+    def call(self, act: Callable[[], Any]) -> Any:
+        """Do something on the writing thread, between commits, and return what it returns."""
+        done: futures.Future[Any] = futures.Future()
+
+        def run() -> None:
+            try:
+                done.set_result(act())
+            except BaseException as problem:  # handed to the caller
+                done.set_exception(problem)
+
+        with self._ready:
+            if self._ending:
+                raise StoreDownError("The collector is ending.")
+            self._waiting.append(run)
+            self._ready.notify()
+        return done.result()
+
+    @property
+    def waiting(self) -> int:
+        """How many reports wait."""
+        return self._reports
+
+    # --- the thread ------------------------------------------------------------------------------
+    def _run(self) -> None:
+        for course in list(self.courses.values()):
+            self._advance(course)
+        while True:
+            group, acts = self._next()
+            if group:
+                self._commit(group)
+            for act in acts:
+                act()
+            if not group and not acts:
+                if self._ending:
+                    return
+                self._upkeep()
+
+    def _next(self) -> tuple[list[Submission], list[Callable[[], None]]]:
+        group: list[Submission] = []
+        acts: list[Callable[[], None]] = []
+        with self._ready:
+            if not self._waiting and not self._ending:
+                self._ready.wait(0.001 if self._slices else REST)
+            count = 0
+            while self._waiting and count < MOST_AT_ONCE and not acts:
+                one = self._waiting.popleft()
+                if isinstance(one, Submission):
+                    group.append(one)
+                    count += len(one.batch)
+                    self._bytes -= len(one.batch.payloads)
+                else:
+                    acts.append(one)
+            self._reports -= count
+        return group, acts
+
+    def _commit(self, group: list[Submission]) -> None:
+        start = perf_counter()
+        by_study: dict[str, list[Submission]] = {}
+        for one in group:
+            by_study.setdefault(one.course.name, []).append(one)
+        problem = None
+        try:
+            courses = {name: self._fresh(name) for name in by_study}
+            with self._store.transaction() as work:
+                today = self._today()
+                done = [take(work, courses[name], own, today) for name, own in by_study.items()]
+            for apply in done:
+                apply()
+        except StoreFullError:
+            problem = DISK_FULL
+        except (StoreDownError, StoreError):
+            problem = UNAVAILABLE
+        except Exception as found:  # a bug must not end the thread; its text may hold bytes of a report
+            self._log.error("commit_failed", kind=type(found).__name__)
+            problem = UNAVAILABLE
+        if problem is not None:
+            for one in group:
+                one.reset()
+                one.problem = problem
+            for name in by_study:  # what was stored is not known: read it again
+                self.courses[name].is_stale = True
+        if self.is_well != (problem is None):
+            self.is_well = problem is None
+            self._log.warning("store", state="well" if problem is None else problem)
+        _answer(group)
+        self._metrics.commit(group, perf_counter() - start)
+        if problem is None:
+            self._alarm(group)
+            for name in by_study:
+                self._advance(self.courses[name])
+
+    def _fresh(self, name: str) -> Course:
+        """A study as it is in memory, read again after a commit that failed."""
+        course = self.courses[name]
+        if course.is_stale:
+            with self._store.read() as work:
+                row = next(one for one in work.studies() if one.name == name)
+                course = self.courses[name] = Course.load(work, row)
+        return course
+
+    def _alarm(self, group: list[Submission]) -> None:
+        conflicts = sum(code == "conflict" for one in group for _, code in one.failed)
+        if conflicts:
+            self._log.warning("conflict", reports=conflicts, meaning="the same id came with other bytes")
+
+    def _advance(self, course: Course) -> None:
+        """Change rounds while the current one has its quota."""
+        while not course.is_stale and course.is_due:
+            try:
+                state, manifest = course.next_stage()
+                with self._store.transaction() as work:
+                    course.store_next(work, manifest)
+                course.go_on(state, manifest)
+            except (StoreFullError, StoreDownError, StoreError):
+                return  # tried again with the next commit, or the next look
+            except Exception as found:
+                course.failed = True
+                self._log.error("round_failed", study=course.name, kind=type(found).__name__)
+                return
+            self._log.info("round", study=course.name, round=course.manifest.number, over=manifest is None)
+
+    def _upkeep(self) -> None:
+        """When nothing waits: notice what others did, drop the digests of closed epochs a part at a time."""
+        with suppress(StoreFullError, StoreDownError, StoreError):
+            for name in list(self.courses):
+                course = self._fresh(name)
+                if name not in self._slices:
+                    with self._store.transaction() as work:
+                        course.noted(work.study(course.number))
+                    self._advance(course)
+                self._forget(course)
+
+    def _forget(self, course: Course) -> None:
+        """Two epochs ago no report can come any more, so its digests have served."""
+        closed = course.manifest.facts.collection.epoch(self._today()) - 2
+        if course.row.closed_epoch >= closed:
+            return
+        part = self._slices.get(course.name, 0)
+        with self._store.transaction() as work:
+            work.forget_digests(course.number, closed, part)
+            if part == SLICES - 1:
+                work.set_closed_epoch(course.number, closed)
+                course.noted(work.study(course.number))
+        self._slices[course.name] = part + 1
+        if part == SLICES - 1:
+            del self._slices[course.name]
+
+
+def _answer(group: list[Submission]) -> None:
+    """Wake the senders: one call for each event loop, however many batches there are."""
+    loops: dict[asyncio.AbstractEventLoop, list[Submission]] = {}
+    for one in group:
+        if isinstance(one.future, asyncio.Future):
+            loops.setdefault(one.future.get_loop(), []).append(one)
+        elif one.future is not None:
+            one.future.set_result(None)
+    for loop, own in loops.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_set, own)
+
+
+def _set(own: list[Submission]) -> None:
+    for one in own:
+        if not one.future.done():
+            one.future.set_result(None)

@@ -1,0 +1,136 @@
+"""The tables [population.NAME] of a study file, or of a file of their own: which answers are expected."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sottovoce.core.asked import Asked
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.question import GroupMean
+from sottovoce.study.lines import key_lines, line_of
+from sottovoce.study.population import LAWS, Expected, NumberLaw
+from sottovoce.study.question_tables import Notes
+
+TABLE = "population"
+_PARAMETERS = tuple(dict.fromkeys(name for names, _ in LAWS.values() for name in names))
+KEYS = ("law", "shares", "missing", *_PARAMETERS)
+_REMEDY = 'Write law = "normal", mean = 7 and sd = 1.5 for numbers, or shares = [0.25, 0.75] for categories.'
+
+
+class PopulationTables:
+    """The tables of all questions, which become descriptions or mistakes."""
+
+    def __init__(self, tables: Any, questions: Sequence[Asked], notes: Notes) -> None:
+        self.tables, self.questions, self.notes = tables, {one.name: one for one in questions}, notes
+
+    def population(self) -> dict[str, Expected]:
+        """What is expected of the questions that are described."""
+        if not isinstance(self.tables, Mapping):
+            self.notes.note((TABLE,), "The population is not a table.", "Write [population.NAME] for each question.")
+            return {}
+        found: dict[str, Expected] = {}
+        for name, table in self.tables.items():
+            asked = self.questions.get(name)
+            if asked is None or asked.attribute:
+                said = "has the answers of its attribute" if asked else "is not in the study"
+                self.notes.note((TABLE, name), f"This question {said}.", "Describe each attribute once, by its name.")
+            elif not isinstance(table, Mapping):
+                self.notes.note((TABLE, name), "This is not a table.", "Write [population.NAME] and its keys.")
+            else:
+                self.notes.unknown((TABLE, name), table, KEYS, "key")
+                try:
+                    expected = _expected(asked, table)
+                    expected.check(asked)
+                    found[name] = expected
+                except ParameterError as problem:
+                    self.notes.note((TABLE, name), str(problem), _REMEDY)
+        return found
+
+
+def read_population(content: bytes, questions: Sequence[Asked]) -> dict[str, Expected]:
+    """A population from a file of its own; the first mistake, with its line, where there is one."""
+    try:
+        text = content.decode("utf-8-sig")
+        tables = tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        raise ParameterError("The population file is not TOML.") from None
+    notes = _FirstNote(key_lines(text))
+    notes.unknown((), tables, (TABLE,), "table")
+    found = PopulationTables(tables.get(TABLE, {}), questions, notes).population()
+    if notes.said:
+        raise ParameterError(f"The population file has a mistake, {min(notes.said)[1]}")
+    return found
+
+
+class _FirstNote:
+    """Mistakes of a file that is not a study file."""
+
+    def __init__(self, lines: Mapping[tuple[str, ...], int]) -> None:
+        self.lines = lines
+        self.said: list[tuple[int, str]] = []
+
+    def note(self, path: tuple[str, ...], what: str, remedy: str) -> None:
+        line = line_of(self.lines, path)
+        self.said.append((line, f"line {line}: {what} {remedy}"))
+
+    def unknown(self, path: tuple[str, ...], table: Mapping[str, Any], known: Sequence[str], word: str) -> None:
+        for key in table:
+            if key not in known:
+                self.note((*path, key), f"This {word} is not known here.", f"Known: {', '.join(known)}.")
+
+
+def _expected(asked: Asked, table: Mapping[str, Any]) -> Expected:
+    listed = asked.answers[: len(asked.answers) - len(asked.missing)]
+    shares = table.get("shares")
+    return Expected.of(
+        shares=None if shares is None else _by_name("shares", shares, listed),
+        laws=_laws(asked, table),
+        missing=_missing(asked, table.get("missing", 0)),
+    )
+
+
+def _laws(asked: Asked, table: Mapping[str, Any]) -> list[NumberLaw]:
+    """One law, or one for each group where a parameter is a list."""
+    given = {key: table[key] for key in _PARAMETERS if key in table}
+    if "law" not in table:
+        if given:
+            raise ParameterError("This population has parameters, but no law.")
+        return []
+    kind = table["law"]
+    if not isinstance(kind, str):
+        raise ParameterError(f"The law of a population must be one of {', '.join(LAWS)}.")
+    lists = {len(value) for value in given.values() if isinstance(value, list)}
+    if not lists:
+        return [NumberLaw.of(kind, **given)]
+    groups = asked.question.by.size if isinstance(asked.question, GroupMean) else None
+    if lists != {groups}:
+        raise ParameterError("A list of parameters needs one for each group.")
+    return [
+        NumberLaw.of(kind, **{key: value[place] if isinstance(value, list) else value for key, value in given.items()})
+        for place in range(groups or 0)
+    ]
+
+
+def _missing(asked: Asked, given: Any) -> Sequence[Any]:
+    """A share for each reason; one number is spread evenly over them."""
+    if isinstance(given, Mapping):
+        return _by_name("missing", given, asked.missing)
+    if isinstance(given, list):
+        return given
+    if given == 0:
+        return ()
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not asked.missing:
+        raise ParameterError("This question has no reasons for giving no answer, or their share is not a number.")
+    return [given / len(asked.missing)] * len(asked.missing)
+
+
+def _by_name(key: str, given: Any, names: Sequence[str]) -> Sequence[Any]:
+    if isinstance(given, Mapping):
+        if {*given} != {*names}:
+            raise ParameterError(f"The {key} of this population must name each answer once.")
+        return [given[name] for name in names]
+    if not isinstance(given, list):
+        raise ParameterError(f"The {key} of a population must be a list, or a table by answer.")
+    return given

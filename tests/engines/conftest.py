@@ -1,0 +1,38 @@
+"""A Spark session: on pysail, which needs no Java, or on the cluster that `make test-spark` starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+MASTER = "SOTTOVOCE_SPARK_MASTER"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    # Before the session, so that classic Spark starts the interpreter that has this package.
+    import sottovoce.engines.spark  # noqa: F401
+
+    if MASTER in os.environ:
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master(os.environ[MASTER]).appName("sottovoce")
+        session = (
+            builder.config("spark.executor.memory", "1g").config("spark.sql.shuffle.partitions", "4").getOrCreate()
+        )
+        yield session
+        session.stop()
+        return
+    os.environ.setdefault("RUST_LOG", "error")
+    from pysail.spark import SparkConnectServer
+    from pyspark.sql import SparkSession
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").getOrCreate()
+    yield session
+    session.stop()
+    server.stop()

@@ -1,0 +1,267 @@
+"""Every report is counted once: duplicates, conflicts, lost answers, crashes, on both stores."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.core.manifest import Collection, Manifest
+from sottovoce.service import acts, intake
+from sottovoce.service.course import stored_tallies
+from sottovoce.service.invitations import invite
+from sottovoce.service.stores import open_store
+from sottovoce.service.stores.base import CLOSED, Store
+from tests.service.studies import EPOCH, TODAY, add, batch_of, collecting, drawn, everyone, grr, send, told, wait
+
+A, B, C = (bytes([n]) * 16 for n in (1, 2, 3))
+YES, NO = b"\x00", b"\x01"
+
+
+def cells(store: Store, number: int = 1) -> list[list[int]]:
+    with store.read() as work:
+        row = work.study(number)
+        manifest = Manifest.from_spec(work.manifests(number)[row.round - 1])
+        return [tally.cells.tolist() for tally in stored_tallies(work, number, manifest)]
+
+
+def test_a_report_is_counted_once(store: Store) -> None:
+    name = add(store, everyone(grr()))
+    with collecting(store) as collector:
+        manifest = collector.course(name).manifest
+        first = batch_of(manifest, 0, [A, B], [YES, NO])
+        assert told(send(collector, name, first)) == (2, 0, [], None)
+        assert told(send(collector, name, first)) == (0, 2, [], None)
+        assert told(send(collector, name, batch_of(manifest, 0, [A, C], [YES, YES]))) == (1, 1, [], None)
+        assert cells(store) == [[2, 1, 0]]
+        # The same id with other bytes: the first stays, the second is a conflict.
+        assert told(send(collector, name, batch_of(manifest, 0, [C, A], [YES, NO]))) == (0, 1, [(1, "conflict")], None)
+        assert cells(store) == [[2, 1, 0]]
+    with store.read() as work:
+        row = work.study(1)
+        assert row.reports == 3 and work.outcomes(1) == {"conflict": 1}
+        expected = bytes(32)
+        for one in (A, B, C):
+            expected = bytes(x ^ y for x, y in zip(expected, hashlib.sha256(one).digest(), strict=True))
+        assert row.checksum == expected
+
+
+def test_within_one_batch_and_one_commit(store: Store) -> None:
+    name = add(store, everyone(grr()))
+    with collecting(store) as collector:
+        manifest = collector.course(name).manifest
+        one = batch_of(manifest, 0, [A, A, A, B], [YES, YES, NO, b"\x03"])
+        assert told(send(collector, name, one)) == (1, 1, [(2, "conflict"), (3, "invalid_payload")], None)
+        # All of these wait while the thread is busy, so that one commit takes them together.
+        gate: Future[None] = Future()
+        threading.Thread(target=lambda: collector.writer.call(gate.result)).start()
+        waiting = [
+            collector.submit(name, batch_of(manifest, 0, [C], [payload]), Future()) for payload in (NO, NO, YES, NO)
+        ]
+        waiting.append(collector.submit(name, batch_of(manifest, 0, [A], [NO]), Future()))
+        waiting.append(collector.submit(name, batch_of(manifest, 0, [B], [NO]), Future()))
+        gate.set_result(None)
+        assert [told(wait(one))[:3] for one in waiting] == [
+            (1, 0, []),
+            (0, 1, []),
+            (0, 0, [(0, "conflict")]),
+            (0, 1, []),
+            (0, 0, [(0, "conflict")]),
+            (1, 0, []),  # an invalid report took no id
+        ]
+        assert cells(store) == [[1, 2, 0]]
+
+
+def test_wrong_arms_rounds_widths_and_manifests(store: Store) -> None:
+    name = add(store, everyone(grr(), sv.mechanism("oue", sv.Integers(0, 11), epsilon=1)))
+    with collecting(store) as collector:
+        manifest = collector.course(name).manifest
+        ids = [bytes([n]) * 16 for n in range(12)]
+        own = [one for one in ids if manifest.arm_of(one) == 0]
+        others = [one for one in ids if manifest.arm_of(one) == 1]
+        assert own and others
+        mixed = batch_of(manifest, 0, [own[0], others[0]], [YES, YES])
+        assert told(send(collector, name, mixed)) == (1, 0, [(1, "wrong_arm")], None)
+        for changes in ({"round": 2}, {"arm": 2}, {"arm": 1}, {"payloads": b"\x00\x00"}, {"tokens": bytes(16)}):
+            changed = replace(batch_of(manifest, 0, [A], [YES]), **changes)
+            assert send(collector, name, changed).problem == "invalid_batch", changes
+        other = replace(batch_of(manifest, 0, [A], [YES]), manifest=bytes(8))
+        assert send(collector, name, other).problem == "outdated_manifest"
+        assert cells(store)[0] == [1, 0, 0]
+
+
+def test_epochs_close_and_digests_go(store: Store) -> None:
+    days = [TODAY]
+    name = add(store, everyone(grr()))
+    with collecting(store, days=days) as collector:
+        manifest = collector.course(name).manifest
+        for offset, code in ((-2, "epoch_too_old"), (-1, None), (0, None), (1, None), (2, "epoch_in_future")):
+            one = batch_of(manifest, 0, [bytes([50 + offset]) * 16], [YES], epoch=EPOCH + offset)
+            assert told(send(collector, name, one)) == ((1, 0, [], None) if code is None else (0, 0, [(0, code)], None))
+        with store.read() as work:
+            assert [row[0] for row in work.execute("SELECT epoch FROM reports")] == [EPOCH] * 3
+        # A counted report that says an old epoch is still a duplicate, and its sender learns it.
+        days.append(TODAY + timedelta(3))
+        sent = batch_of(manifest, 0, [bytes([50]) * 16, A], [YES, YES])
+        assert told(send(collector, name, sent)) == (0, 1, [(1, "epoch_too_old")], None)
+        _until(lambda: collector.course(name).row.closed_epoch == EPOCH + 1)
+        with store.read() as work:
+            assert work.execute("SELECT DISTINCT epoch, digest FROM reports") == [(None, None)]
+        # Without the digest a conflict cannot be noticed any more, but nothing is counted twice.
+        again = batch_of(manifest, 0, [bytes([50]) * 16], [NO], epoch=EPOCH + 3)
+        assert told(send(collector, name, again)) == (0, 1, [], None)
+    assert cells(store) == [[3, 0, 0]]
+
+
+def _until(holds: Any) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_an_invitation_is_good_for_one_report(store: Store) -> None:
+    name = add(store, everyone(grr()), Collection(invitations=True))
+    with store.transaction() as work:
+        root = Manifest.from_spec(work.manifests(1)[0]).study
+        x, y = (bytes.fromhex(one) for one in invite(work, 1, root, 2))
+    with collecting(store) as collector:
+        manifest = collector.course(name).manifest
+        assert send(collector, name, batch_of(manifest, 0, [A], [YES])).problem == "token_missing"
+        good = batch_of(manifest, 0, [A, B, C], [YES, YES, NO], tokens=x + x + bytes(16))
+        assert told(send(collector, name, good)) == (1, 0, [(1, "token_spent"), (2, "token_unknown")], None)
+        # The same report with its spent invitation is a duplicate; another report is not counted.
+        assert told(send(collector, name, batch_of(manifest, 0, [A], [YES], tokens=x))) == (0, 1, [], None)
+        assert told(send(collector, name, batch_of(manifest, 0, [B], [YES], tokens=x)))[2] == [(0, "token_spent")]
+        assert told(send(collector, name, batch_of(manifest, 0, [B], [YES], tokens=y))) == (1, 0, [], None)
+    with store.read() as work:
+        assert work.execute("SELECT COUNT(*) FROM invitations") == [(0,)]
+        (spent,) = zip(*work.execute("SELECT hash FROM spent"), strict=True)
+        assert len(spent) == 2 and not {bytes(one) for one in spent} & {x, y}
+    assert cells(store) == [[2, 0, 0]]
+
+
+def test_a_closed_study_takes_nothing_but_says_what_was_counted(store: Store) -> None:
+    name = add(store, everyone(grr()))
+    with collecting(store) as collector:
+        manifest = collector.course(name).manifest
+        send(collector, name, batch_of(manifest, 0, [A], [YES]))
+        collector.set_state(name, CLOSED, by="test")
+        assert told(send(collector, name, batch_of(manifest, 0, [A], [YES]))) == (0, 1, [], None)
+        assert send(collector, name, batch_of(manifest, 0, [B], [YES])).problem == "study_closed"
+        both = send(collector, name, batch_of(manifest, 0, [A, B], [YES, YES]))
+        assert told(both) == (0, 1, [(1, "round_closed")], None)
+        assert collector.outcome(name).row.state == CLOSED
+    with store.read() as work:
+        assert [entry["act"] for entry in acts.entries(work)] == ["create", "close"]
+
+
+def test_another_process_may_close_it(place: str) -> None:
+    store, other = open_store(place), open_store(place)
+    name = add(store, everyone(grr()))
+    with collecting(store) as collector:
+        manifest = collector.course(name).manifest
+        with other.transaction() as work:
+            work.set_state(1, CLOSED)
+        assert send(collector, name, batch_of(manifest, 0, [A], [YES])).problem == "study_closed"
+        with pytest.raises(sv.SottovoceError, match="Another collector is using this store"):
+            other.lock()
+    store.close()
+    other.close()
+
+
+def test_before_the_first_and_after_the_last_day(store: Store) -> None:
+    days = [TODAY]
+    name = add(store, everyone(grr()), start="2027-03-02", end="2027-03-02")
+    with collecting(store, days=days) as collector:
+        manifest = collector.course(name).manifest
+        batch = batch_of(manifest, 0, [A], [YES])
+        assert send(collector, name, batch).problem == "not_open"
+        days.append(TODAY + timedelta(1))
+        assert told(send(collector, name, batch))[0] == 1
+        days.append(TODAY + timedelta(2))
+        assert told(send(collector, name, batch))[1] == 1
+        assert send(collector, name, replace(batch, ids=B)).problem == "study_closed"
+
+
+@pytest.mark.parametrize("verb", ["add_reports", "set_blocks", "set_arm", "count"])
+def test_a_commit_that_breaks_off_stores_nothing(store: Store, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = add(store, everyone(grr()))
+    with collecting(store) as collector:
+        manifest = collector.course(name).manifest
+        send(collector, name, batch_of(manifest, 0, [A], [YES]))
+        with store.transaction() as work:
+            kind = type(work)
+        whole = getattr(kind, verb)
+
+        def broken(self: Any, *given: Any) -> Any:
+            whole(self, *given)
+            raise RuntimeError("somebody's answer")
+
+        monkeypatch.setattr(kind, verb, broken)
+        batch = batch_of(manifest, 0, [B, C], [NO, NO])
+        assert told(send(collector, name, batch)) == (0, 0, [], "unavailable")
+        assert cells(store) == [[1, 0, 0]] and not collector.writer.is_well
+        monkeypatch.undo()
+        assert told(send(collector, name, batch)) == (2, 0, [], None)
+        assert cells(store) == [[1, 2, 0]] and collector.writer.is_well
+
+
+def test_a_full_queue_refuses_and_loses_nothing(store: Store) -> None:
+    name = add(store, everyone(grr()))
+    with collecting(store, most_waiting=3) as collector:
+        manifest = collector.course(name).manifest
+        gate: Future[None] = Future()
+        threading.Thread(target=lambda: collector.writer.call(gate.result)).start()
+        _until(lambda: not collector.writer._waiting)
+        first = collector.submit(name, batch_of(manifest, 0, [A, B], [YES, YES]), Future())
+        second = send(collector, name, batch_of(manifest, 0, [C, C], [YES, YES]))
+        assert told(second) == (0, 0, [], "queue_full")
+        gate.set_result(None)
+        assert told(wait(first))[0] == 2
+        assert told(send(collector, name, second.batch))[:2] == (1, 1)
+
+
+def test_the_counts_are_those_of_the_mechanism(store: Store, seed: int) -> None:
+    mechanisms = [
+        grr(10),
+        sv.mechanism("oue", sv.Integers(0, 699), epsilon=1),
+        sv.mechanism("olh", sv.Integers(0, 99), epsilon=1),
+        sv.mechanism("piecewise", sv.Interval(0, 2), epsilon=1),
+    ]
+    name = add(store, everyone(*mechanisms))
+    with collecting(store) as collector:
+        sent: dict[int, list[bytes]] = {}
+        for batch in drawn(collector.course(name).manifest, np.zeros(300, int), seed):
+            assert told(send(collector, name, batch))[0] == len(batch)
+            sent.setdefault(batch.arm, []).extend(report + payload for report, payload in batch.reports())
+        assert cells(store) == [one.tally(sent[arm]).cells.tolist() for arm, one in enumerate(mechanisms)]
+
+
+def test_only_touched_blocks_are_written(store: Store) -> None:
+    name = add(store, everyone(grr(100_000)))
+    with collecting(store) as collector:
+        manifest = collector.course(name).manifest
+        send(collector, name, batch_of(manifest, 0, [A, B], [(99_999).to_bytes(3, "little"), bytes(3)]))
+        with store.read() as work:
+            assert [block for block, _ in sorted(work.blocks(1, 1, 0))] == [0, 99_999 // 256]
+        found = cells(store)[0]
+        assert (found[0], found[99_999], sum(found)) == (1, 1, 2)
+
+
+def test_the_checksum_of_many_is_the_xor_of_each() -> None:
+    ids = [bytes([n]) * 16 for n in range(5)]
+    whole = intake.combined(intake.combined(bytes(32), ids[:2]), ids[2:])
+    each = [int.from_bytes(hashlib.sha256(one).digest(), "big") for one in ids]
+    expected = 0
+    for one in each:
+        expected ^= one
+    assert whole == expected.to_bytes(32, "big")
