@@ -21,7 +21,7 @@ help: ## List every target with its description
 		while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 demo: $(STAMP) ## See numbers beside the truth, with intervals, in a minute
-	@$(BIN)/sottovoce demo
+	@$(BIN)/sottovoce demo --collector
 
 setup: $(STAMP) ## Create .venv with all extras and the development tools
 

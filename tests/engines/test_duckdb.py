@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import sottovoce as sv
-from sottovoce.core.errors import MismatchError, ReportError, SottovoceError
 from sottovoce.engines import duckdb as engine
 from sottovoce.engines.arms import Arms
-from sottovoce.engines.rows import Reason
 from tests.each import for_each
 from tests.engines.made import (
     BY_STATISTIC,
     by_definition,
-    by_kernels,
     check_rows,
-    clean,
     dirty,
     mechanism_of,
-    plain_table,
     table,
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -62,20 +61,6 @@ def about(
     ] = False,
 ) -> None:
     """Options of the program itself."""
-
-
-@app.command()
-def demo(
-    participants: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many people answer.")] = 20_000,
-    epsilon: Annotated[float, typer.Option(help="The privacy budget of each answer.")] = 1.0,
-    page: Annotated[bool, typer.Option(help="Open the picture in a browser (only from a terminal).")] = True,
-    picture: Annotated[str | None, typer.Option(metavar="FILE", help="Write the picture (SVG) to a file.")] = None,
-    force: Force = False,
-    json_: Json = False,
-) -> None:
-    """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
-    opened = page and sys.stdout.isatty()
-    load("cli.demo:demo")(participants, epsilon, open_page=opened, as_json=json_, file=picture, force=force)
 
 
 @app.command()
