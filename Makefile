@@ -67,6 +67,9 @@ fuzz: $(STAMP) ## Try random channels and hostile specifications for MINUTES=10 
 examples: $(STAMP) ## Plan, simulate, export and document the example studies, into build/examples
 	@$(BIN)/python -m scripts.examples
 
+web: ## Rebuild the browser client from clients/web, with Node.js
+	@scripts/web.sh
+
 system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh
 
