@@ -69,6 +69,9 @@ fuzz: $(STAMP) ## Try random channels and specifications, then the collector's d
 examples: $(STAMP) ## Plan, simulate, export and document the example studies, into build/examples
 	@$(BIN)/python -m scripts.examples
 
+web: ## Rebuild the browser client from clients/web, with Node.js
+	@scripts/web.sh
+
 system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh
 
