@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import sottovoce as sv
-from sottovoce.core.errors import ParameterError
 from sottovoce.engines import spark as engine
 from sottovoce.engines.arms import Arms
 from tests.each import for_each
