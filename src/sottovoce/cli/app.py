@@ -232,14 +232,21 @@ def privatize(
 @app.command()
 def tally(
     sources: options.Sources,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")],
+    output: options.TallyFile = None,
     spec: options.Spec = None,
     format_: options.SourceFormat = None,
     invalid: options.Invalid = "refuse",
+    resume: options.Resume = None,
+    sql: options.Sql = None,
     force: Force = False,
 ) -> None:
-    """Count reports and messages of devices, and merge tallies."""
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, force=force)
+    """Count reports and messages of devices, and merge tallies; or print the query with which a database counts."""
+    if (output is None) == (sql is None):
+        raise ParameterError("A tally goes to --output; --sql prints a query instead.")
+    if sql is not None:
+        load("cli.tally:query")(sources, sql)
+        return
+    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, resume=resume, force=force)
 
 
 @app.command()
