@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import segno
@@ -27,7 +25,6 @@ from sottovoce.service.pages import view
 from sottovoce.service.pages.words import words
 
 LEVEL = 0.95
-KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 LEAST, MOST = 10, 10_000_000  # participants of the planner page
 
 TEMPLATES = Environment(
@@ -148,28 +145,10 @@ async def rows(request: Request) -> Response:
 
 def _rows(course: Course, people: int, epsilon: str) -> dict[str, Any]:
     try:
-        return {"course": course, "plan": view.planned(course.row.source, people, epsilon), "problem": ""}
+        plan = view.planned(course.row.source, people, epsilon)
     except SottovoceError as problem:
-        return {"course": course, "plan": None, "problem": str(problem)}
-
-
-@lru_cache(maxsize=64)
-def _file(name: str) -> bytes | None:
-    found = files("sottovoce.service").joinpath("static", name)
-    return found.read_bytes() if found.is_file() else None
-
-
-async def static(request: Request) -> Response:
-    """A script or the style sheet."""
-    name = request.path_params["name"]
-    kind = next((kind for end, kind in KINDS.items() if name.endswith(end)), None)
-    body = _file(name) if kind and "/" not in name and "\\" not in name and ".." not in name else None
-    if body is None or kind is None:
-        raise Refused("not_found")
-    response = tagged(request, body, kind)
-    response.headers["access-control-allow-origin"] = "*"  # a page of others loads the client from here
-    response.headers["cross-origin-resource-policy"] = "cross-origin"
-    return response
+        return {"course": course, "people": people, "plan": None, "problem": str(problem)}
+    return {"course": course, "people": people, "plan": plan, "problem": ""}
 
 
 def routes() -> list[Route]:
@@ -183,5 +162,4 @@ def routes() -> list[Route]:
         Route("/s/{study}", participant),
         Route("/plan/{study}", planner),
         Route("/plan/{study}/rows", rows),
-        Route("/static/{name}", static),
     ]

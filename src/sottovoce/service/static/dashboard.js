@@ -1,10 +1,15 @@
 /* Shows new estimates when reports were counted, at most once a second; what is open stays open. */
 const live = document.getElementById("live");
-let waiting = false;
+let busy = false;
+let missed = false;
 
 async function refresh() {
-  if (waiting) return;
-  waiting = true;
+  if (busy) {
+    missed = true;
+    return;
+  }
+  busy = true;
+  missed = false;
   try {
     const response = await fetch(live.dataset.source);
     if (response.ok) {
@@ -14,7 +19,10 @@ async function refresh() {
         one.open = open.includes(one.parentElement.getAttribute("aria-labelledby"));
     }
   } finally {
-    setTimeout(() => (waiting = false), 1000);
+    setTimeout(() => {
+      busy = false;
+      if (missed) void refresh();
+    }, 1000);
   }
 }
 
