@@ -1,76 +1,93 @@
-"""The account of a study: what adds up, how far, and among whom a crowd hides a report."""
+"""The account of one person in a study: waves, other studies, memos, shufflers and samples."""
 
-import math
+import json
 from decimal import Decimal
 
 import pytest
 
 import sottovoce as sv
+from sottovoce.cli import main
 from sottovoce.core.manifest import Manifest
-from sottovoce.privacy.accounting.shuffling import shuffled
 from sottovoce.privacy.accounting.study import StudyAccount
 
-YES = sv.Frequency(sv.Categories(["yes", "no"]))
+pytestmark = pytest.mark.slow
+SMOKER = sv.Frequency(sv.Categories(["yes", "no"]))
 
 
-@pytest.fixture(scope="module")
-def manifest():
-    study = sv.Study(
-        "sleep",
-        epsilon="0.1",
-        lifetime="2",
-        unit="person",
-        owner="Institute",
-        contact="privacy@example.org",
-        purpose="How long people sleep.",
-        questions=[sv.Asked("one", YES, {"en": "One?"}), sv.Asked("two", YES, {"en": "Two?"}, share=3)],
-    )
-    arms = (("one", "0.05", 1), ("two", "0.1", 3))
-    each = tuple(sv.Arm(name, sv.mechanism("grr", YES.domain, epsilon=e), weight) for name, e, weight in arms)
-    return Manifest(study.facts, study.questions, sv.Round(each))
+def the_manifest(mechanism=None, **changes):
+    about = {"epsilon": 1, "lifetime": 4, "unit": "person", "owner": "o", "contact": "a@b.org", "purpose": "p."}
+    study = sv.Study("sleep", **{**about, **changes}, questions={"smoker": SMOKER, "rank": SMOKER})
+    other = mechanism or sv.mechanism("grr", SMOKER.domain, epsilon="0.5")
+    arms = (sv.Arm("smoker", sv.mechanism("grr", SMOKER.domain, epsilon=1), 3), sv.Arm("rank", other, 1))
+    return Manifest(study.facts, study.questions, sv.Round(arms))
 
 
-def test_the_largest_arm_counts_until_the_lifetime_budget_is_spent(manifest):
-    for waves, taken, total in ((1, 1, "0.1"), (15, 15, "1.5"), (30, 20, "2")):
-        found = StudyAccount.of(manifest, waves=waves)
-        assert (found.once, found.allowed, found.taken) == (Decimal("0.1"), 20, taken)
-        assert found.total.epsilon == Decimal(total)
-        assert (f"Of {waves} waves it takes part in 20." in found.text()) == (waves == 30)
-    beside = StudyAccount.of(manifest, waves=2, also=["0.5", "1"])
-    assert beside.total.epsilon == Decimal("1.7")
-    assert "and beside 2 other studies a person loses" in beside.text()
+def test_waves_and_other_studies_add_up_and_arms_do_not():
+    account = StudyAccount.of(the_manifest(), waves=3, also=["0.5", 2])
+    assert account.total.epsilon == Decimal("5.5")
+    assert "3 waves of this study and beside 2 other studies a person loses at most epsilon 5.5" in account.text()
+    assert account.advanced.epsilon <= account.total.epsilon
 
 
-def test_a_delta_is_spent_only_where_that_helps(manifest):
-    """Dwork, Rothblum and Vadhan: eps sqrt(2 k ln(1 / delta)) + k eps (e**eps - 1) is an upper bound."""
-    few, many = (StudyAccount.of(manifest, waves=waves, delta=0.01) for waves in (1, 20))
-    assert few.advanced.epsilon == few.total.epsilon == Decimal("0.1")
-    bound = 0.1 * math.sqrt(40 * math.log(100)) + 20 * 0.1 * math.expm1(0.1)
-    assert float(many.advanced.epsilon) < min(bound, 2)
-    assert "If a small delta may be spent" in many.text() and "If a small delta" not in few.text()
+def test_the_device_stops_at_the_lifetime_budget():
+    account = StudyAccount.of(the_manifest(), waves=9)
+    assert (account.allowed, account.taken) == (4, 4)
+    assert account.total.epsilon == 4
+    assert "Of 9 waves it takes part in 4" in account.text()
 
 
-def test_a_report_is_hidden_among_those_of_its_own_arm(manifest):
-    found = StudyAccount.of(manifest, participants=40_003)
-    assert found.amplified == shuffled(Decimal("0.1"), participants=10_000, delta=1e-6)  # a quarter, rounded down
-    assert StudyAccount.of(manifest, participants=1).amplified == shuffled(Decimal("0.1"), participants=1, delta=1e-6)
-    assert "Only in shuffler mode" in found.text() and found.to_dict()["shuffled"]["delta"] == found.amplified.delta
-    alone = StudyAccount.of(manifest)
-    assert alone.amplified is None and "shuffler" not in alone.text() and alone.to_dict()["shuffled"] is None
+def test_memoised_answers_lose_for_ever_only_once_for_each_value():
+    memo = sv.mechanism("basic-rappor", SMOKER.domain, epsilon="0.9", epsilon_forever=2)
+    manifest = the_manifest(memo, lifetime=20)
+    once = StudyAccount.of(manifest, waves=10)
+    assert once.total.epsilon == 10  # by the question without a memo
+    assert "rank is memoised: all reports of an unchanged answer together lose at most epsilon 2" in once.text()
+    entries = {entry.name: entry for entry in once.account.entries}
+    assert entries["rank, memoised"].answers == 1
+    twice = {entry.name: entry for entry in StudyAccount.of(manifest, waves=10, values=2).account.entries}
+    assert twice["rank, memoised"].answers == 2
+    many = {entry.name: entry for entry in StudyAccount.of(manifest, waves=2, values=2).account.entries}
+    assert many["rank"].answers == 2  # two fresh reports lose less than two memos
+    assert "rank is memoised" in manifest.text()
 
 
-def test_who_takes_part_hides_only_where_nobody_can_tell(manifest):
-    known, hidden = StudyAccount.of(manifest), StudyAccount.of(manifest, rate="0.25")
-    assert known.hidden is None and "nobody can tell" not in known.text()
-    assert hidden.hidden == pytest.approx(math.log1p(0.25 * math.expm1(0.1)))
-    assert "where 25 % of a population do" in hidden.text() and hidden.to_dict()["sampled"] == hidden.hidden
+def test_a_crowd_is_labelled():
+    account = StudyAccount.of(the_manifest(), participants=40_000, rate="0.1")
+    assert account.amplified.participants == 10_000  # of the rarer report
+    assert account.amplified.epsilon == sv.shuffled(1, participants=10_000, delta=1e-6).epsilon
+    assert "Only in shuffler mode" in account.text()
+    # ln(1 + 0.1 (e - 1))
+    assert account.hidden == pytest.approx(0.15856, abs=1e-4)
+    assert "Only if nobody can tell" in account.text()
+    plain = StudyAccount.of(the_manifest())
+    assert plain.amplified is None and plain.hidden is None
+    assert "shuffler" not in plain.text()
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"waves": 0}, {"waves": 10_001}, {"values": 0}, {"participants": 0}, {"delta": 0}, {"delta": 1}, {"delta": True},
-     {"rate": 0}, {"rate": 2}, {"also": ["-1"]}],
-)  # fmt: skip
-def test_bad_parameters(manifest, wrong):
+    "wrong", [{"waves": 0}, {"values": 0}, {"also": ["x"]}, {"delta": 0}, {"rate": 2}, {"participants": 0}]
+)
+def test_refusals(wrong):
     with pytest.raises(sv.ParameterError):
-        StudyAccount.of(manifest, **wrong)
+        StudyAccount.of(the_manifest(), **wrong)
+
+
+def test_explain_of_a_manifest_and_a_person(tmp_path, capsys):
+    path = tmp_path / "manifest.json"
+    path.write_bytes(the_manifest().content)
+    line = ["explain", str(path), "--waves", "2", "--also", "0.5", "--participants", "1000"]
+    assert main([*line, "--question", "smoker", "--belief", "0.9,0.1"]) == 0
+    text = capsys.readouterr().out
+    assert "loses at most epsilon 2.5" in text
+    # A belief of 90 % is right 90 % of the time without the report, and no report of epsilon 1 changes it.
+    assert (
+        "smoker, by its actual channel: Without the report the best guess is right 90.0 % of the time, with it 90.0 %"
+        in text
+    )
+    assert "from the most private to the least private" in text
+    assert main([*line, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["account"]["total"] == "2.5"
+    assert found["questions"]["smoker"]["guess"] == pytest.approx(0.7310586, abs=1e-6)
+    for more in (["--belief", "1"], ["--question", "age", "--belief", "1"], ["--question", "rank", "--belief", "a"]):
+        assert main([*line, *more]) == 2
