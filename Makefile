@@ -21,7 +21,7 @@ help: ## List every target with its description
 		while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 demo: $(STAMP) ## See numbers beside the truth, with intervals, in a minute
-	@$(BIN)/sottovoce demo
+	@$(BIN)/sottovoce demo --collector
 
 setup: $(STAMP) ## Create .venv with all extras and the development tools
 
@@ -68,6 +68,9 @@ fuzz: $(STAMP) ## Try random channels and specifications, then the collector's d
 
 examples: $(STAMP) ## Plan, simulate, export and document the example studies, into build/examples
 	@$(BIN)/python -m scripts.examples
+
+web: ## Rebuild the browser client from clients/web, with Node.js
+	@scripts/web.sh
 
 system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh

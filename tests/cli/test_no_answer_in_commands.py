@@ -62,6 +62,8 @@ ROLES = [
     "plan shares --categories-file FILE --epsilon 1 --participants 1000",
     "study check FILE",
     "simulate FILE good.csv",
+    "simulate study.toml FILE --participants 1000",
+    "explain FILE --participants 1000",
     "dossier FILE --participants 1000 -o out",
     "serve FILE --participants 1000 --store out.serve --host nowhere.invalid",
     "status FILE",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -62,20 +61,6 @@ def about(
     ] = False,
 ) -> None:
     """Options of the program itself."""
-
-
-@app.command()
-def demo(
-    participants: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many people answer.")] = 20_000,
-    epsilon: Annotated[float, typer.Option(help="The privacy budget of each answer.")] = 1.0,
-    page: Annotated[bool, typer.Option(help="Open the picture in a browser (only from a terminal).")] = True,
-    picture: Annotated[str | None, typer.Option(metavar="FILE", help="Write the picture (SVG) to a file.")] = None,
-    force: Force = False,
-    json_: Json = False,
-) -> None:
-    """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
-    opened = page and sys.stdout.isatty()
-    load("cli.demo:demo")(participants, epsilon, open_page=opened, as_json=json_, file=picture, force=force)
 
 
 @app.command()
@@ -247,14 +232,21 @@ def privatize(
 @app.command()
 def tally(
     sources: options.Sources,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")],
+    output: options.TallyFile = None,
     spec: options.Spec = None,
     format_: options.SourceFormat = None,
     invalid: options.Invalid = "refuse",
+    resume: options.Resume = None,
+    sql: options.Sql = None,
     force: Force = False,
 ) -> None:
-    """Count reports and messages of devices, and merge tallies."""
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, force=force)
+    """Count reports and messages of devices, and merge tallies; or print the query with which a database counts."""
+    if (output is None) == (sql is None):
+        raise ParameterError("A tally goes to --output; --sql prints a query instead.")
+    if sql is not None:
+        load("cli.tally:query")(sources, sql)
+        return
+    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, resume=resume, force=force)
 
 
 @app.command()

@@ -80,11 +80,14 @@ class Collector:
             same = find_source(work, source)
         if same is not None:
             return same.name
-        manifest, protocol = planned(source, PARTICIPANTS if participants is None else participants)
+        people = PARTICIPANTS if participants is None else participants
+        manifest, protocol = planned(source, people)
 
         def add() -> str:
             with self.store.transaction() as work:
-                row = add_study(work, source, protocol, manifest, by=by, state=DRAFT if draft else OPEN)
+                row = add_study(
+                    work, source, protocol, manifest, by=by, state=DRAFT if draft else OPEN, participants=people
+                )
             with self.store.read() as work:
                 self.writer.courses[row.name] = Course.load(work, row)
             return row.name
@@ -149,14 +152,21 @@ def find_source(work: Transaction, source: bytes) -> StudyRow | None:
 
 
 def add_study(
-    work: Transaction, source: bytes, protocol: bytes, manifest: Manifest, *, by: str, state: str = OPEN
+    work: Transaction,
+    source: bytes,
+    protocol: bytes,
+    manifest: Manifest,
+    *,
+    by: str,
+    state: str = OPEN,
+    participants: int = 0,
 ) -> StudyRow:
     """Write a new study."""
     name = name_of(manifest)
     if any(row.name == name for row in work.studies()):
         raise ParameterError("This study is in the store already, from a file with other words in it.")
     row = work.add_study(name, source, protocol, manifest.content, state)
-    acts.record(work, "create", by=by, study=name, manifest=manifest.hash)
+    acts.record(work, "create", by=by, study=name, manifest=manifest.hash, participants=participants)
     return row
 
 
