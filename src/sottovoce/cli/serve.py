@@ -13,6 +13,7 @@ from sottovoce.service.collector import PARTICIPANTS, Collector, default_store
 from sottovoce.service.http.app import Application
 from sottovoce.service.http.server import make_server
 from sottovoce.service.stores import open_store
+from sottovoce.study.reading import check_study
 
 NAME = "The study file"
 
@@ -23,6 +24,7 @@ def serve(file: str | None, *, participants: int | None, store: str | None, host
     if file is not None:
         with reading(file, NAME) as opened:
             source = opened.read()
+        check_study(source)  # before a store is made
     collector = Collector(open_store(store or default_store(file), create=source is not None))
     collector.start()
     try:

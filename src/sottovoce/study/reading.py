@@ -69,6 +69,14 @@ def read_study(path: str | Path) -> Study:
     return study
 
 
+def check_study(content: bytes) -> Study:
+    """The study of a file's content; all mistakes are raised at once."""
+    study, mistakes = parse_study(content)
+    if study is None:
+        raise StudyFileError(mistakes)
+    return study
+
+
 def parse_study(content: bytes) -> tuple[Study | None, list[Mistake]]:
     """The study, or its mistakes in the order of their lines."""
     try:
