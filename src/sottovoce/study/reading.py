@@ -63,10 +63,7 @@ def read_study(path: str | Path) -> Study:
         content = Path(path).read_bytes()
     except OSError as problem:
         raise ParameterError(f"The study file cannot be read: {problem.strerror}.") from None
-    study, mistakes = parse_study(content)
-    if study is None:
-        raise StudyFileError(mistakes)
-    return study
+    return check_study(content)
 
 
 def check_study(content: bytes) -> Study:
