@@ -131,7 +131,7 @@ DECODED_STUDY = study(
 
 # --- cohorts -------------------------------------------------------------------------------------------------------
 COHORT_KINDS = (("normal", "population"), ("normal", "sample"))
-COHORTS = tuple(product(("rappor", "one-time-rappor"), (16,), BUDGETS, PEOPLE))
+COHORTS = tuple(product(("rappor", "one-time-rappor"), (16,), BUDGETS, PEOPLE[:-1]))
 
 COHORTS_STUDY = study(
     "cohorts",
