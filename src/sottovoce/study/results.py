@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sottovoce.core.asked import ANSWERED, Asked
-from sottovoce.core.manifest import question_of
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Cdf, Distribution, GroupMean, Mean
 from sottovoce.core.round import Estimates
@@ -24,6 +23,7 @@ from sottovoce.estimate.evidence import Evidence
 from sottovoce.study.planners.distribution import READINGS
 from sottovoce.study.sharing import READ
 from sottovoce.study.study import Study
+from sottovoce.study.whole import StudyPlan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,26 +133,25 @@ class StudyResults:
             }
 
 
-def study_results(study: Study, estimates: Estimates, level: float = 0.95) -> StudyResults:
-    """The results of a study from the estimates of its protocol, which are named after the questions.
+def study_results(plan: StudyPlan, estimates: Estimates) -> StudyResults:
+    """The results of a planned study from the estimates of its protocol."""
+    return results_of(plan.study, {one.asked.name: one.report for one in plan.questions}, estimates, plan.level)
 
-    A question without a report of its own is read from that of its attribute.
-    """
+
+def results_of(study: Study, reports: Mapping[str, str], estimates: Estimates, level: float) -> StudyResults:
+    """The results of a study, in simulation and in earnest; `reports` names the report of each question."""
     found = []
     for asked in study.questions:
-        own = _named(asked.name, estimates)
-        if not own and isinstance(asked.question, READ):
-            same = (one.name for one in study.questions if study.attribute(one.name) == study.attribute(asked.name))
-            reports = (_named(name, estimates) for name in same)
-            own = next((each for each in reports if each and all(map(_is_distribution, each.values()))), {})
+        report = reports[asked.name]
+        begin = f"{report}: "
+        own = {
+            name.removeprefix(begin): estimate
+            for name, estimate in estimates.items()
+            if name == report or name.startswith(begin)
+        }
         if own:
             found.append(QuestionResult(asked, _answered(asked, own)))
     return StudyResults(study, tuple(found), level)
-
-
-def _named(name: str, estimates: Estimates) -> dict[str, Any]:
-    """The estimates of one branch."""
-    return {key.removeprefix(f"{name}: "): one for key, one in estimates.items() if question_of(key) == name}
 
 
 def _answered(asked: Asked, estimates: Mapping[str, Any]) -> Estimates:

@@ -64,7 +64,7 @@ def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) ->
             raise ParameterError(f"Nobody was asked {one.asked.name}: more participants are needed.")
         for name, estimate in _ask(one, chosen, derived_seed(seed, f"question {place}")).items():
             found[name if name == one.asked.name else f"{one.asked.name}: {name}"] = estimate
-    results = study_results(made.study, found, made.level)
+    results = study_results(made, found)
     truth = {one.asked.name: truth_of(one.asked, columns[one.asked.name], one.estimates) for one in results.questions}
     return SimulatedStudy(results, truth)
 
