@@ -162,7 +162,7 @@ def test_opting_out_deletes_what_is_unsent(opened, collector):
 )
 def test_without_storage_a_repeated_study_is_refused_and_says_why(opened, browser, served, tmp_path, script):
     rappor = everyone(sv.mechanism("rappor", sv.Categories(["lark", "owl", "neither"]), epsilon=1))
-    with collector_at_work(tmp_path / "..", rappor) as repeated:
+    with collector_at_work(tmp_path / "other", rappor) as repeated:
         page = opened(script)
         name, code, said = page.evaluate(PROBLEM, [repeated.study, {}])
     assert (name, code) == ("SottovoceError", "no_storage")
@@ -179,7 +179,7 @@ def test_without_storage_a_study_is_answered_once(opened, collector):
 
 def test_a_memo_is_kept_and_answers_once_in_each_epoch(opened, tmp_path):
     rappor = everyone(sv.mechanism("rappor", sv.Categories(["lark", "owl", "neither"]), epsilon=1))
-    with collector_at_work(tmp_path / "..", rappor) as repeated:
+    with collector_at_work(tmp_path / "other", rappor) as repeated:
         page = opened()
         page.evaluate(OPEN, [repeated.study, {}])
         assert page.evaluate(SEND, "owl")["state"] == "accepted"
@@ -209,7 +209,7 @@ def test_a_limit_of_the_participant_is_kept(opened, collector, options):
 
 def test_a_lifetime_is_kept_over_studies(opened, collector, tmp_path):
     more = everyone(sv.mechanism("grr", sv.Categories(["lark", "owl", "neither"]), epsilon="0.75"))
-    with collector_at_work(tmp_path / "..", more) as other:
+    with collector_at_work(tmp_path / "other", more) as other:
         page = opened()
         page.evaluate(OPEN, [collector.study, {"lifetimeLimit": 1.5}])
         assert page.evaluate(SEND, "owl")["state"] == "accepted"
