@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from contextlib import suppress
 
 from sottovoce.cli.files import reading
@@ -44,6 +45,7 @@ def serve(file: str | None, *, participants: int | None, store: str | None, host
                 "url": f"{address}/v1/studies/{course.name}",
             }
             print(json.dumps(about), flush=True)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end it in the same orderly way
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
     finally:

@@ -17,6 +17,7 @@ from sottovoce.service.collector import Collector, StudyStateError, UnknownStudy
 from sottovoce.service.http import admin, public, static
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import PREFLIGHT, Receive, Refused, ReportsRoute, Scope, Send
+from sottovoce.service.pages import routes as pages
 from sottovoce.service.stores.base import StoreDownError, StoreError, StoreFullError
 
 SECURITY = {
@@ -38,7 +39,7 @@ class Application:
         self.collector = collector
         self._reports = ReportsRoute(collector)
         self._rest = Starlette(
-            routes=[*public.routes(), *admin.routes(), *static.routes(), *more],
+            routes=[*public.routes(), *admin.routes(), *static.routes(), *pages.routes(), *more],
             exception_handlers={HTTPException: _http_problem, Exception: _bug, **_handlers()},
             lifespan=_lifespan,
         )
