@@ -1,9 +1,9 @@
-/** Builds the three files that the package ships: `node build.mjs [folder]`. */
+/** Builds what the package ships: `node build.mjs [folder]`. */
 import { build } from "esbuild";
 import { fileURLToPath } from "node:url";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const folder = process.argv[2] ?? here("../../src/sottovoce/service/static");
+const outdir = process.argv[2] ?? here("../../src/sottovoce/service/static");
 const shared = {
   bundle: true,
   minify: true,
@@ -12,17 +12,16 @@ const shared = {
   legalComments: "none",
   absWorkingDir: here("."),
   logLevel: "warning",
-  logOverride: { "empty-import-meta": "silent" },
+  outdir,
+  banner: { js: "/* sottovoce: answers are randomized before they are sent. Apache-2.0. Built from clients/web. */" },
 };
-const banner = { js: "/* sottovoce: answers are randomized before they are sent. Apache-2.0. Built from clients/web. */" };
 
-await build({ ...shared, banner, entryPoints: ["src/index.ts"], format: "esm", outfile: `${folder}/sottovoce.js` });
+// The parts that few studies need are files of their own; what they share with the main one is a file too.
 await build({
   ...shared,
-  banner,
-  entryPoints: ["src/index.ts"],
-  format: "iife",
-  globalName: "sottovoce",
-  outfile: `${folder}/sottovoce.script.js`,
+  format: "esm",
+  splitting: true,
+  entryPoints: { sottovoce: "src/index.ts" },
+  chunkNames: "sottovoce-[hash]",
 });
-await build({ ...shared, banner, entryPoints: ["src/vector/install.ts"], format: "esm", outfile: `${folder}/sottovoce-vectors.js` });
+await build({ ...shared, format: "iife", globalName: "sottovoce", entryPoints: { "sottovoce.script": "src/script.ts" } });

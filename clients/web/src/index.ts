@@ -1,47 +1,50 @@
 /** sottovoce in the browser: answers are randomized here, before anything is sent. */
+import type { Coins } from "./core/coins";
 import { SottovoceError } from "./core/errors";
-import { parse } from "./core/json";
+import { isSpec, parse, type Plain } from "./core/json";
 import { get } from "./device/send";
 import { openStore } from "./device/store";
 import { Study, type Options } from "./device/study";
-import * as kit from "./kit";
 import { Manifest } from "./manifest";
-import { Mechanism, nodesOf, VECTOR_NODES } from "./mechanism";
+import { Mechanism } from "./mechanism";
+import { MORE, VECTORS } from "./seldom";
 
-export { SeededCoins, SystemCoins } from "./core/coins";
 export { SottovoceError } from "./core/errors";
 export type { Delivery, Options, Preview } from "./device/study";
 export { Study } from "./device/study";
 export { Manifest, Question } from "./manifest";
 export { Mechanism } from "./mechanism";
-export * as wire from "./wire";
 
 export const version = "0.1.0";
 const DATABASE = "sottovoce";
 
-// As a plain script this file knows its address from the page, as a module from itself.
-const script = typeof document === "undefined" ? null : (document.currentScript as HTMLScriptElement | null);
-const here = script?.src || import.meta.url;
-let vectors: Promise<void> | null = null;
 
-/** The nodes for vectors are loaded when a specification needs them. */
-async function loadVectors(source: unknown): Promise<void> {
-  const { spec } = parse(source);
-  if (!nodesOf(spec).some((node) => VECTOR_NODES.includes(node)) && !Manifest.hasVectors(spec)) return;
-  vectors ??= import(/* @vite-ignore */ new URL("sottovoce-vectors.js", here).href).then(
-    (bundle: { install(given: typeof kit): void }) => bundle.install(kit),
-  );
+/** Everything that a specification names: nodes, and kinds of domains, sets and maps. */
+function named(plain: Plain): string[] {
+  if (Array.isArray(plain)) return plain.flatMap(named);
+  if (!isSpec(plain)) return [];
+  return [plain.node, plain.kind, ...Object.values(plain).flatMap(named)].filter((one) => typeof one === "string");
+}
+
+/** Load what a specification needs beside the main bundle. */
+async function load(source: unknown): Promise<void> {
+  const names = named(parse(source).spec);
   try {
-    await vectors;
+    if (names.some((name) => MORE.includes(name))) await import("./more/index");
+    if (names.some((name) => VECTORS.includes(name))) await import("./vector/index");
   } catch {
-    vectors = null;
-    throw new SottovoceError("network", "The part of this client for vectors cannot be loaded.");
+    throw new SottovoceError("network", "A part of this client that this study needs cannot be loaded.");
   }
+}
+
+/** Coins from a seed: for simulations and tests, never for privacy. */
+export async function seeded(seed: number | bigint): Promise<Coins> {
+  return (await import("./vector/index")).seeded(seed);
 }
 
 /** A mechanism from its specification: a text, bytes or plain data. */
 export async function mechanism(source: unknown): Promise<Mechanism> {
-  await loadVectors(source);
+  await load(source);
   return Mechanism.fromSpec(source);
 }
 
@@ -56,7 +59,7 @@ export async function open(source: string | object, options: Options = {}): Prom
     url = await addressOf(source);
     content = await get(`${url}/manifest`);
   }
-  await loadVectors(content);
+  await load(content);
   const manifest = Manifest.fromSpec(content);
   const named = /\/v1\/studies\/([0-9a-f]{16})$/.exec(url);
   if (url && named?.[1] !== manifest.id)

@@ -1,11 +1,11 @@
 /** What the nodes for vectors build on: they are a bundle of their own, loaded when a specification needs them. */
 export { Channel, NODES, NO_WORDS, channelFrom, infinite, informative, unit } from "./channel/channel";
 export { choose, Subset } from "./channel/finite";
-export { Block, HadamardSets, SETS } from "./channel/sets";
+export { Block, HadamardSets, SETS } from "./more/sets";
 export { Choice } from "./channel/maps";
 export { number, PLACES, Rounding } from "./channel/numeric";
-export { bitCount, bitLength, ceilDiv, FINE, low, running, sum, UNIT } from "./core/bytes";
-export { flipsSpan } from "./core/coins";
+export { bitCount, bitLength, ceilDiv, FINE, fromBytes, low, running, sum, UNIT, utf8 } from "./core/bytes";
+export { Coins, flipsSpan } from "./core/coins";
 export { decimal, decimalText } from "./core/decimal";
 export { need, refuse } from "./core/errors";
 export { Fraction, largest, ONE, smallest, total, units, ZERO } from "./core/fraction";

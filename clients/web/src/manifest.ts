@@ -191,13 +191,6 @@ export class Manifest {
     );
   }
 
-  /** Whether a question or a mechanism has a domain of vectors. */
-  static hasVectors(plain: Plain): boolean {
-    if (Array.isArray(plain)) return plain.some(Manifest.hasVectors);
-    if (!isSpec(plain)) return false;
-    return plain.kind === "box" || plain.kind === "sparse" || Object.values(plain).some(Manifest.hasVectors);
-  }
-
   /** Refuse it if a channel loses more than the study states, or more than this device allows. */
   check(limit: Fraction | null, lifetimeLimit: Fraction | null, accept: readonly string[] = []): void {
     for (const { mechanism } of this.arms) {

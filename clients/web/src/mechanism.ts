@@ -1,10 +1,9 @@
 /** A mechanism: read from its specification alone. Its privacy loss is computed here, not believed. */
 import { checkMemos, NO_WORDS, channelFrom, nested, type Channel, type Code, type Words } from "./channel/channel";
 import "./channel/compose";
-import "./channel/sets";
 import { fromBytes, join, toBytes } from "./core/bytes";
 import { SystemCoins, type Coins } from "./core/coins";
-import { below, budget, loss, readDecimal, within } from "./core/decimal";
+import { budget, loss, within } from "./core/decimal";
 import { need, refuse } from "./core/errors";
 import { idBytes, idWords } from "./core/field";
 import { Fraction, metered, product } from "./core/fraction";
@@ -12,12 +11,12 @@ import { canonicalBytes, integer, isSpec, kindOf, parse, take, text, type Plain,
 import { hex } from "./core/bytes";
 import { sha256 } from "./core/sha256";
 import { domainFrom, type Domain } from "./domain/domain";
+import { VECTORS } from "./seldom";
 import { checkFits } from "./domain/fits";
 
 export const ID_BYTES = 16;
 const KEYS = ["name", "version", "epsilon", "epsilon_forever", "question", "domain", "channel", "statistic", "codec", "guarantee", "unused"];
 const STATISTICS = ["outputs", "supports", "seeds", "cohorts", "keyed", "parts", "each", "joint", "sums", "moments"];
-export const VECTOR_NODES = ["half-space", "hints", "place", "sampled-coordinates", "signs"];
 const FLOAT_NODES = ["cap", "projected"];
 const MOST_NODES = 1 << 12;
 const MOST_TRIES = 16n;
@@ -41,7 +40,7 @@ export const QUESTIONS: { [kind: string]: string[] } = Object.assign(Object.crea
 });
 
 /** Every node of a channel in plain data. */
-export function nodesOf(plain: Plain): string[] {
+function nodesOf(plain: Plain): string[] {
   if (Array.isArray(plain)) return plain.flatMap(nodesOf);
   if (!isSpec(plain)) return [];
   const own = typeof plain.node === "string" ? [plain.node] : [];
@@ -51,24 +50,21 @@ export function nodesOf(plain: Plain): string[] {
 const IDEALISED =
   "This mechanism computes with floats, so its guarantee is idealised: a browser refuses it, because it cannot compute the privacy loss exactly.";
 
-/** What a guarantee bounds: a ratio, or with a delta a claimed epsilon. */
+/** The guarantees that a browser computes; the codes are those that a utility-optimised one protects. */
 interface Promised {
-  kind: "pure" | "approximate" | "utility_optimised";
-  delta: Fraction | null;
+  kind: "pure" | "utility_optimised";
   sensitive: ReadonlySet<bigint> | null;
 }
 
 function readGuarantee(written: string): Promised {
   if (written === "idealised") refuse(IDEALISED, "privacy");
-  if (written === "pure" || written === "approximate" || written === "utility_optimised")
-    return { kind: written, delta: null, sensitive: null };
-  const approximate = /^approximate\((0\.\d*[1-9])\)$/.exec(written);
-  if (approximate && approximate[1]!.length <= 120)
-    return { kind: "approximate", delta: readDecimal(approximate[1]!), sensitive: null };
+  if (written === "pure" || written === "utility_optimised") return { kind: written, sensitive: null };
+  if (written.startsWith("approximate"))
+    refuse("This mechanism has an approximate guarantee, which holds up to a delta: a browser refuses it.", "privacy");
   const optimised = /^utility_optimised\(((?:0|[1-9]\d{0,14})(?:,[1-9]\d{0,14})*)\)$/.exec(written);
   const codes = optimised ? optimised[1]!.split(",").map(BigInt) : [];
   if (codes.length && codes.every((code, place) => !place || code > codes[place - 1]!))
-    return { kind: "utility_optimised", delta: null, sensitive: new Set(codes) };
+    return { kind: "utility_optimised", sensitive: new Set(codes) };
   return refuse("This guarantee is unknown, so it is refused.", "privacy");
 }
 
@@ -105,12 +101,7 @@ export class Mechanism {
   }
 
   private checkedRatio(): Fraction {
-    const { delta, sensitive } = this.guarantee;
-    if (delta) {
-      if (this.channel.delta(below(this.claimed)).compare(delta) > 0)
-        refuse("This mechanism has a larger delta than it claims.", "privacy");
-      return below(this.claimed);
-    }
+    const { sensitive } = this.guarantee;
     if (sensitive) for (const code of sensitive) need(code < this.channel.inputs, "A sensitive code lies outside.");
     const ratio = sensitive ? this.channel.guardedRatio(sensitive) : this.channel.ratio();
     if (!ratio) refuse("A protected report can come from one value and not from another.", "privacy");
@@ -153,7 +144,7 @@ export class Mechanism {
     return found;
   }
 
-  /** The privacy loss of one report: ln(ratio), rounded up; with a delta, the epsilon that it belongs to. */
+  /** The privacy loss of one report: ln(ratio), rounded up. */
   get epsilon(): number {
     return (this.known.epsilon ??= loss(this.ratio));
   }
@@ -165,7 +156,7 @@ export class Mechanism {
   }
   /** Whether the loss of one report is at most this. */
   within(epsilon: Fraction): boolean {
-    return this.guarantee.delta ? this.claimed.compare(epsilon) <= 0 : within(this.ratio, epsilon);
+    return within(this.ratio, epsilon);
   }
 
   // --- one answer ----------------------------------------------------------------------------------
@@ -256,5 +247,5 @@ function checkNodes(nodes: Plain): void {
   const found = nodesOf(nodes);
   need(found.length <= MOST_NODES, `The channel of a specification has at most ${MOST_NODES} nodes.`);
   if (found.some((node) => FLOAT_NODES.includes(node))) refuse(IDEALISED, "privacy");
-  need(found.filter((node) => VECTOR_NODES.includes(node)).length <= 1, "A specification holds one channel for vectors.");
+  need(found.filter((node) => VECTORS.includes(node)).length <= 1, "A specification holds one channel for vectors.");
 }

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { channelFrom } from "../src/channel/channel";
 import { fromBytes, hex, join, unhex } from "../src/core/bytes";
-import { SeededCoins } from "../src/core/coins";
+import type { Coins } from "../src/core/coins";
 import { readDecimal, within } from "../src/core/decimal";
 import { SottovoceError } from "../src/core/errors";
 import { idWords } from "../src/core/field";
@@ -13,7 +13,7 @@ import { Manifest } from "../src/manifest";
 import { Mechanism } from "../src/mechanism";
 import { fromCbor, fromJson, toCbor, toJson } from "../src/wire";
 import { parse } from "../src/core/json";
-import { code, hashed, load, plainCode } from "./vectors";
+import { code, hashed, load, plainCode, seeded } from "./vectors";
 
 function refused(work: () => unknown): boolean {
   try {
@@ -25,7 +25,7 @@ function refused(work: () => unknown): boolean {
   return false;
 }
 
-function message(mechanism: Mechanism, value: unknown, coins: SeededCoins): Uint8Array {
+function message(mechanism: Mechanism, value: unknown, coins: Coins): Uint8Array {
   if (!mechanism.memoised) return mechanism.randomize(value, coins);
   const cohort = mechanism.drawCohort(coins);
   return mechanism.answerFrom(mechanism.remember(value, coins, cohort), coins, cohort);
@@ -44,7 +44,7 @@ for (const [place, vector] of load("mechanisms").entries()) {
     expect(hashed(mechanism.ratio.text(), vector.ratio)).toBe(vector.ratio);
     expect(mechanism.epsilon).toBe(Number(vector.epsilon));
     if (vector.forever !== null) expect(hashed(mechanism.ratioForever!.text(), vector.forever)).toBe(vector.forever);
-    const coins = new SeededCoins(vector.seed);
+    const coins = seeded(vector.seed);
     const sent: Uint8Array[] = [];
     for (let turn = 0; turn < vector.count; turn++)
       sent.push(message(mechanism, vector.answers[turn % vector.answers.length], coins));
@@ -66,7 +66,7 @@ test("random compositions of every node", () => {
     const ratio = (): string => hashed(channel.ratio().text(), vector.ratio ?? "");
     if (vector.ratio === null) expect(refused(ratio), name).toBe(true);
     else expect(ratio(), name).toBe(vector.ratio);
-    const coins = new SeededCoins(vector.seed, 0, 8);
+    const coins = seeded(vector.seed, 8);
     for (const [given, id, report] of vector.draws) {
       coins.begin(channel.words);
       expect(channel.sample(code(given), coins, idWords(unhex(id))), name).toBe(BigInt(report));

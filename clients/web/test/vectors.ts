@@ -4,10 +4,8 @@ import { sha256 } from "../src/core/sha256";
 import { hex, utf8 } from "../src/core/bytes";
 import { Fraction } from "../src/core/fraction";
 import { parse, type Spec } from "../src/core/json";
-import * as kit from "../src/kit";
-import { install } from "../src/vector/install";
-
-install(kit);
+import type { Coins } from "../src/core/coins";
+import { seeded as fromSeed } from "../src/vector/index";
 
 export function load(name: string): any {
   return JSON.parse(readFileSync(new URL(`../vectors/${name}.json`, import.meta.url), "utf8"));
@@ -34,4 +32,8 @@ export function plainCode(value: any): any {
 /** A text, or its SHA-256 where the vectors hold that. */
 export function hashed(text: string, like: string): string {
   return like.startsWith("sha256:") ? `sha256:${hex(sha256(utf8(text)))}` : text;
+}
+
+export function seeded(seed: number, bits = 53): Coins {
+  return fromSeed(seed, bits);
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -30,7 +29,6 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows that a program can read.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
 
 
 @cache
@@ -63,20 +61,6 @@ def about(
     ] = False,
 ) -> None:
     """Options of the program itself."""
-
-
-@app.command()
-def demo(
-    participants: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many people answer.")] = 20_000,
-    epsilon: Annotated[float, typer.Option(help="The privacy budget of each answer.")] = 1.0,
-    page: Annotated[bool, typer.Option(help="Open the picture in a browser (only from a terminal).")] = True,
-    picture: Annotated[str | None, typer.Option(metavar="FILE", help="Write the picture (SVG) to a file.")] = None,
-    force: Force = False,
-    json_: Json = False,
-) -> None:
-    """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
-    opened = page and sys.stdout.isatty()
-    load("cli.demo:demo")(participants, epsilon, open_page=opened, as_json=json_, file=picture, force=force)
 
 
 @app.command()
@@ -249,7 +233,7 @@ def privatize(
 def tally(
     sources: options.Sources,
     output: options.TallyFile = None,
-    spec: Spec = None,
+    spec: options.Spec = None,
     format_: options.SourceFormat = None,
     invalid: options.Invalid = "refuse",
     resume: options.Resume = None,
@@ -293,7 +277,7 @@ def estimate(
     top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,
     csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     json_: Json = False,
-    spec: Spec = None,
+    spec: options.Spec = None,
     format_: options.SourceFormat = None,
     invalid: options.Invalid = "refuse",
 ) -> None:

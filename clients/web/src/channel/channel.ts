@@ -116,26 +116,6 @@ export abstract class Channel {
       yield column;
     }
   }
-  /** Hockey-stick divergence at `odds`, over all pairs of codes. */
-  delta(odds: Fraction): Fraction {
-    const outputs = this.outputs ?? 0n;
-    if (!outputs || this.publics || outputs * this.inputs ** 2n > 1n << 20n)
-      return refuse(`A ${this.kind} channel is too large to find its delta.`);
-    const rows: Fraction[][] = [];
-    for (const column of this.columns("its delta"))
-      column.forEach((one, code) => (rows[code] ??= []).push(one));
-    let worst = ZERO;
-    for (const one of rows)
-      for (const other of rows) {
-        let excess = ZERO;
-        one.forEach((p, y) => {
-          const beyond = p.minus(odds.times(other[y]!));
-          if (beyond.n > 0n) excess = excess.plus(beyond);
-        });
-        if (excess.compare(worst) > 0) worst = excess;
-      }
-    return worst;
-  }
 }
 
 function ends(column: Fraction[]): [Fraction, Fraction] {

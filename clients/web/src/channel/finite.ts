@@ -1,8 +1,8 @@
-/** `subset`, `table` and `sparing`: channels of finitely many codes with short closed forms. */
+/** `subset` and `table`: channels of finitely many codes with short closed forms. */
 import { bitCount, bitLength, low, running, sum, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
 import { need } from "../core/errors";
-import { Fraction, ONE, spend, units, ZERO } from "../core/fraction";
+import { Fraction, ONE, spend, units } from "../core/fraction";
 import { integer, integers, list, take, type Spec } from "../core/json";
 import { Channel, infinite, informative, NODES, Numbered, unit } from "./channel";
 
@@ -163,23 +163,6 @@ export class Table extends Numbered {
     return worst;
   }
 
-  override delta(odds: Fraction): Fraction {
-    spend((this.rows.length ** 2 * this.rows[0]!.length) / 24);
-    let worst = 0n;
-    for (const other of this.rows) {
-      const allowed = other.map((weight) => odds.n * weight);
-      for (const row of this.rows) {
-        let excess = 0n;
-        row.forEach((weight, y) => {
-          const beyond = odds.d * weight - allowed[y]!;
-          if (beyond > 0n) excess += beyond;
-        });
-        if (excess > worst) worst = excess;
-      }
-    }
-    return Fraction.of(worst, odds.d * UNIT);
-  }
-
   /** Whether each output is reported by some code with probability 1. */
   reachesEveryOutput(): boolean {
     return this.range().every(([most]) => most === UNIT);
@@ -200,76 +183,4 @@ export class Table extends Numbered {
   }
 }
 
-/** Each sensitive code is reported with probability `other` by every code but itself; the rest reports the code. */
-export class Sparing extends Numbered {
-  readonly kind = "sparing";
-
-  constructor(
-    readonly k: bigint,
-    readonly sensitive: bigint[],
-    readonly other: bigint,
-  ) {
-    super();
-    need(
-      sensitive.length > 0 &&
-        BigInt(sensitive.length) < k &&
-        sensitive.every((code, place) => !place || code > sensitive[place - 1]!),
-      "Some but not all codes of a sparing channel are sensitive, listed in rising order.",
-    );
-    informative(this.kind, units(UNIT - BigInt(sensitive.length) * other), ZERO);
-    informative(this.kind, this.own(sensitive[0]!), units(other));
-  }
-
-  get inputs(): bigint {
-    return this.k;
-  }
-  get outputs(): bigint {
-    return this.k;
-  }
-  get words(): number {
-    return 2;
-  }
-
-  /** Where a code stands among the sensitive ones, and whether it is one. */
-  private place(code: bigint): [number, boolean] {
-    let place = 0;
-    for (const one of this.sensitive) place += Number(one < code);
-    return [place, this.sensitive[Math.min(place, this.sensitive.length - 1)] === code];
-  }
-
-  private own(code: bigint): Fraction {
-    return units(UNIT - BigInt(this.sensitive.length - Number(this.place(code)[1])) * this.other);
-  }
-
-  sample(code: bigint, coins: Coins): bigint {
-    const [place, own] = this.place(code);
-    const others = this.sensitive.length - Number(own);
-    const kept = coins.flip(UNIT - BigInt(others) * this.other);
-    let index = Number(coins.below(kept ? 1n : BigInt(Math.max(others, 1))));
-    index = Math.min(index + Number(own && index >= place), this.sensitive.length - 1);
-    return kept ? code : this.sensitive[index]!;
-  }
-
-  ratio(): Fraction {
-    return infinite();
-  }
-
-  override guardedRatio(sensitive: ReadonlySet<bigint>): Fraction | null {
-    for (const code of sensitive) if (!this.place(code)[1]) return null;
-    return this.own(this.sensitive[0]!).over(units(this.other));
-  }
-
-  likelihood(report: bigint, code: bigint): Fraction {
-    if (report === code) return this.own(code);
-    return this.place(report)[1] ? units(this.other) : ZERO;
-  }
-
-  static read(fields: Spec): Sparing {
-    const [k, sensitive, other] = take(fields, "sparing", "k", "sensitive", "other");
-    const codes = integer(k, "sparing", "k", 2n, 1n << 20n);
-    const listed = integers(sensitive, "sparing", "sensitive", 0n, codes - 1n);
-    return new Sparing(codes, listed, unit(other, "sparing", "other"));
-  }
-}
-
-Object.assign(NODES, { subset: Subset.read, table: Table.read, sparing: Sparing.read });
+Object.assign(NODES, { subset: Subset.read, table: Table.read });

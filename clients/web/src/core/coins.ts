@@ -3,8 +3,7 @@
  * owns a span of words, which it reads in order; what a rejected draw needs beyond its own word comes from an overflow
  * range. Samplers draw everything and then select, so that they do the same work for every answer.
  */
-import { FINE, fromBytes, low, toBytes, UNIT, utf8 } from "./bytes";
-import { shake256 } from "./shake256";
+import { FINE, fromBytes, low, toBytes, UNIT } from "./bytes";
 
 const LEVELS = 8; // bit-sliced comparisons before the few undecided lanes get a word each
 const REST = FINE - LEVELS;
@@ -260,38 +259,5 @@ export class KeptCoins extends Coins {
 
   extra(): bigint {
     return (this.extras[this.next++] ??= fromBytes(randomBytes(8)));
-  }
-}
-
-/** Words from SHAKE-256 of a seed and the report's number: for simulations and tests, never for privacy. */
-export class SeededCoins extends Coins {
-  private report: number;
-  private extras = 0;
-  private overflow: Uint8Array = new Uint8Array(0);
-
-  constructor(
-    private readonly seed: number | bigint,
-    firstReport = 0,
-    bits: number = FINE,
-  ) {
-    super(bits);
-    this.report = firstReport - 1;
-  }
-
-  private stream(purpose: string, length: number): Uint8Array {
-    return shake256(utf8(`sottovoce coins 1|${purpose}|${this.seed}|${this.report}`), length);
-  }
-
-  protected load(words: number): Uint8Array {
-    this.report++;
-    this.extras = 0;
-    this.overflow = new Uint8Array(0);
-    return this.stream("span", 8 * words);
-  }
-
-  extra(): bigint {
-    const end = 8 * ++this.extras;
-    if (end > this.overflow.length) this.overflow = this.stream("overflow", 2 * end);
-    return fromBytes(this.overflow.subarray(end - 8, end));
   }
 }

@@ -65,7 +65,7 @@ function exponential(x: Fraction): bigint {
 }
 
 /** The decimal of 60 digits just below the one nearest to e**x. */
-export function below(x: Fraction): Fraction {
+function below(x: Fraction): Fraction {
   const scaled = exponential(x);
   let exponent = (scaled >> PLACES).toString().length - DIGITS; // of the last of 60 digits
   const rounded = (places: number): bigint => {

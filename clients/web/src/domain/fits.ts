@@ -1,16 +1,15 @@
 /** Which domains fit which channels: every answer has a code that the channel takes. */
 import type { Channel } from "../channel/channel";
-import { Each } from "../channel/compose";
 import type { Rounding } from "../channel/numeric";
 import { need } from "../core/errors";
 import { canonical } from "../core/json";
-import { Circle, Fields, Pair, Powers, Record, type Domain } from "./domain";
+import { Circle, Pair, type Domain } from "./domain";
 
 const FITS = "The domain of this mechanism does not fit its channel.";
 
-function sideBySide(domains: readonly Domain[], channel: Each): void {
-  need(domains.length === channel.channels.length, FITS);
-  domains.forEach((domain, place) => checkFits(domain, channel.channels[place]!));
+function sideBySide(domains: readonly Domain[], channels: readonly Channel[]): void {
+  need(domains.length === channels.length, FITS);
+  domains.forEach((domain, place) => checkFits(domain, channels[place]!));
 }
 
 function sameRange(domain: Domain, grid: Rounding): boolean {
@@ -21,13 +20,9 @@ function sameRange(domain: Domain, grid: Rounding): boolean {
 export function checkFits(domain: Domain, channel: Channel): void {
   const grids = channel.roundings;
   const grid = channel.rounding;
-  if ((domain instanceof Record || domain instanceof Fields) && channel instanceof Each)
-    sideBySide(domain.coordinates, channel);
-  else if (domain instanceof Powers && channel instanceof Each) sideBySide(domain.both, channel);
-  else if (domain instanceof Pair && channel.kind === "keyed") {
-    checkFits(domain.group, channel.parts[0]!);
-    checkFits(domain.value, channel.parts[1]!);
-  } else if (domain.kind === "sparse") need(channel.sparse === canonical(domain.spec), FITS);
+  if (domain.sideBySide && ["each", "fakes"].includes(channel.kind)) sideBySide(domain.sideBySide, channel.parts);
+  else if (domain instanceof Pair && channel.kind === "keyed") sideBySide([domain.group, domain.value], channel.parts);
+  else if (domain.kind === "sparse") need(channel.sparse === canonical(domain.spec), FITS);
   else if (grids) {
     const parts = domain.coordinates;
     need(parts?.length === grids.length && parts.every((part, place) => sameRange(part, grids[place]!)), FITS);

@@ -4,7 +4,7 @@
  */
 import type { Code, Words } from "../channel/channel";
 import type { Rounding as Grid } from "../channel/numeric";
-import type { Sets } from "../channel/sets";
+import type { Sets } from "../more/sets";
 import type { Channel as AnyChannel } from "../channel/channel";
 import type { Coins } from "../core/coins";
 import type { Fraction as Exact } from "../core/fraction";

@@ -5,7 +5,7 @@ import { need } from "../core/errors";
 import { dot, isOrder, isPrime, MOST_ORDER, polynomial } from "../core/field";
 import { Fraction, spend, units } from "../core/fraction";
 import { integer, kindOf, take, texts, type Spec } from "../core/json";
-import { informative, NODES, Numbered, unit } from "./channel";
+import { informative, NODES, Numbered, unit } from "../channel/channel";
 
 export interface Sets {
   readonly codes: bigint;
