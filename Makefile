@@ -61,11 +61,16 @@ coverage: $(STAMP) ## Compute how often intervals cover, into three pages of doc
 mutants: $(STAMP) ## Change the source in small wrong ways and see whether the tests notice (MUTANTS="--help")
 	@$(BIN)/python -m scripts.mutants $(MUTANTS)
 
-fuzz: $(STAMP) ## Try random channels and hostile specifications for MINUTES=10 minutes
+fuzz: $(STAMP) ## Try random channels and specifications, then the collector's decoder and routes, MINUTES=10 minutes each
 	@$(BIN)/python -m sottovoce.testing.fuzz --minutes $(or $(MINUTES),10)
+	@mkdir -p build/fuzz && $(BIN)/python -m scripts.fuzz.decoder --minutes $(or $(MINUTES),10) --seeds build/fuzz
+	@$(BIN)/python -m scripts.fuzz.routes --minutes $(or $(MINUTES),10)
 
 examples: $(STAMP) ## Plan, simulate, export and document the example studies, into build/examples
 	@$(BIN)/python -m scripts.examples
+
+web: ## Rebuild the browser client from clients/web, with Node.js
+	@scripts/web.sh
 
 system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh

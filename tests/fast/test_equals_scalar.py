@@ -624,6 +624,12 @@ def test_large_batches_on_threads_equal_small_ones(name: str, k: int) -> None:
         assert tail[back] == scalar(mechanism.channel, codes[report], stream, report, FINE)[1]
 
 
+def test_an_index_may_be_the_mask_of_the_next_stage() -> None:
+    channel = Then(Subset(8, 1, UNIT // 2), Bits(3, UNIT // 2, UNIT // 4, "mask", 0))
+    codes, stream = some_codes(channel, 40, 1), WordStream.seeded(Bare(channel).words, 1)
+    assert_equal_to_scalar(channel, codes, stream, FINE, draw(Bare(channel), codes, stream))
+
+
 def test_subsets_behind_another_stage_are_checked_too() -> None:
     channel = Then(Table([[UNIT // 8] * 8] * 3), Subset(8, 3, UNIT // 4 * 3))
     with pytest.raises(ReportError, match="Report 1 is invalid"):

@@ -468,6 +468,8 @@ def test_estimates_have_intervals_labels_and_projections() -> None:
     assert (
         np.linalg.norm(sv.decoder("ball").decode(long).values) == pytest.approx(2) and np.linalg.norm(long.values()) > 2
     )
+    short = from_cells(built("priv-unit", 3, 4.0), 1, np.array([255, 255, 255, 65025, 65025, 65025]))
+    assert long.variances("population") == pytest.approx(4 * short.variances("population"))  # twice the radius
     with pytest.raises(ParameterError, match="Known here: ball, linear"):
         found.project("simplex")
     with pytest.raises(ParameterError, match="smaller than its sums allow"):

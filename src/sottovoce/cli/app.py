@@ -29,29 +29,6 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows that a program can read.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE",
-        help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies; - is standard input.",
-    ),
-]
-SourceFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="KIND",
-        help="csv, parquet, arrow, tally, hex (lines of `answer`) or messages (binary), where neither name nor content"
-        " shows it.",
-    ),
-]
-Invalid = Annotated[
-    str,
-    typer.Option(
-        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
-    ),
-]
 
 
 @cache
@@ -254,20 +231,27 @@ def privatize(
 
 @app.command()
 def tally(
-    sources: Sources,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")],
-    spec: Spec = None,
-    format_: SourceFormat = None,
-    invalid: Invalid = "refuse",
+    sources: options.Sources,
+    output: options.TallyFile = None,
+    spec: options.Spec = None,
+    format_: options.SourceFormat = None,
+    invalid: options.Invalid = "refuse",
+    resume: options.Resume = None,
+    sql: options.Sql = None,
     force: Force = False,
 ) -> None:
-    """Count reports and messages of devices, and merge tallies."""
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, force=force)
+    """Count reports and messages of devices, and merge tallies; or print the query with which a database counts."""
+    if (output is None) == (sql is None):
+        raise ParameterError("A tally goes to --output; --sql prints a query instead.")
+    if sql is not None:
+        load("cli.tally:query")(sources, sql)
+        return
+    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, resume=resume, force=force)
 
 
 @app.command()
 def estimate(
-    sources: Sources,
+    sources: options.Sources,
     level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
     method: Annotated[
         str | None,
@@ -293,9 +277,9 @@ def estimate(
     top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,
     csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     json_: Json = False,
-    spec: Spec = None,
-    format_: SourceFormat = None,
-    invalid: Invalid = "refuse",
+    spec: options.Spec = None,
+    format_: options.SourceFormat = None,
+    invalid: options.Invalid = "refuse",
 ) -> None:
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:

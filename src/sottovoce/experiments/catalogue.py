@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.experiments import planned, words
-from sottovoce.experiments.coverage import studies, studies_of_rounds, studies_of_shares
+from sottovoce.experiments.coverage import studies, studies_of_distributions, studies_of_rounds, studies_of_shares
 from sottovoce.experiments.distribution import compared, designs, table_2, wave, wave_figures
 from sottovoce.experiments.distribution import decoders as distribution_decoders
 from sottovoce.experiments.experiment import Experiment
@@ -32,6 +32,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     designs.EXPERIMENT,
     compared.EXPERIMENT,
     *studies.STUDIES,
+    *studies_of_distributions.STUDIES,
     *studies_of_shares.STUDIES,
     *studies_of_rounds.STUDIES,
 )

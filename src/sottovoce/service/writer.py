@@ -31,7 +31,7 @@ def utc_today() -> date:
     return datetime.now(UTC).date()
 
 
-class Writer:
+class CommitWriter:
     """A bounded queue and its thread."""
 
     def __init__(

@@ -15,6 +15,7 @@ from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.manifest import UNITS, Collection
 from sottovoce.core.plural import plural
 from sottovoce.core.question import Mean
+from sottovoce.study.dossier.sentences import LANGUAGES, known
 from sottovoce.study.lines import key_lines, line_of
 from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import KINDS, QuestionTable
@@ -199,6 +200,14 @@ class _StudyReader:
                 ("study", "languages"),
                 "The languages are not a list of different short codes.",
                 'Write languages = ["en", "de"].',
+            )
+            return ()
+        unknown = [one for one in given if not known(one)]
+        if unknown:
+            self.note(
+                ("study", "languages"),
+                "There are no sentences for participants in one of these languages.",
+                f"Use {', '.join(LANGUAGES)}.",
             )
             return ()
         return tuple(given)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
 from sottovoce.core.question import (
     Cdf,
     CircularMean,
@@ -24,8 +25,8 @@ from sottovoce.core.question import (
     Range,
     Variance,
 )
-from sottovoce.estimate.distribution.base import DistributionEvidence
-from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
+from sottovoce.estimate.distribution.buckets import quantile_bounds
 from sottovoce.estimate.distribution.moments import from_waves
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.mean.evidence import MeanEvidence
@@ -106,6 +107,10 @@ class PartAnswer(LinearAnswer):
     """
 
     @property
+    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.source.curve_methods
+
+    @property
     def whole(self) -> NDArray[np.bool_]:
         """Which buckets are inside as a whole, or outside."""
         return np.asarray(np.isclose(self.weights, np.rint(self.weights)))
@@ -121,13 +126,15 @@ class PartAnswer(LinearAnswer):
         return np.where(self.whole, np.rint(self.weights), 1.0)
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
+        if method == COMPATIBLE:
+            return Bounds(*load("estimate.distribution.compatible:shares")(self, level, target))
         if self.whole.all():
             return self.normal(level, target)
         inner, outer = (replace(self, weights=part).normal(level, target) for part in (self.inner, self.outer))
         return Bounds(np.minimum(inner.low, outer.low), np.maximum(inner.high, outer.high))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.source.unevenness or self.warning()
+        return (None if method == COMPATIBLE else self.source.unevenness) or self.warning()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,6 +151,10 @@ class QuantileAnswer(AnswerEvidence):
     question: Quantile
 
     @property
+    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.source.curve_methods
+
+    @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
         return [f"{float(share):g}" for share in self.question.shares]
 
@@ -155,32 +166,21 @@ class QuantileAnswer(AnswerEvidence):
         return read(self, self.source, self.source.values())
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        heights, errors = _heights(self.source, target)
         parts = [float(part) for part in self.question.shares]
-        low, high = quantile_bounds(self.source.buckets, heights, deviate(level) * errors, parts)
+        if method == COMPATIBLE:
+            low, high = load("estimate.distribution.compatible:quantiles")(self.source, parts, level, target)
+        else:
+            heights, errors = _heights(self.source, target)
+            low, high = quantile_bounds(self.source.buckets, heights, deviate(level) * errors, parts)
         return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.source.unevenness or self.warning()
+        return (None if method == COMPATIBLE else self.source.unevenness) or self.warning()
 
     def variances(self, target: str) -> Floats:
         """From the width of the interval of one standard error."""
         low, high = self.interval(0.6826894921370859, "normal", target)
         return np.asarray(((high - low) / 2) ** 2)
-
-
-def quantile_bounds(buckets: Buckets, heights: Floats, half: Floats, parts: Sequence[float]) -> tuple[Floats, Floats]:
-    """All values whose interval, `half` around the height of the curve, holds a part: the least and the largest.
-
-    `heights` may have rows, one for each curve; the result then has a row for each, and a column for each part. Where
-    answers lie inside a bucket is not known, so both ends are those of buckets.
-    """
-    upper, lower = np.clip(heights + half, 0, 1), np.clip(heights - half, 0, 1)
-    upper[..., -1] = lower[..., -1] = 1.0
-    # The first point where the upper curve reaches the share, and the last one where the lower is still below it.
-    first, last = np.maximum.accumulate(upper, axis=-1), np.minimum.accumulate(lower[..., ::-1], axis=-1)[..., ::-1]
-    each = [(buckets.edge_before(first, part), buckets.edge_after(last, part)) for part in parts]
-    return np.stack([low for low, _ in each], axis=-1), np.stack([high for _, high in each], axis=-1)
 
 
 def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:

@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 
 from sottovoce.core.domain import Categories
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
+from sottovoce.core.params import reject
+from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import rising
+from sottovoce.estimate.distribution.simulated import reach
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning, check_level, check_target
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-DRAWS = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,42 +50,44 @@ class Band:
         return pd.DataFrame(columns)
 
 
-def band(estimate: Estimate, level: float, target: str, seed: int) -> Band:
+def band(estimate: Estimate, level: float, target: str, seed: int, method: str) -> Band:
     """The band of the unbiased cumulative shares: as many standard errors as their largest deviation stays within.
 
-    The deviations are nearly normal with a known covariance, so their largest one is simulated.
+    The deviations are nearly normal with a covariance that a likely distribution tells, so their largest one is
+    simulated. Method "compatible": the least and the largest cumulative share of every distribution that is compatible
+    with the reports (`estimate.distribution.compatible`).
     """
     check_level(level)
     check_target(target)
     source = estimate._distribution
     if source.circular:
         raise ParameterError("Values on a circle have no order: ask for the share of an arc, or for the circular mean.")
-    if source.unevenness is not None:
-        warnings.warn(source.unevenness, PoorIntervalWarning, stacklevel=3)
-    d = len(source.buckets)
-    found = source.functional(np.tri(d - 1, d), target)
-    half = _reach(found.covariance, level, seed) * found.errors
-    lower = np.maximum.accumulate(np.clip(found.values - half, 0, 1))
-    upper = np.minimum.accumulate(np.clip(found.values + half, 0, 1)[::-1])[::-1]
+    if method not in source.curve_methods:
+        raise reject("method", "band", f"one of {', '.join(source.curve_methods)}", method)
+    low, high, half = (_compatible if method == COMPATIBLE else _linear)(source, level, target, seed)
     shown = np.cumsum(estimate.values)[:-1]
-    ends = [(np.array([0.0]), np.array([1.0])) for _ in range(4)]
-    values, low, high = (
-        np.concatenate([first, part, last])
-        for (first, last), part in zip(ends, (shown, lower, np.maximum(upper, lower)), strict=False)
+    values, low, high, half = (
+        np.concatenate([[0.0], part, [last]])
+        for part, last in ((shown, 1.0), (low, 1.0), (np.maximum(high, low), 1.0), (half, 0.0))
     )
-    return Band(source.edges, values, low, high, np.concatenate([[0.0], half, [0.0]]), level)
+    return Band(source.edges, values, low, high, half, level)
 
 
-def _reach(covariance: Floats, level: float, seed: int) -> float:
-    """The quantile of the largest of normal deviations with this covariance, in standard errors."""
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0))
-    used = errors > 0
-    correlation = covariance[np.ix_(used, used)] / np.outer(errors[used], errors[used])
-    sizes, vectors = np.linalg.eigh(correlation)
-    root = vectors * np.sqrt(np.maximum(sizes, 0))
-    rng = np.random.default_rng(seed)
-    largest = np.abs(root @ rng.standard_normal((root.shape[1], DRAWS))).max(axis=0)
-    return float(np.quantile(largest, level))
+def _linear(source: DistributionEvidence, level: float, target: str, seed: int) -> tuple[Floats, Floats, Floats]:
+    """Lower and upper limits, and half the width before they were cut, at the edges inside."""
+    if source.unevenness is not None:
+        warnings.warn(source.unevenness, PoorIntervalWarning, stacklevel=5)
+    d = len(source.buckets)
+    found = source.fitted(np.tri(d - 1, d), target)
+    half = reach(found.covariance, level, seed) * found.errors
+    lower = np.maximum.accumulate(np.clip(found.values - half, 0, 1))
+    return lower, np.minimum.accumulate(np.clip(found.values + half, 0, 1)[::-1])[::-1], half
+
+
+def _compatible(source: DistributionEvidence, level: float, target: str, seed: int) -> tuple[Floats, Floats, Floats]:
+    region = load("estimate.distribution.compatible:region")(source, level, target, seed)
+    low, high = region.curve(len(source.buckets))
+    return low, high, (high - low) / 2
 
 
 def sample(estimate: Estimate, count: int, seed: int | None) -> NDArray[Any]:

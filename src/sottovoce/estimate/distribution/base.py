@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 EARLY = 1e-3  # change of the total log-likelihood, times e**epsilon, at which EM ends
 
+COMPATIBLE = "compatible"
+
 
 class Functional(NamedTuple):
     """Linear functionals of a distribution: unbiased values, and their joint covariance."""
@@ -92,6 +94,14 @@ class DistributionEvidence(Evidence):
         rows = np.atleast_2d(weights)
         return Functional(rows @ self.values(), rows @ self.covariance(target) @ rows.T)
 
+    def fitted(self, weights: Floats, target: str = "population") -> Functional:
+        """The same values, and their covariance where the shares are likely ones: what bands are made of.
+
+        A band holds if the largest of many deviations stays within it. Errors that are themselves poorly known would
+        make the largest one of them, in standard errors, larger than that of normal deviations.
+        """
+        return self.functional(weights, target)
+
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
         """The variances of these functionals alone."""
         return np.maximum(np.diag(self.functional(weights, target).covariance), 0)
@@ -108,6 +118,11 @@ class DistributionEvidence(Evidence):
     def curve_decoder(self) -> str:
         """The decoder of curves, such as pictures show: unbiased shares of many buckets are negative here and there."""
         return "simplex"
+
+    @property
+    def curve_methods(self) -> tuple[str, ...]:
+        """The methods of intervals of cumulative shares, ranges and quantiles, and of bands."""
+        return self.methods
 
     @property
     def unevenness(self) -> str | None:

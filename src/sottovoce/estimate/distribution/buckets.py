@@ -136,6 +136,20 @@ class Buckets:
         return np.asarray(np.floor(self.edges)[place] if self.whole else self.edges[place])
 
 
+def quantile_bounds(buckets: Buckets, heights: Floats, half: Floats, parts: Sequence[float]) -> tuple[Floats, Floats]:
+    """All values whose interval, `half` around the height of the curve, holds a part: the least and the largest.
+
+    `heights` may have rows, one for each curve; the result then has a row for each, and a column for each part. Where
+    answers lie inside a bucket is not known, so both ends are those of buckets.
+    """
+    upper, lower = np.clip(heights + half, 0, 1), np.clip(heights - half, 0, 1)
+    upper[..., -1] = lower[..., -1] = 1.0
+    # The first point where the upper curve reaches the share, and the last one where the lower is still below it.
+    first, last = np.maximum.accumulate(upper, axis=-1), np.minimum.accumulate(lower[..., ::-1], axis=-1)[..., ::-1]
+    each = [(buckets.edge_before(first, part), buckets.edge_after(last, part)) for part in parts]
+    return np.stack([low for low, _ in each], axis=-1), np.stack([high for _, high in each], axis=-1)
+
+
 def rising(shares: Floats) -> Floats:
     """The cumulative shares at all edges, of shares that may be negative: halfway between the curve that is made to
     rise from below and the one from above. Cutting negative shares off instead would move everything to the middle.

@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.estimate.distribution.base import Functional
 from sottovoce.estimate.distribution.branches import LevelReports, branches_of
 from sottovoce.estimate.distribution.linear import MOST_DENSE, DenseDecode, LinearDecode
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
@@ -198,14 +197,11 @@ class HierarchyEvidence(OutputsEvidence):
         """Those who answered about each level."""
         return branches_of(self.counted.mechanism.channel)
 
-    def functional(self, weights: Floats, target: str = "population") -> Functional:
-        rows, decode = np.atleast_2d(weights), self.decode
+    def products(self, rows: Floats, rates: Floats) -> Floats:
+        decode = self.decode
         if len(rows) <= FEW or not isinstance(decode, LevelsDecode) or decode.leaves * decode.outputs <= SMALL:
-            return OutputsEvidence.functional(self, weights, target)
-        shares = self.values()
-        values, second = rows @ shares, decode.products(rows, self.cells / self.n)
-        held = np.outer(values, values) if target == "population" else (rows * shares) @ rows.T
-        return Functional(values, (second - held) / self.n)
+            return OutputsEvidence.products(self, rows, rates)
+        return decode.products(rows, rates)
 
     @property
     def offers(self) -> frozenset[Offer]:

@@ -8,14 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.estimate.distribution.base import DistributionEvidence, Functional
+from sottovoce.estimate.distribution.base import COMPATIBLE, EARLY, DistributionEvidence, Functional
 from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
-from sottovoce.estimate.distribution.transition import BucketMixture, Transition
+from sottovoce.estimate.distribution.transition import BucketMixture, Transition, WaveTransition
 from sottovoce.estimate.evidence import Contributions, Counted, Offer
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MOST_COMPATIBLE = 256  # buckets
+MOST_UPDATES = 100  # of EM, for the errors of bands
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,14 +56,29 @@ class OutputsEvidence(DistributionEvidence):
         return self.functional(np.eye(len(self.buckets)), target).covariance
 
     def functional(self, weights: Floats, target: str = "population") -> Functional:
-        rows = np.atleast_2d(weights)
-        scores, rates = self.scores(rows), self.cells / self.n
-        values = scores @ rates
-        second = (scores * rates) @ scores.T
+        rows, shares = np.atleast_2d(weights), self.values()
+        return Functional(rows @ shares, self._covariance(rows, self.cells / self.n, shares, target))
+
+    def fitted(self, weights: Floats, target: str = "population") -> Functional:
+        """From counts themselves, an error would be known as poorly as the few outputs that it depends on; the rates of
+        all outputs together follow from the shares of EM.
+        """
+        rows, stop = np.atleast_2d(weights), self.early_stop or EARLY
+        shares, _ = iterate(self.likelihood(), stop=stop, smooth=False, max_iterations=MOST_UPDATES)
+        return Functional(rows @ self.values(), self._covariance(rows, self.transition.forward(shares), shares, target))
+
+    def _covariance(self, rows: Floats, rates: Floats, shares: Floats, target: str) -> Floats:
+        """For these rates of the outputs, and the shares behind them."""
         if target == "population":
-            return Functional(values, (second - np.outer(values, values)) / self.n)
+            values = rows @ shares
+            return (self.products(rows, rates) - np.outer(values, values)) / self.n
         # For these participants, the part of the spread that lies between their buckets is no error.
-        return Functional(values, (second - (rows * self.values()) @ rows.T) / self.n)
+        return (self.products(rows, rates) - (rows * shares) @ rows.T) / self.n
+
+    def products(self, rows: Floats, rates: Floats) -> Floats:
+        """The mean product of the scores of each two functionals."""
+        scores = self.scores(rows)
+        return (scores * rates) @ scores.T
 
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
         rows = np.atleast_2d(weights)
@@ -75,6 +93,11 @@ class OutputsEvidence(DistributionEvidence):
 
     def reach_of(self, weights: Floats) -> float:
         return float(np.ptp(self.scores(weights)))
+
+    @property
+    def curve_methods(self) -> tuple[str, ...]:
+        wave = isinstance(self.transition, WaveTransition) and not self.circular
+        return (*self.methods, COMPATIBLE) if wave and 1 < len(self.buckets) <= MOST_COMPATIBLE else self.methods
 
     @property
     def unevenness(self) -> str | None:

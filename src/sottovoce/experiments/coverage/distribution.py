@@ -1,4 +1,9 @@
-"""How often intervals and bands of a distribution cover: every run draws answers, reports and intervals as shipped."""
+"""How often intervals and bands of a distribution cover: every run draws a whole tally, and asks for the intervals as
+shipped.
+
+Counts of reports are drawn from the law of a report of somebody of the population, which is computed exactly; that the
+shipped sampler has this law is what the contract checks.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
+from sottovoce.estimate.distribution.buckets import coded_buckets
+from sottovoce.estimate.distribution.compatible import region
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
+from sottovoce.tally.laws import law_row
+from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 DOMAIN = Interval(0, 1)
@@ -23,15 +33,8 @@ SHARES = ("0.25", "0.5", "0.9")
 # Spikes and where they stand: one heavy, some light, on an even floor.
 SPIKES = ((0.2013, 0.3), (0.4987, 0.2), (0.7511, 0.1), (0.9003, 0.1))
 _FINE = 200_001
-
-
-def draw(crowd: str, n: int, rng: np.random.Generator) -> Floats:
-    """Answers of n people."""
-    if crowd == "smooth":
-        return rng.beta(5, 2, n)
-    places, weights = np.array(SPIKES).T
-    chosen = rng.choice(len(places) + 1, n, p=[*weights, 1 - weights.sum()])
-    return np.where(chosen < len(places), np.append(places, 0)[chosen], rng.random(n))
+_SHOWN = range(3, 63, 6)  # edges at which widths of compatible limits are measured
+_WIDE_RUNS = 4  # in which they are
 
 
 @lru_cache(maxsize=4)
@@ -55,6 +58,32 @@ def moments(crowd: str) -> tuple[float, float]:
     return mean, floor / 3 + sum(weight * place**2 for place, weight in SPIKES) - mean**2
 
 
+def integral(crowd: str, points: Floats) -> Floats:
+    """Of the cumulative distribution, from 0 on."""
+    if crowd == "smooth":
+        from scipy.stats import beta
+
+        return np.asarray(points * beta.cdf(points, 5, 2) - 5 / 7 * beta.cdf(points, 6, 2))
+    floor = 1 - sum(weight for _, weight in SPIKES)
+    return np.asarray(floor * points**2 / 2 + sum(weight * np.maximum(points - place, 0) for place, weight in SPIKES))
+
+
+@lru_cache(maxsize=32)
+def law(method: Mechanism, crowd: str) -> tuple[Floats, Floats]:
+    """The shares of the codes, or of the points of the grid that numbers are rounded to, and the law of a report."""
+    grid = rounding_of(method.channel)
+    if grid is None:
+        line, heights = truth(crowd)
+        shares = np.diff(np.interp(coded_buckets(method.domain).edges, line, heights))
+    else:
+        # A number is rounded to one of its two neighbours: the share of a point is the mean of a hat around it.
+        below = integral(crowd, np.linspace(0, 1, grid.steps + 1)) * grid.steps
+        slopes = np.concatenate([[0.0], np.diff(below), [1.0]])
+        shares = np.diff(slopes)
+    rates = shares @ np.array([law_row(method.channel, code) for code in range(len(shares))])
+    return shares, rates / rates.sum()
+
+
 def quantile(crowd: str, share: float) -> float:
     """The smallest value up to which this share lies."""
     grid, heights = truth(crowd)
@@ -64,14 +93,13 @@ def quantile(crowd: str, share: float) -> float:
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     """All kinds of intervals for one mechanism, crowd and number of people."""
     method = _built(point["mechanism"], point["epsilon"], point["buckets"])
-    rng = np.random.default_rng(seed)
+    rng, (_, rates) = np.random.default_rng(seed), law(method, point["crowd"])
     held: dict[str, list[bool]] = {}
     widths: dict[str, list[float]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorIntervalWarning)
         for _ in range(runs):
-            answers = draw(point["crowd"], point["n"], rng)
-            tally = method.tally(method.privatize(answers, seed=int(rng.integers(1 << 62)), threads=1))
+            tally = Tally(method, point["n"], rng.multinomial(point["n"], rates))
             for kind, covered, width in _judged(method.estimate(tally), point["crowd"]):
                 held.setdefault(kind, []).extend(covered)
                 widths.setdefault(kind, []).extend(width)
@@ -110,3 +138,25 @@ def _judged(estimate: Estimate, crowd: str) -> list[tuple[str, list[bool], list[
     whole = bool(((band.low <= at_edges + 1e-9) & (at_edges <= band.high + 1e-9)).all())
     found.append(("band", [whole], [float(2 * band.half[1:-1].mean())]))
     return found
+
+
+def compatible_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """Whether the truth is compatible with the reports, and widths of both bands at ten edges in the first runs."""
+    method = _built(point["mechanism"], point["epsilon"], point["buckets"])
+    rng, (shares, rates) = np.random.default_rng(seed), law(method, point["crowd"])
+    held, widths = [], []
+    for run in range(runs):
+        estimate = method.estimate(Tally(method, point["n"], rng.multinomial(point["n"], rates)))
+        found = region(estimate.evidence, LEVEL, "population")
+        true = found.rows @ shares
+        held.append(bool(((found.low <= true + 1e-9) & (true <= found.high + 1e-9)).all()))
+        if run < _WIDE_RUNS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PoorIntervalWarning)
+                band = estimate.band(LEVEL)
+            sets = np.tri(point["buckets"] - 1, point["buckets"])
+            own = [found.largest(sets[edge - 1]) - found.least(sets[edge - 1]) for edge in _SHOWN]
+            widths.append((float(np.mean(own)), float(np.mean((band.high - band.low)[list(_SHOWN)]))))
+    own_width, band_width = np.mean(widths, axis=0)
+    numbers = {"width": float(own_width), "band_width": float(band_width)}
+    return [Coverage(of="band", method="compatible", coverage=float(np.mean(held)), runs=runs, numbers=numbers)]

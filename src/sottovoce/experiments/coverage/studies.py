@@ -329,47 +329,4 @@ SHOWN_REAL = study(
     ),
 )
 
-# --- distributions -------------------------------------------------------------------------------------------------
-DISTRIBUTIONS = ("square-wave", "square-wave-discrete", "coded-wave", "designed-distribution", "hierarchy", "haar")
-DISTRIBUTION_KINDS = ("mean", "variance", "cdf", "quantile", "band")
-DISTRIBUTION = study(
-    "distributions",
-    "Intervals and bands of a distribution",
-    cell="distribution:cell",
-    grid=(
-        ("mechanism", DISTRIBUTIONS),
-        ("crowd", ("smooth", "spiky")),
-        ("n", (10_000, 100_000)),
-        ("epsilon", (1.0,)),
-        ("buckets", (64,)),
-    ),
-    quick=(
-        ("mechanism", DISTRIBUTIONS[:2]),
-        ("crowd", ("smooth", "spiky")),
-        ("n", (10_000,)),
-        ("epsilon", (1.0,)),
-        ("buckets", (64,)),
-    ),
-    runs=200,
-    quick_runs=20,
-    section=Section(
-        page=PAGE,
-        heading="## Distributions",
-        text="Every run draws answers and reports at epsilon 1 and judges the intervals of 64 buckets by the truth of a"
-        " population: mean, variance, three cumulative shares, three quantiles, and the whole band at once. *smooth* is"
-        " Beta(5, 2); *spiky* has 70 % of the answers on four numbers that are no edges of buckets. The square wave of"
-        " a number is right for *spiky* answers in mean and variance only, and its other intervals warn. Intervals of"
-        " means and variances from buckets allow for answers anywhere inside them, so they cover more often than 95 %."
-        " The standard error is"
-        f" {standard_error(200):.1f} points for a mean and a band.",
-        by=("mechanism", "crowd", "n"),
-        columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("crowd", "crowd"),
-            PageColumn("n", "n", ","),
-            *(percent(kind, 1, of=kind) for kind in DISTRIBUTION_KINDS),
-        ),
-    ),
-)
-
-STUDIES = (SHARES, MEAN, STREAMS, WIDTHS, GROUPS, SHOWN, SHOWN_REAL, DISTRIBUTION)
+STUDIES = (SHARES, MEAN, STREAMS, WIDTHS, GROUPS, SHOWN, SHOWN_REAL)

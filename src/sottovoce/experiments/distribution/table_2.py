@@ -35,7 +35,8 @@ PAGE = Page(
     """\
 # Errors of estimated distributions
 
-Measured by `sottovoce reproduce`; `sottovoce reproduce sw-table-2 --pages docs` writes the first section anew.
+Measured by `sottovoce reproduce`; `sottovoce reproduce sw-table-2 --pages docs` writes the first section anew, and
+`sottovoce reproduce 'sw-figure-*' --pages docs` the others.
 """,
 )
 

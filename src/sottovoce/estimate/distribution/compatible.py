@@ -1,0 +1,148 @@
+"""Limits of what every distribution that is compatible with the reports gives, by linear programs.
+
+Averages of neighbouring cumulative shares are known within a few of their own standard errors, all at once, whatever
+the number of neighbours. A distribution is compatible with the reports if it lies within all of these limits. Its
+shares are not negative, which no linear estimate uses. So, where single cumulative shares are poorly known, as through
+a square wave, the least and the largest one over all compatible distributions are nearer to each other than the limits
+of the share itself. They hold all at once, with the level of the limits.
+
+A number that is rounded to a grid has a law of its own at each point of the grid. There the points of the grid, rather
+than the buckets, bear the distribution, so that it makes no difference where answers lie inside a bucket.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds as Between
+from scipy.optimize import LinearConstraint, milp
+
+from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.simulated import reach
+from sottovoce.tally.laws import law_row
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.distribution.answers import PartAnswer
+
+Floats = NDArray[np.float64]
+LONGEST = 4  # the longest averages are over this part of all edges
+_ROOM = 1 + 1e-7  # by which limits are widened, for the tolerance of linear programs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """The compatible distributions: shares of points, for which `rows` times the shares are within the limits."""
+
+    rows: Floats
+    low: Floats
+    high: Floats
+    per_bucket: int | None  # steps of the grid in each bucket; None if the buckets are the points
+
+    def least(self, weights: Floats) -> float:
+        """The smallest share of a set of buckets, whose weights are one and those of all others zero."""
+        return max(0.0, self._solve(self._on_points(weights, np.minimum)))
+
+    def largest(self, weights: Floats) -> float:
+        """The largest one."""
+        return min(1.0, -self._solve(-self._on_points(weights, np.maximum)))
+
+    def _on_points(self, weights: Floats, either: np.ufunc) -> Floats:
+        """The weights of the points. Those who are rounded to an edge may lie in either of the two buckets."""
+        if self.per_bucket is None:
+            return weights
+        steps = np.repeat(weights, self.per_bucket)
+        return np.concatenate([steps[:1], either(steps[:-1], steps[1:]), steps[-1:]])
+
+    def _solve(self, weights: Floats) -> float:
+        limits = LinearConstraint(self.rows, self.low, self.high)
+        return _program(weights, limits, np.ones(len(weights)))[0]
+
+    def curve(self, buckets: int) -> tuple[Floats, Floats]:
+        """The smallest and the largest cumulative share at each edge inside."""
+        sets = np.tri(buckets - 1, buckets)
+        return np.array([self.least(one) for one in sets]), np.array([self.largest(one) for one in sets])
+
+    def edges(self, buckets: int, part: float) -> tuple[int, int]:
+        """The first edges at which the largest and the smallest cumulative share reach a part; both rise."""
+        sets, inside = np.tri(buckets - 1, buckets), range(buckets - 1)
+        first = bisect_left(inside, part, key=lambda edge: self.largest(sets[edge]))
+        last = bisect_left(inside, part, key=lambda edge: self.least(sets[edge]))
+        return first + 1, last + 1
+
+
+def shares(found: PartAnswer, level: float, target: str) -> tuple[Floats, Floats]:
+    """Limits of the shares of sets of buckets: the least of those inside, and the largest of those that are touched."""
+    limits = region(found.source, level, target)
+    return np.array([*map(limits.least, found.inner)]), np.array([*map(limits.largest, found.outer)])
+
+
+def quantiles(source: DistributionEvidence, parts: Sequence[float], level: float, target: str) -> tuple[Floats, Floats]:
+    """Limits of quantiles: the ends of the buckets in which the limits of the cumulative shares reach these parts."""
+    limits, buckets = region(source, level, target), source.buckets
+    reached = np.triu(np.ones((len(buckets) + 1,) * 2))  # row k: from the edge k on
+    edges = [limits.edges(len(buckets), part) for part in parts]
+    low = [float(buckets.edge_before(reached[first], 0.5)) for first, _ in edges]
+    return np.array(low), np.array([float(buckets.edge_after(reached[last], 0.5)) for _, last in edges])
+
+
+def averages(edges: int) -> Floats:
+    """One row for each average of 1, 2, 4, ... neighbours, which begin every quarter of their number."""
+    rows, length = [], 1
+    while length == 1 or length <= edges // LONGEST:
+        for start in range(0, edges - length + 1, max(1, length // 4)):
+            row = np.zeros(edges)
+            row[start : start + length] = 1 / length
+            rows.append(row)
+        length *= 2
+    return np.array(rows)
+
+
+def region(source: DistributionEvidence, level: float, target: str, seed: int = 0) -> Region:
+    """The distributions that are compatible with the reports; the true one is among them with this probability.
+
+    If there is none, the limits are widened, all by the same factor, until there is one.
+    """
+    if not isinstance(source, OutputsEvidence):
+        raise ParameterError("Only counts of outputs tell which distributions are compatible with them.")
+    d = len(source.buckets)
+    weights = averages(d - 1) @ np.tri(d - 1, d)
+    found = source.fitted(weights, target)
+    half = reach(found.covariance, level, seed) * found.errors
+    grid = rounding_of(source.counted.mechanism.channel)
+    if grid is None:
+        rows, per_bucket = weights, None
+    else:
+        law = np.array([law_row(source.counted.mechanism.channel, point) for point in range(grid.steps + 1)])
+        rows, per_bucket = source.scores(weights) @ law.T, grid.steps // d
+    half *= _widening(rows, found.values, half)
+    return Region(rows, found.values - half, found.values + half, per_bucket)
+
+
+def _widening(rows: Floats, values: Floats, half: Floats) -> float:
+    """The least factor, at least one, of the limits within which there is a distribution."""
+    size, sides = rows.shape[1], [np.column_stack([rows, sign * half]) for sign in (1, -1)]
+    limits = [LinearConstraint(sides[0], lb=values), LinearConstraint(sides[1], ub=values)]
+    one = np.append(np.ones(size), 0.0)
+    return _program(1 - one, limits, one, np.append(np.zeros(size), 1.0))[1] * _ROOM
+
+
+def _program(
+    cost: Floats, limits: LinearConstraint | list[LinearConstraint], total: Floats, least: Floats | None = None
+) -> tuple[float, float]:
+    """The least cost, and the last variable there, of numbers within the limits; those in `total` sum to one.
+
+    A program without whole numbers; this way limits have two sides, which takes half of the time.
+    """
+    every = [*(limits if isinstance(limits, list) else [limits]), LinearConstraint(total.reshape(1, -1), 1, 1)]
+    found = milp(cost, constraints=every, bounds=Between(np.zeros(len(cost)) if least is None else least, np.inf))
+    if found.status != 0:
+        raise ParameterError("The limits of compatible distributions were not found.")
+    return float(found.fun), float(found.x[-1])
