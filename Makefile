@@ -14,14 +14,14 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples test-spark system-deps clean
+.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples web test-spark system-deps clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 		while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 demo: $(STAMP) ## See numbers beside the truth, with intervals, in a minute
-	@$(BIN)/sottovoce demo
+	@$(BIN)/sottovoce demo --collector
 
 setup: $(STAMP) ## Create .venv with all extras and the development tools
 
@@ -61,11 +61,16 @@ coverage: $(STAMP) ## Compute how often intervals cover, into three pages of doc
 mutants: $(STAMP) ## Change the source in small wrong ways and see whether the tests notice (MUTANTS="--help")
 	@$(BIN)/python -m scripts.mutants $(MUTANTS)
 
-fuzz: $(STAMP) ## Try random channels and hostile specifications for MINUTES=10 minutes
+fuzz: $(STAMP) ## Try random channels and specifications, then the collector's decoder and routes, MINUTES=10 minutes each
 	@$(BIN)/python -m sottovoce.testing.fuzz --minutes $(or $(MINUTES),10)
+	@mkdir -p build/fuzz && $(BIN)/python -m scripts.fuzz.decoder --minutes $(or $(MINUTES),10) --seeds build/fuzz
+	@$(BIN)/python -m scripts.fuzz.routes --minutes $(or $(MINUTES),10)
 
 examples: $(STAMP) ## Plan, simulate, export and document the example studies, into build/examples
 	@$(BIN)/python -m scripts.examples
+
+web: ## Rebuild the browser client from clients/web, with Node.js
+	@scripts/web.sh
 
 system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import sottovoce as sv
@@ -10,6 +12,14 @@ from sottovoce.experiments.words import candidate, holders
 from sottovoce.tally.counts import simulate_held
 
 SIZE = 10**6
+DECODED = ("rappor", "one-time-rappor", "o-rr", "o-rappor")
+
+
+def decoding(name: str) -> Callable[[], object]:
+    """The decoding of 1,000 candidates, with intervals."""
+    words = sv.mechanism(name, sv.Text(), epsilon=4)
+    tally, listed = simulate_held(words, holders(1000, 200_000), seed=1), [candidate(place) for place in range(1000)]
+    return lambda: words.estimate(tally, decoder="lasso", candidates=listed).ci()
 
 
 def open_domains(quick: bool) -> list[Row]:
@@ -28,17 +38,11 @@ def open_domains(quick: bool) -> list[Row]:
     def few() -> object:
         return hashed.estimate(some, candidates=range(20)).ci()
 
-    words = sv.mechanism("rappor", sv.Text(), epsilon=4)
-    tally, listed = simulate_held(words, holders(1000, 200_000), seed=1), [candidate(place) for place in range(1000)]
-
-    def decode() -> object:
-        return words.estimate(tally, decoder="lasso", candidates=listed).ci()
-
     rows = []
     for name, work, target in (
         ("tally, estimate and intervals of 10^6 categories, 10^6 reports, hadamard", whole, 8.0),
         ("estimate 20 of 10^6 categories from 10^5 reports, olh", few, None),
-        ("decode 1,000 words from 200,000 reports, rappor", decode, 10.0),
+        *((f"decode 1,000 words from 200,000 reports, {name}", decoding(name), 10.0) for name in DECODED),
     ):
         work()
         rows.append(Row(name, median(clock(work) for _ in range(times)), "s", target, "max"))

@@ -1,6 +1,7 @@
 """`make examples`: plan, simulate, export and document the example studies, into build/examples.
 
-Answers come from generators. With SOTTOVOCE_DATA the health survey uses the shared hospital data instead.
+Answers are drawn from the populations that the study files describe. With SOTTOVOCE_DATA the health survey uses the
+shared hospital data instead.
 """
 
 from __future__ import annotations
@@ -11,69 +12,50 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sottovoce.study.dossier.write import write_dossier
 from sottovoce.study.export import write_export
+from sottovoce.study.population import drawn_answers
 from sottovoce.study.reading import read_study
 from sottovoce.study.simulating import simulate_study
+from sottovoce.study.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]
 Answers = Mapping[str, Any]
 
 
-def patients(rng: np.random.Generator) -> Answers:
-    """Hospital stays, from the shared data if they are there."""
+def patients(folder: Path) -> Answers:
+    """Hospital stays of the shared data."""
+    import pandas as pd
+
+    frame = pd.read_parquet(folder / "diabetes_130_hospitals.parquet")
+    known = frame.drop_duplicates("patient")
+    known = known[known["gender"].isin(["Female", "Male"])]
+    return {
+        "days": known["days_in_hospital"],
+        "insulin": known["insulin"],
+        "medications": known["num_medications"],
+        "medications/by": known["gender"],
+    }
+
+
+# How many people answer, where the population of the study file does.
+STUDIES = {"health-survey": 60_000, "product-telemetry": 100_000, "classroom": 900}
+DATA: dict[str, Callable[[Path], Answers]] = {"health-survey": patients}
+
+
+def answers_of(study: Study, seed: int) -> Answers:
+    """From the shared data where they are there, else of the described population."""
     folder = os.environ.get("SOTTOVOCE_DATA")
-    if folder:
-        import pandas as pd
-
-        frame = pd.read_parquet(Path(folder) / "diabetes_130_hospitals.parquet")
-        known = frame.drop_duplicates("patient")
-        known = known[known["gender"].isin(["Female", "Male"])]
-        return {
-            "days": known["days_in_hospital"],
-            "insulin": known["insulin"],
-            "medications": known["num_medications"],
-            "medications/by": known["gender"],
-        }
-    n = 60_000
-    return {
-        "days": np.clip(rng.geometric(0.25, n), 1, 14),
-        "insulin": rng.choice(["No", "Steady", "Up", "Down", "don't know"], n, p=[0.45, 0.3, 0.1, 0.12, 0.03]),
-        "medications": np.clip(rng.poisson(16, n), 1, 81),
-        "medications/by": rng.choice(["Female", "Male"], n),
-    }
-
-
-def sessions(rng: np.random.Generator) -> Answers:
-    """Sessions of an application."""
-    n = 100_000
-    features = ["read", "write", "search", "share", "print", "export", "settings", "other"]
-    shares = np.array([30, 25, 15, 10, 3, 2, 5, 10]) / 100
-    return {"feature": rng.choice(features, n, p=shares), "minutes": np.clip(rng.exponential(14, n), 0, 120)}
-
-
-def students(rng: np.random.Generator) -> Answers:
-    """A large lecture."""
-    n = 900
-    return {
-        "copied": rng.choice(["yes", "no", "refused"], n, p=[0.3, 0.65, 0.05]),
-        "grade": rng.integers(1, 6, n),
-    }
-
-
-STUDIES: dict[str, Callable[[np.random.Generator], Answers]] = {
-    "health-survey": patients,
-    "product-telemetry": sessions,
-    "classroom": students,
-}
+    if folder and study.name in DATA:
+        return DATA[study.name](Path(folder))
+    return drawn_answers(study.questions, dict(study.population), STUDIES[study.name], seed)
 
 
 def run(name: str, folder: Path, seed: int = 1) -> Any:
     """One example: its table, beside an export and a dossier in a new folder."""
-    answers = STUDIES[name](np.random.default_rng(seed))
-    plan = read_study(ROOT / "examples" / f"{name}.toml").plan(len(next(iter(answers.values()))))
+    study = read_study(ROOT / "examples" / f"{name}.toml")
+    answers = answers_of(study, seed)
+    plan = study.plan(len(next(iter(answers.values()))))
     simulated = simulate_study(plan, answers, seed=seed)
     write_export(simulated.results, folder / "export")
     write_dossier(plan, folder / "dossier")

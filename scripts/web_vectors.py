@@ -93,7 +93,7 @@ def to_answer(domain: Any, value: Any) -> Any:
     return dict(map(tuple, value)) if domain.kind == "sparse" else value
 
 
-# --- mechanisms ------------------------------------------------------------------------------------------------------
+# --- mechanisms -----------------------------------------------------------------------------------------------------
 def mechanisms() -> Iterator[dict[str, Any]]:
     for name in sv.names():
         domain, answers = next(question for question in QUESTIONS if fits(name, question[0]))
@@ -139,7 +139,7 @@ def bad_messages(found: Mechanism, good: bytes) -> Iterator[bytes]:
             yield message
 
 
-# --- channels --------------------------------------------------------------------------------------------------------
+# --- channels -------------------------------------------------------------------------------------------------------
 def channels() -> Iterator[dict[str, Any]]:
     """Random compositions of every node, drawn with short words, so that draws are rejected."""
     for seed in range(COMPOSITIONS):
@@ -175,7 +175,7 @@ def channels() -> Iterator[dict[str, Any]]:
             }
 
 
-# --- domains ---------------------------------------------------------------------------------------------------------
+# --- domains --------------------------------------------------------------------------------------------------------
 PEOPLE = sv.Record({"age": sv.Integers(0, 3), "type": sv.Categories(["lark", "owl"]), "bmi": sv.Interval(10, 60)})
 PERSON = {"age": 2, "type": "owl", "bmi": 24.9}
 TRIED: list[Any] = [
@@ -256,7 +256,7 @@ def domains() -> Iterator[dict[str, Any]]:
         yield {"domain": domain.spec(), "codes": codes}
 
 
-# --- specifications that are refused -----------------------------------------------------------------------------------
+# --- specifications that are refused --------------------------------------------------------------------------------
 def bad_specs() -> Iterator[str]:
     """A good specification with one thing wrong, and hostile texts."""
     good = sv.mechanism("grr", sv.Integers(0, 6), epsilon=1).spec()
@@ -343,7 +343,7 @@ def refused_specs() -> list[str]:
     return kept
 
 
-# --- budgets -----------------------------------------------------------------------------------------------------------
+# --- budgets --------------------------------------------------------------------------------------------------------
 def budgets() -> Iterator[list[Any]]:
     """A ratio, a decimal epsilon, and whether the ratio is at most e**epsilon; next to the border on both sides."""
     for text in ("0.000001", "0.1", "0.5", "1", "1.15", "2.302585092994045684", "4", "9.99", "20", "700", "1000"):
@@ -361,7 +361,7 @@ def budgets() -> Iterator[list[Any]]:
     yield ["1", "0", True]
 
 
-# --- wire --------------------------------------------------------------------------------------------------------------
+# --- wire -----------------------------------------------------------------------------------------------------------
 def wire() -> dict[str, Any]:
     """Batches in both forms, and bytes that no reader takes."""
     prefix = bytes(range(8))
@@ -432,7 +432,7 @@ def _refuses(read: Any, data: bytes) -> bool:
     return False
 
 
-# --- manifests ---------------------------------------------------------------------------------------------------------
+# --- manifests ------------------------------------------------------------------------------------------------------
 def study(**changes: Any) -> Any:
     facts = {
         "unit": "person",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from scripts.mutants.sample import PACKAGE
@@ -37,7 +38,7 @@ class Definition:
     mentions: dict[str, tuple[int, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Graph:
     """All definitions, and what each module's identifiers stand for."""
 
@@ -49,15 +50,19 @@ class Graph:
         """The definition that holds a line."""
         return next((d for d in self.definitions if d.file == file and d.first <= line <= d.last), None)
 
-    def _users(self, used: Definition) -> Iterator[tuple[Definition, tuple[int, ...]]]:
+    @cached_property
+    def _mentioned(self) -> dict[tuple[str, str], list[tuple[Definition, tuple[int, ...]]]]:
+        """By file and name: who mentions it, in which lines."""
+        found: dict[tuple[str, str], list[tuple[Definition, tuple[int, ...]]]] = {}
         for user in self.definitions:
-            if user is used:
-                continue
             for identifier, lines in user.mentions.items():
-                target = (user.file, identifier) if user.file == used.file else ("", "")
-                target = self.imports[user.file].get(identifier, target)
-                if target == (used.file, used.name):
-                    yield user, lines
+                target = self.imports[user.file].get(identifier, (user.file, identifier))
+                found.setdefault(target, []).append((user, lines))
+        return found
+
+    def _users(self, used: Definition) -> Iterator[tuple[Definition, tuple[int, ...]]]:
+        mentioned = self._mentioned.get((used.file, used.name), ())
+        return ((user, lines) for user, lines in mentioned if user is not used)
 
     def entries(self, start: Definition) -> set[tuple[str, int]]:
         """Traced lines that mention a definition, directly or through hidden ones."""
@@ -82,14 +87,14 @@ class Graph:
         return {d.file for d in self._closure(start, through_traced=True) if d.compiled}
 
     def _closure(self, start: Definition, *, through_traced: bool) -> list[Definition]:
-        found, waiting = [start], [start]
+        found, waiting = {id(start): start}, [start]
         while waiting:
             for user, _ in self._users(waiting.pop()):
                 # A plain function hands its result on to constants only; kernels use no plain function.
-                if (user.hidden or through_traced) and user not in found:
-                    found.append(user)
+                if (user.hidden or through_traced) and id(user) not in found:
+                    found[id(user)] = user
                     waiting.append(user)
-        return found
+        return list(found.values())
 
 
 def read_graph(root: Path) -> Graph:

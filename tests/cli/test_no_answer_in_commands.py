@@ -26,19 +26,27 @@ LINES = {
     "answer": "answer spec.json --value 3",
     "audit": "audit spec.json",
     "audit-program": "audit-program --claimed 1 --value 3 --value 4 --samples 100 false",
+    "backup": "backup nowhere.sqlite -o out.backup",
     "bench": "bench --no-such-option",
+    "close": "close nowhere.sqlite",
     "demo": "demo --epsilon -1",
     "device": "device nowhere",
     "dossier": "dossier study.toml --participants 1000 -o out",
     "estimate": "estimate good.parquet",
     "explain": "explain 1",
+    "export": "export nowhere.sqlite -o out.folder",
+    "invite": "invite nowhere.sqlite --count 3 -o out.txt",
     "methods": "methods",
     "plan": "plan shares --low 0 --high 9 --epsilon 1 --participants 1000",
     "privatize": f"privatize good.csv --column v {GRR} -o out.parquet --force",
     "reproduce": "reproduce no-such-experiment",
+    "restore": "restore nowhere.sqlite --store out.sqlite",
+    "serve": "serve nowhere.toml --store out.serve",
     "simulate": "simulate study.toml good.csv",
+    "status": "status nowhere.sqlite",
     "study": "study check study.toml",
     "tally": "tally good.parquet -o out.tally --force",
+    "token": "token nowhere.sqlite --name anna --scope read",
 }
 # Every place where a command takes a file of somebody's making.
 ROLES = [
@@ -54,7 +62,17 @@ ROLES = [
     "plan shares --categories-file FILE --epsilon 1 --participants 1000",
     "study check FILE",
     "simulate FILE good.csv",
+    "simulate study.toml FILE --participants 1000",
+    "explain FILE --participants 1000",
     "dossier FILE --participants 1000 -o out",
+    "serve FILE --participants 1000 --store out.serve --host nowhere.invalid",
+    "status FILE",
+    "backup FILE -o out.backup",
+    "restore FILE --store out.restored",
+    "export FILE -o out.folder",
+    "close FILE",
+    "invite FILE --count 3 -o out.txt",
+    "token FILE --name anna --scope read",
     "tally FILE -o out.tally --force",
     "tally FILE --format csv --spec spec.json -o out.tally --force",
     "tally FILE --format arrow --spec spec.json -o out.tally --force",
@@ -123,6 +141,7 @@ def nothing_shown(arguments: list[str], stdin: bytes = b"") -> int:
 def test_every_command_has_a_line() -> None:
     assert set(LINES) == set(COMMANDS) >= set(BARE)
     files = {"plan", "privatize", "tally", "estimate", "audit", "answer", "study", "simulate", "dossier", "device"}
+    files |= {"serve", "status", "backup", "restore", "export", "close", "invite", "token"}
     assert {role.split()[0] for role in ROLES} == files
 
 

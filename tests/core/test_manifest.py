@@ -146,3 +146,22 @@ def test_an_epoch_is_a_number_of_days():
     weekly = Collection(epoch_days=7)
     assert [weekly.epoch(date(2020, 1, day)) for day in (1, 7, 8)] == [0, 0, 1]
     assert Collection().epoch(date(2020, 12, 31)) == 365
+
+
+KEY = "0" * 62 + "af"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epoch_days": 0}, {"epoch_days": True}, {"epoch_days": 1.0}, {"invitations": 1}, {"batch": 9},
+        {"sealed_for": KEY}, {"sealed_for": KEY.upper(), "batch": 9}, {"sealed_for": KEY[1:], "batch": 9},
+        {"sealed_for": KEY, "batch": 1}, {"sealed_for": KEY, "batch": True}, {"sealed_for": KEY, "batch": 9.0},
+        {"sealed_for": KEY, "batch": (1 << 40) + 1},
+    ],
+)  # fmt: skip
+def test_collections_that_are_none_are_refused(wrong):
+    right = Collection(sealed_for=KEY, batch=2)
+    assert Collection.from_spec(right.spec()) == right
+    with pytest.raises(sv.SpecError):
+        Collection(**wrong)

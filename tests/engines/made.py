@@ -1,4 +1,4 @@
-"""Tables of reports for the tests of engines: one mechanism for each statistic, with repeated, conflicting and bad rows.
+"""Tables of reports for the tests of engines: a mechanism for each statistic; repeated, conflicting and bad rows.
 
 What an engine must find is said twice: row by row from the definitions, and with NumPy for many rows.
 """

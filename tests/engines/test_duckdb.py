@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -11,7 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import sottovoce as sv
+from sottovoce.cli.reports import Writer
+from sottovoce.core.asked import Asked
 from sottovoce.core.errors import MismatchError, ReportError, SottovoceError
+from sottovoce.core.manifest import Manifest, StudyFacts
+from sottovoce.core.round import Arm, Round
 from sottovoce.engines import duckdb as engine
 from sottovoce.engines.arms import Arms
 from sottovoce.engines.rows import Reason
@@ -47,3 +53,110 @@ def test_every_statistic_is_counted_like_its_definition(kind: str, tmp_path_fact
     check_rows(engine.count(rows, arms.mechanisms[0]), arms, expected)
     other = rows.take(np.random.default_rng(3).permutation(rows.num_rows))
     check_rows(engine.count(parts_of(other, tmp_path_factory.mktemp("parts") / "of", 5), arms), arms, expected)
+
+
+def test_outputs_are_counted_in_one_query_and_bad_rows_by_reason(tmp_path: Path) -> None:
+    m = mechanism_of("outputs")
+    reports = np.array([0, 1, 1, 299, 300, -1, 70_000], np.int32)
+    rows = pa.table({"report": pa.array([*reports.tolist(), None], pa.int32())})
+    found = engine.count(rows, m)
+    assert engine.fold(found, m) == m.tally([bytes(16) + int(one).to_bytes(2, "little") for one in reports[:4]])
+    seen = engine.account(found)
+    assert seen.refused == {Reason.LENGTH.words: 1, Reason.PAYLOAD.words: 3}
+    assert seen.checksum is None and seen.rows == 8
+    assert str(seen) == "4 of 8 rows counted; 1 of a wrong length; 3 with a payload that no device sends."
+    assert engine.refused(rows, m).column("reason").to_pylist() == [Reason.PAYLOAD.words] * 3 + [Reason.LENGTH.words]
+    with pytest.raises(ReportError, match="--strict refuses"):
+        engine.count(rows, m, strict=True)
+    relation = duckdb.connect().from_arrow(rows)
+    assert engine.fold(engine.count(relation, m), m) == engine.fold(found, m)
+
+
+def test_all_arms_of_a_round_at_once() -> None:
+    kinds = ("outputs", "supports", "seeds")
+    arms = Arms.of([mechanism_of(kind) for kind in kinds])
+    rows = table(*(dirty(kind, 100) for kind in kinds))
+    expected = by_definition(arms, rows)
+    found = engine.count(rows, arms)
+    check_rows(found, arms, expected)
+    assert engine.fold(found, arms, arm=2) == expected[0][2]
+    assert engine.account(found).refused[Reason.ARM.words] == 6
+    listed = engine.refused(rows, arms)
+    assert listed.num_rows == sum(expected[1].refused.values())
+    assert listed.column_names == ["arm", "id", "reason"]
+    with pytest.raises(MismatchError, match="another mechanism"):
+        engine.fold(found, [arms.mechanisms[1]])
+    with pytest.raises(ReportError, match="3 arms"):
+        engine.fold(found, arms, arm=3)
+
+
+def manifest() -> Manifest:
+    facts = StudyFacts("night", "o", "c@example.org", "p", "person", Decimal(1), Decimal(1))
+    asked = (Asked("a", sv.Frequency(sv.Integers(0, 299))), Asked("b", sv.Frequency(sv.Integers(0, 20))))
+    arms = (Arm("a", mechanism_of("outputs"), 2), Arm("b", mechanism_of("supports"), 3))
+    return Manifest(facts, asked, Round(arms))
+
+
+def test_the_arm_of_a_report_is_that_of_its_id() -> None:
+    arms = Arms.of(manifest())
+    rows = table(clean("outputs", 60), clean("supports", 60), bad=False)
+    ids = rows.column("id").to_pylist()
+    assert arms.assigned(np.frombuffer(b"".join(ids), np.uint8).reshape(-1, 16)).tolist() == [
+        manifest().arm_of(one) for one in ids
+    ]
+    expected = by_definition(arms, rows)
+    found = engine.count(rows, manifest())
+    check_rows(found, arms, expected)
+    assert engine.account(found).refused == {Reason.OTHER_ARM.words: sum(expected[1].refused.values())}
+    assert Arms.from_bytes(arms.to_bytes()) == arms
+
+
+def test_files_say_what_made_them(tmp_path: Path) -> None:
+    m, other = mechanism_of("outputs"), sv.mechanism("grr", sv.Integers(0, 299), epsilon=2)
+    path = tmp_path / "reports.parquet"
+    with path.open("wb") as file, Writer(file, "parquet", m, seeded=True) as writer:
+        writer.write(m.privatize([1] * 50, seed=1))
+    assert engine.fold(engine.count(path, m), m).simulated
+    assert engine.fold(engine.count([path, path], m), m).n == 100
+    with pytest.raises(MismatchError, match="count reports"):
+        engine.count(path, other)
+
+
+@for_each(
+    "rows,said",
+    [
+        (pa.table({"id": pa.array([b"0" * 16])}), "one column, 'report' or 'payload'"),
+        (pa.table({"arm": [0], "report": ["a"]}), "must hold integers or bytes"),
+        (pa.table({"id": ["a"], "report": [1]}), "columns of bytes"),
+        (7, "Parquet files, a relation of DuckDB, or an Arrow table"),
+    ],
+)
+def test_other_tables_are_refused_in_one_sentence(rows: object, said: str) -> None:
+    with pytest.raises(SottovoceError, match=said):
+        engine.count(rows, mechanism_of("keyed"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["outputs", "supports by hashing"])
+def test_a_million_reports_give_the_integers_of_the_kernels(kind: str, tmp_path: Path) -> None:
+    check_many(kind, 1_000_000, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", BY_STATISTIC)
+def test_a_million_reports_of_every_statistic(kind: str, tmp_path: Path) -> None:
+    check_many(kind, 1_000_000, tmp_path)
+
+
+def check_many(kind: str, n: int, folder: Path) -> None:
+    """In files of unequal size, with repeated rows and conflicts."""
+    rows = dirty(kind, n)
+    tally, repeated, conflicts = by_kernels(rows)
+    whole = plain_table(rows)
+    places = [0, n // 3, n // 2, whole.num_rows]
+    for part, (start, stop) in enumerate(pairwise(places)):
+        pq.write_table(whole.slice(start, stop - start), folder / f"{part}.parquet")
+    found = engine.count(f"{folder}/*.parquet", rows.mechanism)
+    assert engine.fold(found, rows.mechanism) == tally
+    seen = engine.account(found)
+    assert (seen.repeated, seen.conflicts, seen.refused) == (repeated, conflicts, {})

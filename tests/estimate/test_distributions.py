@@ -105,6 +105,10 @@ def test_other_channels_have_a_matrix() -> None:
     np.testing.assert_allclose(found.backward(np.array([1.0, 0, 0])), [0.5, 0.25, 0.25])
     with pytest.raises(sv.ParameterError, match="cannot be cut into 2 equal buckets"):
         transition_of(Table(rows), 2)
+    rounded = Then(Rounding(0, 1, 2), Table(rows))  # a bucket goes to both of its ends, half of it each on average
+    for buckets in (1, 2):
+        matrix = np.column_stack([transition_of(rounded, buckets).forward(one) for one in np.eye(buckets)])
+        np.testing.assert_allclose(matrix, dense(rounded, buckets), atol=1e-15)
 
 
 # --- linear decoders --------------------------------------------------------------------------------------------------
@@ -382,6 +386,22 @@ def test_a_band_holds_the_whole_curve_and_is_the_same_each_time(tally: sv.Tally)
     assert (found.band(0.5).half[1:-1] < band.half[1:-1]).all()
     assert (band.half[1:-1] > 1.96 * found.cdf(list(band.points[1:-1])).std_errors).all()
     assert list(band.to_frame().columns) == ["value", "estimate", "low", "high"]
+
+
+def test_a_band_is_the_estimate_with_one_margin_cut_at_its_borders() -> None:
+    """Its ends rise and stay inside; between the borders it reaches equally far up and down."""
+    m = sv.mechanism("grr", WORDS, epsilon=3)
+    found = m.estimate(sv.Tally(m, 10_000, np.array([6000, 2500, 1050, 450]))).answer(sv.Distribution(WORDS))
+    band, shares = found.band(0.9), np.cumsum(found.values)[:-1]
+    reach = band.half[1:-1]
+    errors = np.sqrt(found._distribution.functional(np.tri(3, 4), "population").covariance.diagonal())
+    factor = reach / errors  # of the largest of three: above the quantile of one, at most that of Bonferroni
+    np.testing.assert_allclose(factor, factor[0])
+    assert stats.norm.isf(0.05) < factor[0] < stats.norm.isf(0.05 / 3)
+    assert (shares + reach).max() > 1 and (shares - reach).min() > 0
+    np.testing.assert_allclose(band.low[1:-1], np.maximum.accumulate(shares - reach))
+    np.testing.assert_allclose(band.high[1:-1], np.minimum.accumulate(np.minimum(shares + reach, 1)[::-1])[::-1])
+    assert band.low[[0, -1]].tolist() == band.high[[0, -1]].tolist() == [0, 1]
 
 
 def test_circles_answer_arcs_and_directions_and_refuse_an_order() -> None:

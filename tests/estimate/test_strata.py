@@ -50,6 +50,20 @@ def test_without_the_correction_the_error_would_be_larger():
     assert [source.n for source in together.sources] == [3000]
 
 
+def test_the_error_of_who_was_asked_falls_with_the_share_of_people_who_were():
+    mechanism = sv.mechanism("grr", DOMAIN, epsilon=2)
+    each = {
+        name: mechanism.estimate(sv.Tally(mechanism, n, np.array([n // 3, n - n // 3])))
+        for name, n in (("north", 1500), ("south", 900))
+    }
+    together = over_strata(each, PEOPLE)
+    noise, whole = ({name: one.evidence.variances(t) for name, one in each.items()} for t in ("sample", "population"))
+    asked = {"north": 1500 / 2000, "south": 900 / 6000}
+    expected = {name: noise[name] + (1 - asked[name]) * (whole[name] - noise[name]) for name in each}
+    assert together.std_errors**2 == pytest.approx(expected["north"] / 16 + expected["south"] * 9 / 16)
+    assert together.evidence.variances("sample") == pytest.approx(noise["north"] / 16 + noise["south"] * 9 / 16)
+
+
 def test_refusals():
     mechanism = sv.mechanism("grr", DOMAIN, epsilon=1)
     each = mechanism.estimate(sv.Tally(mechanism, 10, np.array([5, 5])))

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import sottovoce as sv
-from sottovoce.experiments.catalogue import find, matching
-from sottovoce.experiments.coverage.studies_of_shares import ALL, LEVELS, LEVELS_STUDY, ONE
+from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.shares.misses import SHARES as SHARES_TRIED
+from sottovoce.estimate.shares.misses import normal_excess, normal_sample_excess
+from sottovoce.experiments.catalogue import EXPERIMENTS, find, matching
+from sottovoce.experiments.coverage.studies_of_shares import (
+    ALL,
+    BUDGETS,
+    COHORTS,
+    COHORTS_STUDY,
+    LARGEST,
+    LEVELS,
+    LEVELS_STUDY,
+    ONE,
+    ORACLES,
+    SAME_LAW,
+    SIZES,
+)
 from sottovoce.experiments.experiment import Row
 from sottovoce.experiments.frequencies.data import TABLE_3, crowd, shares_of
+from sottovoce.experiments.frequencies.published import PAGE
+from sottovoce.experiments.page import PageColumn, sections
 from sottovoce.experiments.planned import ALLOWED
 from sottovoce.experiments.runner import compute
-from sottovoce.testing.coverage import coverage
+from sottovoce.testing.coverage import contrast_law, coverage
+from sottovoce.testing.statistics import ALPHA
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 pytestmark = pytest.mark.slow
 
 
@@ -84,9 +106,20 @@ def test_decoders_are_compared_on_the_same_tallies() -> None:
 
 
 # --- coverage at three levels ----------------------------------------------------------------------------------------
-CELLS = [("grr", 16, 0.5, 1_000), ("oue", 16, 3.0, 1_000), ("grr", 13_929, 3.0, 10_000), ("subset", 1024, 1.0, 1_000)]
+CELLS = [
+    ("grr", 16, 0.5, 1_000),
+    ("oue", 16, 3.0, 1_000),
+    ("grr", 13_929, 3.0, 10_000),
+    ("subset", 1024, 1.0, 1_000),
+    ("d-bit-flip", 1024, 3.0, 10_000),
+    ("hcms", 16, 0.5, 1_000),
+]
 LONG = [
-    pytest.param(cell, marks=pytest.mark.long) for cell in [("oue", 1024, 1.0, 100_000), ("hadamard", 16, 1.0, 1_000)]
+    pytest.param(cell, marks=pytest.mark.long)
+    for cell in [
+        *[("oue", 1024, 1.0, 100_000), ("hadamard", 16, 3.0, 1_000), ("hadamard", 1024, 3.0, 10_000)],
+        *[(name, 16, 1.0, 1_000) for name in ORACLES],
+    ]
 ]
 
 
@@ -103,6 +136,58 @@ def test_intervals_without_a_warning_cover_at_every_level(cell: tuple[str, int, 
             assert row["coverage"] >= row["level"] - (1e-6 if exact else 0.01), row
 
 
+def test_every_oracle_with_intervals_is_studied() -> None:
+    """By itself, or by one with the same two rates at every size and budget."""
+    studied = {*ORACLES, *SAME_LAW, *(name for name, *_ in COHORTS)}
+    assert studied == {*sv.names(sv.Frequency)} - {"rr"}, "rr is grr of two values"
+    for name, other in SAME_LAW.items():
+        for size in SIZES:
+            for epsilon in BUDGETS:
+                try:
+                    own = sv.mechanism(name, sv.Integers(0, size - 1), epsilon=epsilon).channel
+                except ParameterError:  # it does not take so many values
+                    assert (name, size) == ("basic-rappor", max(SIZES))
+                    continue
+                same = sv.mechanism(other, sv.Integers(0, size - 1), epsilon=epsilon).channel
+                assert list(map(float, rates_of(own))) == pytest.approx(list(map(float, rates_of(same))), rel=1e-12)
+    for name, most in LARGEST.items():
+        with pytest.raises(ParameterError, match="codes"):
+            sv.mechanism(name, sv.Integers(0, max(SIZES) - 1), epsilon=1)
+        sv.mechanism(name, sv.Integers(0, most - 1), epsilon=1)
+
+
+def test_the_law_of_two_counts_is_that_of_its_reports() -> None:
+    """Against the product of the generating functions of twelve participants, coefficient by coefficient."""
+    rates = sv.mechanism("hadamard", sv.Integers(0, 15), epsilon=3).channel.rates()
+    n, held, mates = 12, 3, 4
+    kinds = [(held, float(rates.plus_own), float(rates.hit_own - rates.plus_own))]
+    kinds += [(mates, float(rates.hit_own) / 2, float(rates.hit_own) / 2)]
+    kinds += [(n - held - mates, float(rates.hit_other) / 2, float(rates.hit_other) / 2)]
+    for target in ("population", "sample"):
+        means = [sum(count * each[side] for count, *each in kinds) / n for side in (0, 1)]
+        people = [(n, *means)] if target == "population" else kinds
+        whole = np.zeros((n + 1, n + 1))
+        whole[0, 0] = 1
+        for count, up, down in people:
+            for _ in range(count):
+                new = (1 - up - down) * whole
+                new[1:] += up * whole[:-1]
+                new[:, 1:] += down * whole[:, :-1]
+                whole = new
+        plus, minus, law = contrast_law(rates, n, held, mates, target)
+        assert law == pytest.approx(whole[plus, minus], abs=1e-13)
+        assert law.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_intervals_of_bloom_filters_cover() -> None:
+    """Simulated; a false alarm in a million tries for each level, and a rate that is 30 % off would be seen."""
+    runs = 300
+    point = dict(zip(("mechanism", "k", "epsilon", "n"), ("one-time-rappor", 16, 3.0, 10_000), strict=True))
+    for row in compute(COHORTS_STUDY, point, runs, 0):
+        least = stats.binom.ppf(ALPHA, runs, row["level"]) / runs
+        assert least <= row["coverage"] <= 1, row
+
+
 def test_where_an_interval_misses_by_a_point_it_warns() -> None:
     """What the threshold is for: without it these would be offered, and miss; sixteen equal shares here."""
     m = sv.mechanism("oue", sv.Integers(0, 15), epsilon=3)
@@ -114,9 +199,67 @@ def test_where_an_interval_misses_by_a_point_it_warns() -> None:
         found.ci(0.9, method="normal", simultaneous=True)
 
 
+def test_the_normal_interval_of_the_sample_is_doubted_by_its_own_law() -> None:
+    """Its misses are those of every possible count; all at once it was offered, and missed by 1.2 points too often."""
+    m = sv.mechanism("hcms", sv.Integers(0, 15), epsilon=0.5)
+    rates, n = rates_of(m.channel), 1_000
+    own, other, each = float(rates.own), float(rates.other), 1 - 0.1 / 16
+    missed = [1 - coverage(m, n, round(n * share) / n, "normal", "sample", each) for share in SHARES_TRIED[::4]]
+    found = normal_sample_excess(n, own, other, each)
+    assert found == pytest.approx(max(missed) / (1 - each), rel=1e-5)
+    assert 16 * max(missed) > 0.11 and found > normal_excess(n, own, other, each)
+    with pytest.warns(sv.PoorIntervalWarning):
+        m.estimate(sv.simulate_counts(m, np.full(16, 62), seed=1)).ci(0.9, method="normal", simultaneous=True)
+
+
 def test_the_variance_of_estimates_falls_with_their_error() -> None:
     """Published is a variance that stays the same beyond epsilon 1."""
     figure = find("sok-figure-15")
     points = [{"n": 10_000, "method": "subset", "epsilon": epsilon} for epsilon in (1.0, 4.0)]
     first, second = (compute(figure, point, 8, 0)[0] for point in points)
     assert first["variance"] > 10 * second["variance"] and first["mse"] > 10 * second["mse"]
+
+
+# --- the published page ----------------------------------------------------------------------------------------------
+def table(name: str) -> list[dict[str, str]]:
+    """The lines of a published table, by its headings."""
+    head, _, *lines = (
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in sections((DOCS / PAGE.file).read_text(encoding="utf-8"))[name].splitlines()
+        if line.startswith("|")
+    )
+    return [dict(zip(head, line, strict=True)) for line in lines]
+
+
+def test_the_page_of_frequency_oracles_shows_the_grids_that_are_declared() -> None:
+    shown = [one for one in EXPERIMENTS if one.section is not None and one.section.page == PAGE]
+    page = (DOCS / PAGE.file).read_text(encoding="utf-8")
+    assert page.startswith(PAGE.head) and list(sections(page)) == [one.id for one in shown]
+    for one in shown:
+        assert one.section is not None
+        assert len(table(one.id)) == len(one.section.lines(one.points())), one.id
+
+
+def test_what_the_page_shows_keeps_its_promises() -> None:
+    assert all(float(line["measured ratio"]) <= ALLOWED for line in table("planned-shares"))
+    assert all(float(line["exact ratio"]) <= 1.05 for line in table("planned-shares"))
+    for line in table("candidate-words"):
+        assert float(line["false, %"]) - 3 * float(line["+-"]) <= 5 and float(line["covered, %"]) >= 95
+        assert float(line["processor seconds"]) < 10
+    for number in (1, 2, 3, 4):
+        for line in table(f"survey-table-{number}"):
+            if line["measured"] != "-":
+                assert float(line["measured"]) == pytest.approx(float(line["error"]), rel=0.03), line
+
+
+def test_rows_of_the_surveys_tables_are_computed() -> None:
+    point = {"method": "OUE", "mechanism": "oue", "kind": "unary", "epsilon": 1.0}
+    (row,) = compute(find("survey-table-2"), point, 100, 0)
+    assert row["true epsilon"] == pytest.approx(1, abs=1e-9) and row["bytes"] == 8 and row["cells"] == 64
+    assert row["measured"] == pytest.approx(row["error"], rel=0.05)
+
+
+def test_a_column_may_take_the_least_of_its_rows() -> None:
+    line = [{"of": "a", "x": 0.5}, {"of": "a", "x": None}, {"of": "a", "x": 0.25}, {"of": "b", "x": 0.1}]
+    assert PageColumn("x", "x", ".2f", (("of", "a"),), least=True).text(line) == "0.25"
+    assert PageColumn("x", "x", ".2f", (("of", "c"),), least=True, missing="-").text(line) == "-"

@@ -25,6 +25,7 @@ from sottovoce.core.channel import (
     Each,
     HadamardSets,
     HashMap,
+    Histogram,
     ListedSets,
     Mix,
     NodeSets,
@@ -33,6 +34,7 @@ from sottovoce.core.channel import (
     Public,
     Rounding,
     ShiftSets,
+    Sparing,
     Subset,
     Table,
     Then,
@@ -379,6 +381,8 @@ REJECTING = {
     "several": Each(
         (Subset(66, 1, UNIT // 2), Subset(70, 9, UNIT // 2), Then(Rounding(0, 1, 2), Subset(3, 1, UNIT // 2)))
     ),
+    "sparing": Sparing(90, tuple(range(10, 80)), UNIT // 140),
+    "histogram": Histogram(4, Subset(6, 1, UNIT // 2)),
     "then subset": Then(Table([[UNIT // 8] * 8] * 3), Subset(8, 3, UNIT // 4 * 3)),
 }
 
@@ -622,6 +626,12 @@ def test_large_batches_on_threads_equal_small_ones(name: str, k: int) -> None:
     tail = list(batch[count - 5 :])
     for back, report in enumerate(range(count - 5, count)):
         assert tail[back] == scalar(mechanism.channel, codes[report], stream, report, FINE)[1]
+
+
+def test_an_index_may_be_the_mask_of_the_next_stage() -> None:
+    channel = Then(Subset(8, 1, UNIT // 2), Bits(3, UNIT // 2, UNIT // 4, "mask", 0))
+    codes, stream = some_codes(channel, 40, 1), WordStream.seeded(Bare(channel).words, 1)
+    assert_equal_to_scalar(channel, codes, stream, FINE, draw(Bare(channel), codes, stream))
 
 
 def test_subsets_behind_another_stage_are_checked_too() -> None:

@@ -7,12 +7,14 @@ import random
 import numpy as np
 import pytest
 
+import sottovoce as sv
 from sottovoce.core.channel import Bits, Each, Subset
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels.base import lanes
 from sottovoce.fast.kernels.compose.each import pack, unpacked
 from sottovoce.fast.kernels.masks import add_masks
+from sottovoce.tally.tally import report_cells
 
 P, Q = UNIT // 4 * 3, UNIT // 4
 CHANNELS = [
@@ -51,3 +53,13 @@ def test_counting_bits_stays_within_the_cells_and_within_the_masks(columns: int,
     memory = np.zeros(200, np.int64)
     add_masks(np.full((9, columns), (1 << 64) - 1, np.uint64), memory[:size])
     assert memory.tolist() == [9] * counted + [0] * (200 - counted)
+
+
+def test_parts_that_cross_two_words_are_counted_like_single_reports() -> None:
+    """Fourteen parts of eleven bits: some begin in one word and end in the next."""
+    m = sv.mechanism("sampled", sv.Box(0, 1, 20), epsilon=2, inner="piecewise", count=14)
+    assert m.channel.payload_bits == 14 * 11
+    batch = m.privatize(np.random.default_rng(1).random((6, 20)), seed=1)
+    ids = [tuple(map(int, words)) for words in batch.public]
+    one_by_one = sum(report_cells(m, report, words) for report, words in zip(batch, ids, strict=True))
+    assert np.array_equal(m.tally(batch).cells, one_by_one)

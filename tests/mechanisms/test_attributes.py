@@ -145,6 +145,11 @@ def test_fields_are_a_view_of_the_whole_record() -> None:
         sv.Attributes(sv.Record({"sex": sv.Categories(["f", "m"]), "place": sv.Box(0, 1, 2)}))
 
 
+def test_shares_of_many_values_are_asked_bit_by_bit() -> None:
+    m = sv.mechanism("split-attributes", sv.Record({"a": sv.Integers(1, 64), "b": sv.Integers(1, 65)}), epsilon=2)
+    assert [type(part) for part in m.channel.channels] == [Subset, Bits]  # type: ignore[attr-defined]
+
+
 # --- plans -----------------------------------------------------------------------------------------------------------
 def test_splitting_participants_has_the_least_error() -> None:
     made = sv.plan(sv.Attributes(CATEGORIES), epsilon=1, participants=1000)

@@ -220,6 +220,35 @@ def test_distortion_and_epsilon() -> None:
             made("distortion", 8, 3, distortion=wrong)
 
 
+@pytest.mark.parametrize(("k", "epsilon"), [(4, "0.5"), (5, "1"), (6, "2")])
+def test_dummies_around_a_value_are_subset_selection(k: int, epsilon: str) -> None:
+    """S2M of Sei and Ohsuga 2017: s different values, the true one among them with probability p, the others dummies.
+
+    Dummies are drawn one after another from the values that are left, each equally likely. The law of the set is that
+    of subset selection with the same p and s.
+    """
+    m = made("s2m", k, epsilon)
+    size, p = m.channel.w, Fraction(m.channel.keep, UNIT)  # type: ignore[attr-defined]
+
+    def drawn(values: frozenset[int], wanted: int) -> dict[frozenset[int], Fraction]:
+        if not wanted:
+            return {frozenset(): Fraction(1)}
+        found: dict[frozenset[int], Fraction] = {}
+        for value in values:
+            for rest, chance in drawn(values - {value}, wanted - 1).items():
+                found[rest | {value}] = found.get(rest | {value}, Fraction(0)) + chance / len(values)
+        return found
+
+    for true in range(k):
+        others = frozenset(range(k)) - {true}
+        expected = {dummies | {true}: p * chance for dummies, chance in drawn(others, size - 1).items()}
+        expected |= {dummies: (1 - p) * chance for dummies, chance in drawn(others, size).items()}
+        for chosen, chance in expected.items():
+            report = min(chosen) if size == 1 else sum(1 << value for value in chosen)
+            assert m.channel.likelihood(report, true) == chance
+        assert len(expected) == math.comb(k, size) and sum(expected.values()) == 1
+
+
 def test_other_names() -> None:
     for alias, name in (("S2M", "subset"), ("orthogonal-matrix", "hrr")):
         assert made(alias, 6, 1).fingerprint == made(name, 6, 1).fingerprint

@@ -157,6 +157,12 @@ def test_permutations_have_so_many_values_as_a_tally_has_room_for() -> None:
         sv.mechanism("o-rr", sv.Integers(0, 2899), epsilon=3)
 
 
+def test_sketches_are_so_wide_as_a_tally_has_room_for() -> None:
+    """Of 32**4 rows with 16 positions and a total each a tally would have 17 * 2**20 cells, so they have 8."""
+    narrow, wide = (sv.mechanism("pcs", sv.Integers(0, k - 1), epsilon=1).channel.map.g for k in (40_000, 30_000))  # type: ignore[attr-defined]
+    assert (narrow, wide) == (16, 32)  # with a sign each
+
+
 def test_hashed_rows_claim_no_rates() -> None:
     """A few fixed functions are not balanced: the published estimator is biased, given them."""
     rows = RowMap(1000, 16, 1, 64)

@@ -227,8 +227,10 @@ def test_bad_commands(program: list[str]) -> None:
         command_source([*program, "{value}", "{count}"]).many("x", 1)
     with pytest.raises(ReportError, match="not hexadecimal"):
         command_source([sys.executable, "-c", "print('xyz')"]).many(1, 1)
-    with pytest.raises(ReportError, match="cannot be run"):
+    with pytest.raises(ReportError, match="cannot be run: No such file"):
         command_source(["there-is-no-such-program"]).many(1, 1)
+    with pytest.raises(ReportError, match="cannot be run: it takes too long"):
+        command_source([sys.executable, "-c", "import time; time.sleep(60)"], timeout=0.01).many(1, 1)
     for command, lines in (("ls", "hex"), ([], "hex"), (["ls", 1], "hex"), (["ls"], "base64")):
         with pytest.raises(ParameterError):
             command_source(command, lines=lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from sottovoce.service.stores import open_store
@@ -22,17 +23,19 @@ def database(require_tool: Callable[[str], str]) -> Iterator[str]:
         yield url
 
 
+def emptied(url: str) -> str:
+    """The same database without a store."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS sottovoce CASCADE")
+    return url
+
+
 @pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store is: a file, then a database."""
     if request.param == "sqlite":
         return str(tmp_path / "store.sqlite")
-    import psycopg
-
-    url: str = request.getfixturevalue("database")
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("DROP SCHEMA IF EXISTS sottovoce CASCADE")
-    return url
+    return emptied(request.getfixturevalue("database"))
 
 
 @pytest.fixture

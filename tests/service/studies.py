@@ -17,10 +17,9 @@ import sottovoce as sv
 from sottovoce.core.asked import Asked
 from sottovoce.core.manifest import Collection, Manifest, StudyFacts
 from sottovoce.core.round import Protocol
-from sottovoce.core.specs import canonical
 from sottovoce.core.wire import MOST_REPORTS, Batch
-from sottovoce.protocols.plain import protocol_spec
 from sottovoce.service.collector import Collector, add_study
+from sottovoce.service.course import written_protocol
 from sottovoce.service.intake import Submission
 from sottovoce.service.logs import make_log
 from sottovoce.service.stores.base import Store
@@ -77,7 +76,7 @@ def add(store: Store, protocol: Protocol, collection: Collection | None = None, 
     """Write a study into a store; returns its name."""
     manifest = first_manifest(protocol, collection, **facts)
     with store.transaction() as work:
-        return add_study(work, SOURCE, canonical(protocol_spec(protocol)), manifest, by="test").name
+        return add_study(work, SOURCE, written_protocol(protocol, {"type": "type"}), manifest, by="test").name
 
 
 @contextmanager

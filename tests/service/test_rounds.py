@@ -12,7 +12,7 @@ from sottovoce.core.manifest import Manifest
 from sottovoce.core.round import Round
 from sottovoce.protocols.play import State
 from sottovoce.service import acts
-from sottovoce.service.course import Course, stored_state
+from sottovoce.service.course import Course, stored_state, written_protocol
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import CLOSED, DONE, Store
 from tests.protocols.test_checkpoints import EVERY
@@ -26,7 +26,8 @@ EACH = [*SEVERAL, *(pytest.param(name, marks=pytest.mark.long) for name in sorte
 
 def _study(name: str) -> tuple[Any, Any]:
     protocol, values = EVERY[name]
-    return protocol if name == "SideBySide" else side(protocol), values
+    # Where participants choose their budget, the protocol runs alone.
+    return protocol if name == "SideBySide" or protocol.start().chosen else side(protocol), values
 
 
 def _estimates(found: Any) -> dict[str, Any]:
@@ -86,20 +87,18 @@ def _named(store: Store, protocol: Any) -> str:
 def _several(store: Store, protocol: Any, names: list[str]) -> str:
     from sottovoce.core.asked import Asked
     from sottovoce.core.question import Frequency
-    from sottovoce.core.specs import canonical
-    from sottovoce.protocols.plain import protocol_spec
     from sottovoce.service.collector import add_study
     from tests.service.studies import FACTS, SOURCE, TYPE
 
     manifest = Manifest(FACTS, tuple(Asked(name, Frequency(TYPE)) for name in names), protocol.start())
     with store.transaction() as work:
-        return add_study(work, SOURCE, canonical(protocol_spec(protocol)), manifest, by="test").name
+        return add_study(work, SOURCE, written_protocol(protocol, {}), manifest, by="test").name
 
 
 def test_a_round_that_was_due_when_the_collector_died(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     protocol, values = _study("Refine")
     study = add(store, protocol)
-    monkeypatch.setattr("sottovoce.service.writer.Writer._advance", lambda self, course: None)
+    monkeypatch.setattr("sottovoce.service.writer.CommitWriter._advance", lambda self, course: None)
     with collecting(store) as collector:  # it dies before every change of round
         manifest = collector.course(study).manifest
         for batch in drawn(manifest, values, 1):

@@ -10,8 +10,10 @@ from html.parser import HTMLParser
 import pytest
 
 import sottovoce as sv
+from scripts import screenshots
 from sottovoce.study.dossier.deployments import compared
 from sottovoce.study.dossier.registry import yaml_text
+from sottovoce.study.dossier.sentences import SENTENCES, sentences
 from sottovoce.study.dossier.write import write_dossier
 
 pytestmark = pytest.mark.slow
@@ -59,6 +61,7 @@ def folder(tmp_path_factory):
                 sv.Frequency(sv.Categories(["yes", "no"])),
                 {"en": "Do you smoke?", "de": "Rauchen Sie?"},
                 missing=("refused",),
+                labels={"de": {"yes": "ja", "no": "nein", "refused": "keine Angabe"}},
             ),
             sv.Asked("rank", sv.Frequency(sv.Integers(1, 3)), {"en": "Which?", "de": "Welche?"}),
         ],
@@ -145,10 +148,36 @@ def test_consent_lists_every_field_and_the_numbers(folder):
     assert "Rauchen Sie?" in text
     for field in ("version", "manifest", "epoch", "round", "arm", "id", "payload"):
         assert f"<td>{field}</td>" in text
-    # e and e/(1 + e), rounded against privacy.
-    assert "by at most a factor 2.72" in text
-    assert "73.1 %" in text
-    assert "spends at most 3" in text
+    # e and e/(1 + e), with the decimal sign of the language.
+    assert "höchstens um den Faktor 2,72" in text
+    assert "73,1 %" in text
+    assert "gibt Ihr Gerät höchstens 3 aus" in text
+    assert "<td>ja, nein</td>" in text
+    assert "<td>keine Angabe</td>" in text
+    assert '<html lang="de">' in text
+    assert "factor 2.72" in (folder / "consent-en.html").read_text()
+
+
+def test_sentences_of_all_languages_have_the_same_places():
+    english = SENTENCES["en"]
+    for language, each in SENTENCES.items():
+        assert each.keys() == english.keys(), language
+        for key, text in each.items():
+            assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", english[key])), (language, key)
+            if language != "en" and len(text) > 40:
+                assert text != english[key]
+    with pytest.raises(sv.ParameterError, match="no sentences"):
+        sentences("pl")
+    assert sentences("de-AT") is SENTENCES["de"]
+
+
+def test_the_picture_marks_the_plan_and_belongs_to_the_page(folder):
+    text = (folder / "index.html").read_text()
+    assert text.count("<svg") == 1
+    assert "smoker: +- " in text
+    assert (folder / "plan.svg").read_text().startswith("<svg")
+    assert "What adds up" in text
+    assert "Only in shuffler mode" in text
 
 
 def test_certificates_are_exact_and_belong_to_the_manifest(folder):
@@ -181,3 +210,11 @@ def test_a_folder_that_exists_is_kept(folder):
     )  # fmt: skip
     with pytest.raises(sv.ParameterError, match="exists already"):
         write_dossier(study.plan(1000), folder)
+
+
+@pytest.mark.skipif(not screenshots.CHROMIUM.exists(), reason="needs Chromium")
+@pytest.mark.parametrize("name", ["index.html", "consent-de.html"])
+def test_a_real_browser_opens_it_without_a_complaint(folder, name, tmp_path):
+    said = screenshots.opened(folder / name, tmp_path / "picture.png")
+    assert said == [{"index.html": "Dossier: sleep", "consent-de.html": "Einwilligung: sleep"}[name]]
+    assert (tmp_path / "picture.png").stat().st_size > 10_000

@@ -11,7 +11,7 @@ from sottovoce.study.reading import parse_study
 pytestmark = pytest.mark.slow
 
 
-def test_every_example_has_a_generator():
+def test_every_example_has_participants():
     assert {path.stem for path in (ROOT / "examples").glob("*.toml")} == {*STUDIES}
     for path in (ROOT / "examples").glob("*.toml"):
         assert parse_study(path.read_bytes())[1] == []

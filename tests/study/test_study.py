@@ -8,6 +8,7 @@ from datetime import date
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 
 import sottovoce as sv
@@ -151,7 +152,7 @@ def test_a_simulation_writes_the_export_of_the_real_study(plan, people, tmp_path
     paths = write_export(results, tmp_path / "out")
     assert [path.name for path in paths] == [
         "codebook.json", "codebook.md", "estimates.R", "estimates.csv", "estimates.dta", "estimates.parquet",
-        "estimates.sps", "publication.md",
+        "estimates.sav", "estimates.sps", "publication.md",
     ]  # fmt: skip
     folder = tmp_path / "out"
     as_csv = pd.read_csv(folder / "estimates.csv")
@@ -163,6 +164,10 @@ def test_a_simulation_writes_the_export_of_the_real_study(plan, people, tmp_path
     assert table.schema.field("low").metadata[b"label"].decode() == LABELS["low"]
     with pd.read_stata(folder / "estimates.dta", iterator=True) as reader:
         assert reader.variable_labels()["estimate"] == LABELS["estimate"][:80]
+    spss, about = pyreadstat.read_sav(folder / "estimates.sav", apply_value_formats=True)
+    assert spss["estimate"].to_numpy() == pytest.approx(table["estimate"].to_numpy())
+    assert about.column_names_to_labels["low"] == LABELS["low"]
+    assert set(spss["question"]) == {f"{name}: {name}" for name in ("hours", "smoker", "age", "rank")}
     book = json.loads((folder / "codebook.json").read_text())
     assert book["questions"]["hours"]["missing"] == ["don't know"]
     assert set(book["columns"]) == {*COLUMNS}

@@ -159,12 +159,27 @@ def test_the_citation_is_of_this_version() -> None:
     assert [line.removeprefix("  - ") for line in keywords] == project["keywords"]
 
 
+# Packages that are imported by another name, or by uvicorn, whose parser and loop they are.
+IMPORTED_AS = {
+    "scikit-learn": "sklearn",
+    "prometheus-client": "prometheus_client",
+    "httptools": "uvicorn",
+    "uvloop": "uvicorn",
+}
+
+
 def test_every_extra_is_used_by_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     for extra, lines in project["optional-dependencies"].items():
         found = [Requirement(line).name for line in lines if extra not in ("all", "dev")]
-        names = [{"scikit-learn": "sklearn"}.get(name, name) for name in found]  # imported by another name
+        # Imported by another name; and uvicorn imports its parser and its loop.
+        names = [
+            {"scikit-learn": "sklearn", "httptools": "uvicorn", "uvloop": "uvicorn", "pyspark-client": "pyspark"}.get(
+                name, name.replace("-", "_")
+            )
+            for name in found
+        ]
         assert [name for name in names if not re.search(rf"^\s*(import|from) {name}\b", source, re.MULTILINE)] == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -30,29 +29,6 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows that a program can read.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE",
-        help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies; - is standard input.",
-    ),
-]
-SourceFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="KIND",
-        help="csv, parquet, arrow, tally, hex (lines of `answer`) or messages (binary), where neither name nor content"
-        " shows it.",
-    ),
-]
-Invalid = Annotated[
-    str,
-    typer.Option(
-        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
-    ),
-]
 
 
 @cache
@@ -85,20 +61,6 @@ def about(
     ] = False,
 ) -> None:
     """Options of the program itself."""
-
-
-@app.command()
-def demo(
-    participants: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many people answer.")] = 20_000,
-    epsilon: Annotated[float, typer.Option(help="The privacy budget of each answer.")] = 1.0,
-    page: Annotated[bool, typer.Option(help="Open the picture in a browser (only from a terminal).")] = True,
-    picture: Annotated[str | None, typer.Option(metavar="FILE", help="Write the picture (SVG) to a file.")] = None,
-    force: Force = False,
-    json_: Json = False,
-) -> None:
-    """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
-    opened = page and sys.stdout.isatty()
-    load("cli.demo:demo")(participants, epsilon, open_page=opened, as_json=json_, file=picture, force=force)
 
 
 @app.command()
@@ -188,24 +150,16 @@ def study_new(
 @app.command()
 def simulate(
     file: Annotated[str, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Answers, CSV or Parquet: a column for each question; or a population (TOML). Without it, the"
-            " population of the study file answers.",
-        ),
-    ] = None,
-    participants: Annotated[int | None, typer.Option(min=1, max=10_000_000, help="Of a described population.")] = None,
+    data: options.SimulatedAnswers = None,
+    participants: options.Described = None,
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="How often the study is simulated.")] = 1,
     seed: options.Seed = None,
     output: Annotated[str | None, typer.Option(metavar="FOLDER", help="Write the export of the first run.")] = None,
     json_: Json = False,
 ) -> None:
     """What a study would have learned: estimates beside the truth, and the export that the real study gives."""
-    load("cli.study:simulate")(
-        file, data, participants=participants, runs=runs, seed=seed, output=output, as_json=json_
-    )
+    run = load("cli.study:simulate")
+    run(file, data, participants=participants, runs=runs, seed=seed, output=output, as_json=json_)
 
 
 @app.command()
@@ -269,20 +223,27 @@ def privatize(
 
 @app.command()
 def tally(
-    sources: Sources,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")],
-    spec: Spec = None,
-    format_: SourceFormat = None,
-    invalid: Invalid = "refuse",
+    sources: options.Sources,
+    output: options.TallyFile = None,
+    spec: options.Spec = None,
+    format_: options.SourceFormat = None,
+    invalid: options.Invalid = "refuse",
+    resume: options.Resume = None,
+    sql: options.Sql = None,
     force: Force = False,
 ) -> None:
-    """Count reports and messages of devices, and merge tallies."""
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, force=force)
+    """Count reports and messages of devices, and merge tallies; or print the query with which a database counts."""
+    if (output is None) == (sql is None):
+        raise ParameterError("A tally goes to --output; --sql prints a query instead.")
+    if sql is not None:
+        load("cli.tally:query")(sources, sql)
+        return
+    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, resume=resume, force=force)
 
 
 @app.command()
 def estimate(
-    sources: Sources,
+    sources: options.Sources,
     level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
     method: Annotated[
         str | None,
@@ -308,9 +269,9 @@ def estimate(
     top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,
     csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     json_: Json = False,
-    spec: Spec = None,
-    format_: SourceFormat = None,
-    invalid: Invalid = "refuse",
+    spec: options.Spec = None,
+    format_: options.SourceFormat = None,
+    invalid: options.Invalid = "refuse",
 ) -> None:
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -12,6 +13,38 @@ Json = Annotated[bool, typer.Option("--json", help="Print rows that a program ca
 Store = Annotated[str, typer.Argument(metavar="STORE", help="An SQLite file, or postgresql://...")]
 Study = Annotated[str | None, typer.Option(metavar="ID", help="The study's id or name; not needed if there is one.")]
 Level = Annotated[float, typer.Option(help="The confidence level of the intervals.")]
+
+
+def demo(
+    participants: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many people answer.")] = 20_000,
+    epsilon: Annotated[float, typer.Option(help="The privacy budget of each answer.")] = 1.0,
+    page: Annotated[bool, typer.Option(help="Open the picture in a browser (only from a terminal).")] = True,
+    picture: Annotated[str | None, typer.Option(metavar="FILE", help="Write the picture (SVG) to a file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    collector: Annotated[
+        bool, typer.Option("--collector", help="Everyone answers over HTTP; from a terminal the collector goes on.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
+    opened = page and sys.stdout.isatty()
+    if collector:
+        load("cli.collected_demo:demo")(participants, epsilon, keeps_serving=opened, as_json=json_)
+        return
+    load("cli.demo:demo")(participants, epsilon, open_page=opened, as_json=json_, file=picture, force=force)
+
+
+def chaos(
+    kills: Annotated[int, typer.Option(min=1, max=100_000, help="How often the collector is killed.")] = 5,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="postgresql://...; an SQLite file of its own if left out.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the times and faults.")] = 1,
+    json_: Json = False,
+) -> None:
+    """Kill a collector again and again under load, and compare what it acknowledged with what it counted."""
+    if not load("cli.chaos:chaos")(kills, store, seed=seed, as_json=json_):
+        raise typer.Exit(1)
 
 
 def serve(
@@ -25,9 +58,25 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 8000,
+    key: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The private key, where reports come through a shuffler.")
+    ] = None,
 ) -> None:
     """Collect the reports of a study over HTTP, exactly once, and give estimates."""
-    load("cli.serve:serve")(study, participants=participants, store=store, host=host, port=port)
+    load("cli.serve:serve")(study, participants=participants, store=store, host=host, port=port, key=key)
+
+
+def shuffle(
+    collector: Annotated[str | None, typer.Argument(metavar="URL", help="The collector to pass reports on to.")] = None,
+    file: Annotated[str, typer.Option(metavar="FILE", help="Where sealed reports wait (SQLite).")] = "shuffler.sqlite",
+    new_key: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a collector's private key, and print its public one.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 8001,
+) -> None:
+    """Take sealed reports from devices, and pass them on to a collector in large batches, in random order."""
+    load("cli.shuffle:shuffle")(collector, file=file, new_key=new_key, host=host, port=port)
 
 
 def status(
@@ -90,4 +139,4 @@ def token(
     load("cli.operations:token")(store, name, scope or [], revoke=revoke)
 
 
-VERBS = (serve, status, backup, restore, export, close, invite, token)
+VERBS = (demo, chaos, serve, shuffle, status, backup, restore, export, close, invite, token)

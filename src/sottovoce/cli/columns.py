@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sottovoce.cli.files import STANDARD, FileProblem, cells, input_name, kind_of, kind_of_stream, naming, reading
+from sottovoce.cli.places import expanded, opened, parquet_source, size_of, total_size
 from sottovoce.cli.show import listed, printable
 from sottovoce.client.typed import holds_texts, typed
 from sottovoce.core.channel.facets import rounding_of
@@ -48,7 +48,7 @@ class AnswerSource:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some rows, and their part of the file: `length` of `total`, which is 0 if unknown."""
+    """Some rows, and their part of all files in bytes: `length` of `total`, which is 0 if unknown."""
 
     values: tuple[pa.Array, ...] = field(repr=False)
     length: int
@@ -90,7 +90,14 @@ def column_names(text: str) -> tuple[str, ...]:
 
 def pieces(source: AnswerSource) -> Iterator[Piece]:
     """The column, piece by piece."""
-    name = input_name(source.path)
+    paths = expanded([source.path])
+    total = total_size(paths)
+    for place, path in enumerate(paths):
+        for piece in _pieces(replace(source, path=path), input_name(path, place, len(paths))):
+            yield replace(piece, total=total)
+
+
+def _pieces(source: AnswerSource, name: str) -> Iterator[Piece]:
     with reading(source.path, name) as file:
         if source.path == STANDARD:
             kind = kind_of_stream(file, source.kind, RAW_KINDS)
@@ -126,14 +133,15 @@ def _found(source: AnswerSource, known: list[str], hint: str = "") -> Found:
 
 
 def _parquet(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
-    schema = pq.read_schema(source.path)
+    schema = pq.read_schema(parquet_source(source.path))
     found, names = _found(source, schema.names), list(source.columns)
     kinds = {name: schema.field(name).type for name in names}
     texts = [name for name in names if pa.types.is_string(kinds[name]) or pa.types.is_large_string(kinds[name])]
-    with pq.ParquetFile(source.path, read_dictionary=texts or None, pre_buffer=False) as table:
+    with pq.ParquetFile(parquet_source(source.path), read_dictionary=texts or None, pre_buffer=False) as table:
+        size, rows = size_of(source.path), table.metadata.num_rows
         for batch in table.iter_batches(batch_size=max(1, ROWS // len(names)), columns=names):
             values = tuple(batch.column(name) for name in names)
-            yield Piece(values, batch.num_rows, table.metadata.num_rows, found)
+            yield Piece(values, size * batch.num_rows // max(rows, 1), size, found)
 
 
 def _arrow(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
@@ -149,7 +157,7 @@ def _csv(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
     found = _found(source, header, _other_delimiter(source, line, len(header)))
     if not file.peek(1):  # type: ignore[attr-defined]
         return
-    total = 0 if source.path == STANDARD else os.fstat(file.fileno()).st_size
+    total = size_of(source.path)
     rows = 0
     ragged: list[Ragged] = []
     try:
@@ -191,7 +199,7 @@ def _ragged_row(source: AnswerSource, header: list[str]) -> int | None:
     if source.path == STANDARD:
         return None
     ragged: list[Ragged] = []
-    with open(source.path, "rb", buffering=1 << 20) as file, suppress(pa.ArrowInvalid):
+    with opened(source.path) as file, suppress(pa.ArrowInvalid):
         _first_line(file)
         with _opened_csv(source, file, header, ragged, threads=False) as stream:
             for _ in stream:

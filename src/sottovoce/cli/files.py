@@ -138,7 +138,9 @@ def reading(path: str, name: str) -> Iterator[IO[bytes]]:
             raise FileProblem("Standard input is a terminal: pipe something into it, or name a file.")
         yield sys.stdin.buffer
         return
-    with naming(name), open(path, "rb", buffering=1 << 20) as file:
+    from sottovoce.cli.places import opened
+
+    with naming(name), opened(path) as file:
         yield file
 
 

@@ -21,6 +21,7 @@ NOT_HEX = "not hexadecimal"
 LENGTH = "of a wrong length"
 PAYLOAD = "with a payload that no device sends"
 ID = "with an id that no device uses"
+REASONS = (NOT_HEX, LENGTH, PAYLOAD, ID)
 
 
 class Intake:

@@ -59,14 +59,58 @@ Level = Annotated[float, typer.Option(help="The confidence level of the interval
 Target = Annotated[str, typer.Option(help="population: those who might have answered; sample: those who did.")]
 Picture = Annotated[str | None, typer.Option(metavar="FILE", help="Draw error against participants: .svg or .png.")]
 
+# --- inputs of tally and estimate ---------------------------------------------------------------------------------
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies: files, folders of Parquet, patterns,"
+        " addresses of object stores; - is standard input.",
+    ),
+]
+SourceFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="KIND",
+        help="csv, parquet, arrow, tally, rows (counts of a database), hex (lines of `answer`) or messages (binary),"
+        " where neither name nor content shows it.",
+    ),
+]
+Invalid = Annotated[
+    str,
+    typer.Option(
+        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
+    ),
+]
+
+# --- tally ----------------------------------------------------------------------------------------------------
+TallyFile = Annotated[str | None, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")]
+Resume = Annotated[
+    str | None,
+    typer.Option(metavar="FOLDER", help="Keep the tally of each file there, and count only files that are not kept."),
+]
+Sql = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATABASE",
+        help="Print the query that counts the reports of a specification: for duckdb, spark or postgresql.",
+    ),
+]
+
 # --- privatize ----------------------------------------------------------------------------------------------
-Answers = Annotated[str, typer.Argument(metavar="INPUT", help="A file of answers, CSV or Parquet; - is a pipe.")]
+Answers = Annotated[
+    str,
+    typer.Argument(
+        metavar="INPUT", help="Answers, CSV or Parquet: a file, a folder, a pattern, an address; - is a pipe."
+    ),
+]
 Columns = Annotated[
     str,
     typer.Option(help="The column that holds the answers; several make a pair, record or vector: sex,bmi."),
 ]
 ReportsFile = Annotated[
-    str, typer.Option("--output", "-o", help="Where the reports go: .parquet, .csv, .arrow, or - for a pipe.")
+    str, typer.Option("--output", "-o", help="Where the reports go: .parquet, .csv, .arrow, - for a pipe, or a folder.")
 ]
 Method = Annotated[
     str | None,
@@ -95,3 +139,17 @@ Missing = Annotated[str, typer.Option(metavar="WAY", help="Empty cells: refuse, 
 Delimiter = Annotated[str, typer.Option(help="The delimiter of a CSV input; \\t is a tab.")]
 PublicHeader = Annotated[bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")]
 Seed = Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")]
+SimulatedAnswers = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        help="Answers, CSV or Parquet: a column for each question; or a population (TOML). Without it, the population"
+        " of the study file answers.",
+    ),
+]
+Described = Annotated[
+    int | None, typer.Option("--participants", min=1, max=10_000_000, help="Of a described population.")
+]
+
+# --- tally and estimate ---------------------------------------------------------------------------------------
+Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]

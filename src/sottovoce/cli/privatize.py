@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sottovoce.cli.columns import AnswerSource, Outside, pieces
@@ -20,13 +22,14 @@ from sottovoce.cli.files import (
     same_file,
     writing,
 )
-from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows
+from sottovoce.cli.places import expanded, is_address
+from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows, mechanism_in
 from sottovoce.cli.rows import MISSING, ColumnLayout, check_missing, layout, read_rows, with_missing
 from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
 from sottovoce.core.plural import plural
 from sottovoce.core.registry import mechanism as build
@@ -81,15 +84,54 @@ class Destination:
 def privatize(
     source: AnswerSource, asked: AskedFor, goal: Destination, *, missing: str = "refuse", seed: int | None = None
 ) -> None:
-    """Randomize the answers of a file, all of it or nothing."""
+    """Randomize the answers of one or more files, all of them or nothing; into a folder one file after the other."""
     chosen = mechanism_of(asked, source.columns, missing)
+    if os.path.isdir(goal.path) or goal.path.endswith(os.sep):
+        _into_folder(source, chosen, asked, goal, missing, seed)
+        return
+    _into_file(source, chosen, asked, goal, missing, seed)
+
+
+def _into_folder(
+    source: AnswerSource, chosen: Chosen, asked: AskedFor, goal: Destination, missing: str, seed: int | None
+) -> None:
+    """A file of reports for each file of answers. Those that exist are not drawn again, which would spend the budget of
+    their participants twice: an interrupted run goes on."""
+    if seed is not None:
+        raise ParameterError("A simulation goes into one file: leave out --seed, or name a file.")
+    if goal.kind not in (None, "parquet") or goal.spec is not None:
+        raise ParameterError("A folder of reports holds Parquet files, which carry the specification.")
+    folder = Path(goal.path)
+    if not folder.is_dir():
+        raise FileProblem("The output cannot be written: its folder does not exist.")
+    paths = expanded([source.path])
+    targets = [folder / f"{PurePosixPath(path.partition('?')[0]).stem}.parquet" for path in paths]
+    if len(set(targets)) < len(targets):
+        raise FileProblem("Two inputs have the same name, but each has a file of its own in the output folder.")
+    done = 0
+    for place, (path, target) in enumerate(zip(paths, targets, strict=True)):
+        if target.exists() and not goal.force:
+            with naming(f"The reports of input {place + 1} of {len(paths)}"):
+                check_same(chosen.mechanism, mechanism_in(str(target)), "go on")
+            done += 1
+            continue
+        _into_file(replace(source, path=path), chosen, asked, replace(goal, path=str(target)), missing, None)
+    if done:
+        note(f"{done} of {plural(len(paths), 'file')} privatized before: their reports stay as they are.")
+
+
+def _into_file(
+    source: AnswerSource, chosen: Chosen, asked: AskedFor, goal: Destination, missing: str, seed: int | None
+) -> None:
     # Accepts pure guarantees only. No memo is opened: each row is a device that answers for the first time.
     mechanism = Client(chosen.mechanism, memo=NO_FILE).mechanism
     check_missing(mechanism.domain, missing)
     made = layout(mechanism.domain, source.columns)
     kind = _output_kind(goal, asked)
     for output, name in ((goal.path, "The output"), (goal.spec, SPEC_OUTPUT)):
-        check_apart(output or STANDARD, source.path, name=name)
+        for path in expanded([source.path]):
+            if not is_address(path):
+                check_apart(output or STANDARD, path, name=name)
     if seed is not None:
         note("--seed makes the noise predictable: these reports protect nobody, use them for simulation only.")
     seen = Seen()

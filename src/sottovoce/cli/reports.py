@@ -7,7 +7,7 @@ is not mistaken for a complete one.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import IO, Any
 
@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 from sottovoce.cli.files import STANDARD, FileProblem, is_hexadecimal, kind_by_content, naming, reading
 from sottovoce.cli.intake import LENGTH, NOT_HEX, Intake
 from sottovoce.cli.messages import binary_messages, hexadecimal_messages
-from sottovoce.cli.show import progress
+from sottovoce.cli.places import parquet_source, size_of
+from sottovoce.cli.show import Gauge
 from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN, METADATA, NOTE
 from sottovoce.core.specs import canonical
+from sottovoce.engines.rows import SCHEMA, fold
 from sottovoce.fast.batch import Reports, from_payloads
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.stream import MECHANISM, arrow_schema, from_arrow, to_arrow
@@ -38,7 +40,8 @@ BATCH_BYTES = 1 << 26
 MAX_ROWS = 1 << 20
 REPORT_KINDS = ("csv", "parquet", "arrow")
 MESSAGE_KINDS = ("hex", "messages")
-TALLY_KINDS = (*REPORT_KINDS, "tally", *MESSAGE_KINDS)
+TALLY_KINDS = (*REPORT_KINDS, "tally", "rows", *MESSAGE_KINDS)
+Show = Callable[..., None]  # takes how many reports were read, and of how many, where that is known
 
 
 def batch_rows(mechanism: Mechanism) -> int:
@@ -110,36 +113,52 @@ def _hex_column(rows: NDArray[np.uint8]) -> pa.Array:
 
 # --- reading ----------------------------------------------------------------------------------------------
 def tally_of(
-    path: str, mechanism: Mechanism | None, intake: Intake, kind: str | None = None, *, name: str = "The input"
+    path: str,
+    mechanism: Mechanism | None,
+    intake: Intake,
+    kind: str | None = None,
+    *,
+    name: str = "The input",
+    gauge: Gauge | None = None,
 ) -> tuple[str, Tally]:
     """The kind of one file, and the tally of its reports or that stored in it.
 
-    A given mechanism must match that of the file.
+    A given mechanism must match that of the file. The gauge shows how much of it is read.
     """
     with reading(path, name) as opened:
         found, file = kind_by_content(path, opened, kind, TALLY_KINDS, name=name)
+
+        def show(reports: int, total: int = 0) -> None:
+            if gauge is None or path == STANDARD:
+                return
+            # An index of rows says how many there are; elsewhere the place in the file is what was read of it.
+            gauge.to(size_of(path) * reports // total if total else opened.tell())
+
         with naming(name):
-            return found, _tally(path, file, found, mechanism, intake)
+            return found, _tally(path, file, found, mechanism, intake, show)
 
 
-def _tally(path: str, file: IO[bytes], kind: str, mechanism: Mechanism | None, intake: Intake) -> Tally:
+def _tally(path: str, file: IO[bytes], kind: str, mechanism: Mechanism | None, intake: Intake, show: Show) -> Tally:
     if kind == "tally":
         return Tally.from_bytes(file.read(), mechanism=mechanism)
     if kind == "parquet":
-        return _parquet(path, mechanism, intake)
+        return _parquet(path, mechanism, intake, show)
     if kind == "arrow":
-        return _arrow(file, mechanism, intake)
+        return _arrow(file, mechanism, intake, show)
+    if kind == "rows":
+        return _rows(file, mechanism)
     if mechanism is None:
         made = "CSV does not say which mechanism made it" if kind == "csv" else "Messages do not say what made them"
         raise ReportError(f"{made}: add --spec FILE.")
     read = {"csv": _csv, "hex": hexadecimal_messages, "messages": binary_messages}[kind]
-    return _count(mechanism, read(file, mechanism, intake), intake)
+    return _count(mechanism, read(file, mechanism, intake), intake, show)
 
 
-def _count(mechanism: Mechanism, batches: Iterable[Reports], intake: Intake, total: int = 0) -> Tally:
+def _count(mechanism: Mechanism, batches: Iterable[Reports], intake: Intake, show: Show, total: int = 0) -> Tally:
     n, cells, simulated, first = 0, np.zeros(mechanism.cells, np.int64), False, intake.read
     try:
-        for reports in progress(batches, "tally", lambda reports: (len(reports), total)):
+        for reports in batches:
+            show(intake.read - first, total)
             cells += count_cells(reports)
             n += len(reports)
             simulated |= reports.simulated
@@ -160,19 +179,24 @@ def _mechanism(metadata: Any, given: Mechanism | None) -> Mechanism:
     return given
 
 
-def _parquet(path: str, given: Mechanism | None, intake: Intake) -> Tally:
+def mechanism_in(path: str) -> Mechanism:
+    """The mechanism of a Parquet file of reports."""
+    return _mechanism(pq.read_metadata(path).metadata, None)
+
+
+def _parquet(path: str, given: Mechanism | None, intake: Intake, show: Show) -> Tally:
     if path == STANDARD:
         raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
-    with pq.ParquetFile(path, pre_buffer=False) as file:
+    with pq.ParquetFile(parquet_source(path), pre_buffer=False) as file:
         mechanism = _mechanism(file.metadata.metadata, given)
         present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
         batches = file.iter_batches(batch_size=batch_rows(mechanism), columns=present)
         reports = (from_arrow(mechanism, batch, intake.sift) for batch in batches)
-        tally = _count(mechanism, reports, intake, file.metadata.num_rows)
+        tally = _count(mechanism, reports, intake, show, file.metadata.num_rows)
         return replace(tally, simulated=METADATA in (file.metadata.metadata or {}))
 
 
-def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake) -> Tally:
+def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake, show: Show) -> Tally:
     with pa.ipc.open_stream(file) as stream:
         mechanism = _mechanism(stream.schema.metadata, given)
         promised, seeded = (mark in (stream.schema.metadata or {}) for mark in (MECHANISM, METADATA))
@@ -189,10 +213,19 @@ def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake) -> Tally:
                 yield from_arrow(mechanism, batch, intake.sift)
 
         before = intake.read
-        tally = _count(mechanism, batches(), intake)
+        tally = _count(mechanism, batches(), intake, show)
     if promised and ends != [intake.read - before]:
         raise ReportError(f"The stream of reports was cut off after {intake.read - before}: its writer did not finish.")
     return replace(tally, simulated=seeded)
+
+
+def _rows(file: IO[bytes], mechanism: Mechanism | None) -> Tally:
+    """Rows of counts, as engines and the queries of --sql give them."""
+    if mechanism is None:
+        raise ReportError("Rows of counts do not say which mechanism made them: add --spec FILE.")
+    kinds = {field.name: field.type for field in SCHEMA}
+    table = pa_csv.read_csv(file, convert_options=pa_csv.ConvertOptions(column_types=kinds))
+    return fold(table, mechanism)
 
 
 def _csv(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Reports]:

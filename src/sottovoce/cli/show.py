@@ -66,6 +66,49 @@ def comma_separated(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Non
     writer.writerows(rows)
 
 
+class Gauge:
+    """A bar of bytes on standard error, over all inputs of a command; shown on a terminal, after a while."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self._what, self._total = what, total
+        self._before = 0  # bytes of the inputs that are done
+        self._start = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Gauge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    @property
+    def done(self) -> int:
+        """Bytes of the inputs that are done."""
+        return self._before
+
+    def to(self, done: int) -> None:
+        """So many bytes of the present input are read."""
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None and time.monotonic() - self._start > PATIENCE:
+            from rich.console import Console
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task(self._what, total=self._total or None)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._before + done)
+
+    def finish(self, size: int) -> None:
+        """The present input is read."""
+        self.to(size)
+        self._before += size
+
+
 def progress(items: Iterable[T], what: str, measure: Callable[[T], tuple[int, int]]) -> Iterator[T]:
     """The items, with a progress bar on standard error if that is a terminal.
 

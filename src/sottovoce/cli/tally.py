@@ -5,48 +5,83 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from sottovoce.cli.files import STANDARD, FileProblem, check_apart, check_free, input_name, naming, writing
+from sottovoce.cli.files import STANDARD, FileProblem, check_apart, check_free, naming, writing
 from sottovoce.cli.intake import REFUSE, Intake
+from sottovoce.cli.kept import Kept
+from sottovoce.cli.places import each_input, expanded, is_address, size_of, total_size
 from sottovoce.cli.privatize import read_spec
 from sottovoce.cli.reports import MESSAGE_KINDS, tally_of
-from sottovoce.cli.show import note
+from sottovoce.cli.show import Gauge, note
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.plural import plural
 from sottovoce.core.simulation import NOTE
+from sottovoce.engines.sql import tally_query
 from sottovoce.tally.tally import Tally
 
 
 def tally(
-    paths: Sequence[str], output: str, *, spec: str | None, kind: str | None, invalid: str = REFUSE, force: bool
+    paths: Sequence[str],
+    output: str,
+    *,
+    spec: str | None,
+    kind: str | None,
+    invalid: str = REFUSE,
+    resume: str | None = None,
+    force: bool,
 ) -> None:
     """Count and merge files, and write the tally."""
     check_free(output, force)
     for path in paths:
-        check_apart(output, path)
-    merged = merged_tally(paths, spec=spec, kind=kind, invalid=invalid)
+        if not is_address(path):
+            check_apart(output, path)
+    merged = merged_tally(paths, spec=spec, kind=kind, invalid=invalid, resume=resume)
     with writing(output, force=force) as file:
         file.write(merged.to_bytes())
 
 
+def query(paths: Sequence[str], dialect: str) -> None:
+    """Print the query that counts the reports of a specification in a database."""
+    if len(paths) != 1:
+        raise ParameterError("--sql takes one file, the specification whose reports a database counts.")
+    print(tally_query(read_spec(paths[0]), dialect), end="")
+
+
 def merged_tally(
-    paths: Sequence[str], *, spec: str | None = None, kind: str | None = None, invalid: str = REFUSE
+    paths: Sequence[str],
+    *,
+    spec: str | None = None,
+    kind: str | None = None,
+    invalid: str = REFUSE,
+    resume: str | None = None,
 ) -> Tally:
     """The sum of all files. A file of another mechanism is refused, with the differences."""
     if paths.count(STANDARD) > 1:
         raise FileProblem("Standard input can be read once only.")
     intake = Intake(invalid)
     mechanism = read_spec(spec) if spec is not None else None
-    merged = None
+    files = expanded(paths)
+    kept = None if resume is None else Kept.at(resume, spec=mechanism, kind=kind, invalid=invalid)
+    merged, again = None, 0
     places: dict[bytes, list[int]] = {}  # of inputs with the same counts
-    for place, path in enumerate(paths):
-        name = input_name(path, place, len(paths))
-        found_kind, found = tally_of(path, mechanism, intake, kind, name=name)
-        if found.n and found_kind not in MESSAGE_KINDS:  # messages are compared by their ids
-            counts = hashlib.sha256(found.n.to_bytes(8, "little") + found.cells.tobytes()).digest()
-            places.setdefault(counts, []).append(place + 1)
-        with naming(name):
-            merged = found if merged is None else merged + found
+    with Gauge("tally", total_size(files)) as gauge:
+        for place, (path, name) in enumerate(each_input(files)):
+            before = intake.read, intake.left_out.copy()
+            known = None if kept is None else kept.load(path, intake)
+            again += known is not None
+            found_kind, found = known or tally_of(path, mechanism, intake, kind, name=name, gauge=gauge)
+            if kept is not None and known is None:
+                kept.save(path, found_kind, found, intake, before)
+            gauge.finish(size_of(path))
+            if found.n and found_kind not in MESSAGE_KINDS:  # messages are compared by their ids
+                counts = hashlib.sha256(found.n.to_bytes(8, "little") + found.cells.tobytes()).digest()
+                places.setdefault(counts, []).append(place + 1)
+            with naming(name):
+                merged = found if merged is None else merged + found
     if merged is None:
         raise FileProblem("There is nothing to count: name files of reports or tallies, or - for standard input.")
     intake.report(merged.n)
+    if again:
+        note(f"{again} of {plural(len(files), 'file')} counted before: the tallies that --resume kept are added.")
     _warn_of_equal(list(places.values()))
     if merged.simulated:
         note(f"{NOTE}.")

@@ -76,7 +76,8 @@ class DeviceFile:
     def _opened(self) -> sqlite3.Connection:
         if self.path is None:
             if self._kept is None:
-                self._kept = sqlite3.connect(":memory:", isolation_level=None)
+                # Simulations may send later from another thread, one after the other.
+                self._kept = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             return self._kept
         self._create(self.path)
         # Opened anew each time: a connection must not be shared by threads or cross a fork.

@@ -179,6 +179,9 @@ def outcome(reply: Reply) -> Outcome:
             return _counted(found)
         return Outcome(QUEUED)
     state = _BY_STATUS.get(reply.status)
+    problem = _plain(reply.body)
+    if isinstance(problem, dict) and problem.get("code") == "not_open":  # the study begins later
+        state = None
     if state is None:  # a full queue, a full disk, a server that restarts: later
         return Outcome(QUEUED, reply.retry_after)
     return Outcome(state)

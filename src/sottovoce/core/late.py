@@ -12,7 +12,7 @@ from typing import Any
 from sottovoce.core.errors import MissingExtraError
 
 _ROOT = "sottovoce"
-_EXTRAS = {"matplotlib": "plot", "duckdb": "duckdb", "pyspark": "spark"}
+_EXTRAS = {"matplotlib": "plot", "duckdb": "duckdb", "pyspark": "spark", "pyreadstat": "labelled"}
 
 
 def load(target: str) -> Any:

@@ -329,14 +329,13 @@ def _asked_spec(asked: Asked) -> Spec:
         "missing": list(asked.missing),
         "share": asked.share,
         "unit": asked.unit,
-        **({"attribute": asked.attribute} if asked.attribute else {}),
         **({"labels": {language: dict(each) for language, each in asked.labels}} if asked.labels else {}),
     }
 
 
 def _asked(spec: object) -> Asked:
     plain = dict(spec) if isinstance(spec, Mapping) else {}
-    attribute, labels = (plain.pop(key, None) for key in ("attribute", "labels"))
+    labels = plain.pop("labels", None)
     name, question, texts, missing, share, unit = take(
         plain, "a question", ("name", "question", "texts", "missing", "share", "unit")
     )
@@ -347,8 +346,7 @@ def _asked(spec: object) -> Asked:
         tuple(missing) if isinstance(missing, list) else missing,
         integer(share, "a question", "share"),
         text_of(unit, "a question", "unit"),
-        "" if attribute is None else text_of(attribute, "a question", "attribute"),
-        () if labels is None else labels,
+        labels=() if labels is None else labels,
     )
 
 

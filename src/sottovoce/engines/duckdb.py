@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sottovoce.core.errors import ParameterError, ReportError
+from sottovoce.core.errors import ParameterError, ReportError, SottovoceError
 from sottovoce.core.late import missing
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.simulation import COLUMN, METADATA
@@ -24,6 +24,7 @@ from sottovoce.engines.partition import refused as refused_rows
 from sottovoce.engines.rows import SCHEMA, Account, Reason, account, fold, fold_arms
 from sottovoce.engines.sql import DUCKDB, plain_count
 from sottovoce.tally.stream import MECHANISM
+from sottovoce.tally.tally import SIMULATED_ROW
 
 try:
     import duckdb
@@ -69,11 +70,28 @@ def count(
             for batch in source.batches():
                 counter.add(batch)
         else:
-            stream = pa.RecordBatchReader.from_batches(CHECKED, checked(arms, source.batches()))
-            grouped = source.connection.from_arrow(stream).query("checked", _ONE_OF_EACH_ID)
-            for batch in grouped.to_arrow_reader(BATCH_ROWS):
+            for batch in _one_of_each_id(source, arms):
                 counter.add_kept(batch)
     return pa.Table.from_batches([counter.rows()])
+
+
+def _one_of_each_id(source: _Source, arms: Arms) -> Iterator[pa.RecordBatch]:
+    problems: list[SottovoceError] = []
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from checked(arms, source.batches())
+        except SottovoceError as problem:  # DuckDB would wrap its sentence in its own
+            problems.append(problem)
+            raise
+
+    try:
+        stream = pa.RecordBatchReader.from_batches(CHECKED, rows())
+        yield from source.connection.from_arrow(stream).query("checked", _ONE_OF_EACH_ID).to_arrow_reader(BATCH_ROWS)
+    except duckdb.Error:
+        if problems:
+            raise problems[0] from None
+        raise
 
 
 def refused(reports: Source, what: Any, *, memory: str = MEMORY) -> pa.Table:
@@ -138,5 +156,5 @@ def _in_sql(source: _Source, arms: Arms, query: str, *, simulated: bool, strict:
         raise ReportError(f"There are reports {next(iter(wrong))}, which --strict refuses.")
     if not simulated:
         return rows
-    marked = PartitionCounter(arms, simulated=True).rows()
-    return pa.concat_tables([rows, pa.Table.from_batches([marked])])
+    mark = [[arms.mechanisms[0].fingerprint], [0], [SIMULATED_ROW], [1]]
+    return pa.concat_tables([rows, pa.table(mark, schema=SCHEMA)])

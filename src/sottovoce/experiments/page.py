@@ -14,7 +14,10 @@ _MARK = re.compile(r"<!-- section: ([\w-]+) -->\n")
 
 @dataclass(frozen=True, slots=True)
 class PageColumn:
-    """One column of a table: a field of one row of each line, and how it is written."""
+    """One column of a table: a field of one row of each line, and how it is written.
+
+    Where several rows of a line match, it is the first of them, or with `least` the smallest number.
+    """
 
     head: str
     field: str
@@ -23,19 +26,24 @@ class PageColumn:
     scale: float | None = None  # the number written is start + scale * value
     start: float = 0
     missing: str = ""
+    least: bool = False
 
     def text(self, line: Sequence[Row]) -> str:
         """The text of this column in a line."""
-        found = next((row for row in line if all(row[name] == value for name, value in self.where)), None)
-        value = None if found is None else found[self.field]
+        found = [row[self.field] for row in line if all(row[name] == value for name, value in self.where)]
+        if self.least:
+            found = sorted(value for value in found if value is not None)
+        value = found[0] if found else None
         if value is None:
             return self.missing
         return format(value if self.scale is None else self.start + self.scale * value, self.form)
 
 
-def percent(head: str, digits: int = 2, field: str = "coverage", missing: str = "", **where: Any) -> PageColumn:
+def percent(
+    head: str, digits: int = 2, field: str = "coverage", missing: str = "", least: bool = False, **where: Any
+) -> PageColumn:
     """A share in percent."""
-    return PageColumn(head, field, f".{digits}f", tuple(where.items()), 100, missing=missing)
+    return PageColumn(head, field, f".{digits}f", tuple(where.items()), 100, missing=missing, least=least)
 
 
 def rejected(head: str, digits: int = 1, missing: str = "", **where: Any) -> PageColumn:

@@ -10,17 +10,15 @@ from typing import Any
 
 from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.manifest import Manifest
-from sottovoce.core.specs import canonical
 from sottovoce.core.wire import Batch
-from sottovoce.protocols.plain import protocol_spec
 from sottovoce.service import acts, results
-from sottovoce.service.course import Course, name_of
+from sottovoce.service.course import Course, name_of, written_protocol
 from sottovoce.service.intake import Submission
 from sottovoce.service.logs import Log, make_log
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.stores.base import CLOSED, DONE, DRAFT, OPEN, Store, StudyRow, Transaction
-from sottovoce.service.writer import QUEUE_FULL, Writer, utc_today
-from sottovoce.study.reading import StudyFileError, parse_study
+from sottovoce.service.writer import QUEUE_FULL, CommitWriter, utc_today
+from sottovoce.study.reading import check_study
 from sottovoce.study.whole import plan_study
 
 PARTICIPANTS = 10_000  # of a plan, where nobody says how many are expected
@@ -43,9 +41,9 @@ class Collector:
         self.store, self.today = store, today
         self.log = make_log() if log is None else log
         self.metrics = Metrics()
-        self.writer = Writer(store, log=self.log, metrics=self.metrics, today=today, **limits)
+        self.writer = CommitWriter(store, log=self.log, metrics=self.metrics, today=today, **limits)
         self.metrics.watch(lambda: self.writer.waiting)
-        self._cache: dict[tuple[Any, ...], results.Outcome] = {}
+        self._cache: dict[tuple[Any, ...], results.StudyOutcome] = {}
         self._computing = threading.Lock()
 
     def start(self) -> None:
@@ -82,11 +80,14 @@ class Collector:
             same = find_source(work, source)
         if same is not None:
             return same.name
-        manifest, protocol = planned(source, PARTICIPANTS if participants is None else participants)
+        people = PARTICIPANTS if participants is None else participants
+        manifest, protocol = planned(source, people)
 
         def add() -> str:
             with self.store.transaction() as work:
-                row = add_study(work, source, protocol, manifest, by=by, state=DRAFT if draft else OPEN)
+                row = add_study(
+                    work, source, protocol, manifest, by=by, state=DRAFT if draft else OPEN, participants=people
+                )
             with self.store.read() as work:
                 self.writer.courses[row.name] = Course.load(work, row)
             return row.name
@@ -116,7 +117,7 @@ class Collector:
         return one
 
     # --- results ---------------------------------------------------------------------------------
-    def outcome(self, name: str, level: float = 0.95) -> results.Outcome:
+    def outcome(self, name: str, level: float = 0.95) -> results.StudyOutcome:
         """Estimates from what is counted now; the same counts are not computed twice."""
         number = self.course(name).number
         with self._computing:
@@ -138,11 +139,8 @@ class Collector:
 
 def planned(source: bytes, participants: int) -> tuple[Manifest, bytes]:
     """The first manifest of a study file, and its protocol in plain data."""
-    study, mistakes = parse_study(source)
-    if study is None:
-        raise StudyFileError(mistakes)
-    made = plan_study(study, participants)
-    return made.manifest(), canonical(protocol_spec(made.protocol))
+    made = plan_study(check_study(source), participants)
+    return made.manifest(), written_protocol(made.protocol, {one.asked.name: one.report for one in made.questions})
 
 
 def find_source(work: Transaction, source: bytes) -> StudyRow | None:
@@ -151,14 +149,21 @@ def find_source(work: Transaction, source: bytes) -> StudyRow | None:
 
 
 def add_study(
-    work: Transaction, source: bytes, protocol: bytes, manifest: Manifest, *, by: str, state: str = OPEN
+    work: Transaction,
+    source: bytes,
+    protocol: bytes,
+    manifest: Manifest,
+    *,
+    by: str,
+    state: str = OPEN,
+    participants: int = 0,
 ) -> StudyRow:
     """Write a new study."""
     name = name_of(manifest)
     if any(row.name == name for row in work.studies()):
         raise ParameterError("This study is in the store already, from a file with other words in it.")
     row = work.add_study(name, source, protocol, manifest.content, state)
-    acts.record(work, "create", by=by, study=name, manifest=manifest.hash)
+    acts.record(work, "create", by=by, study=name, manifest=manifest.hash, participants=participants)
     return row
 
 

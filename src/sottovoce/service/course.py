@@ -6,11 +6,13 @@ store again, so a collector that is killed at any moment goes on from there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sottovoce.core.manifest import Manifest
-from sottovoce.core.round import Round, Tallies
-from sottovoce.protocols.plain import protocol_from_spec
+from sottovoce.core.round import Protocol, Round, Tallies
+from sottovoce.core.specs import canonical, parse, take
+from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
 from sottovoce.service import acts
 from sottovoce.service.lanes import Lane, cells_of
@@ -25,6 +27,17 @@ def name_of(manifest: Manifest) -> str:
     return manifest.study[:NAME_DIGITS]
 
 
+def written_protocol(protocol: Protocol, reports: Mapping[str, str]) -> bytes:
+    """A protocol in plain data, beside the name of the report in which each question is answered."""
+    return canonical({"protocol": protocol_spec(protocol), "reports": dict(reports)})
+
+
+def read_protocol(data: bytes) -> tuple[Protocol, dict[str, str]]:
+    """The same, read."""
+    spec, reports = take(parse(data), "a stored study", ("protocol", "reports"))
+    return protocol_from_spec(spec), reports
+
+
 def stored_tallies(work: Transaction, study: int, manifest: Manifest) -> Tallies:
     """The counts of a round, one tally for each arm."""
     counts = work.arm_counts(study, manifest.number)
@@ -37,7 +50,7 @@ def stored_tallies(work: Transaction, study: int, manifest: Manifest) -> Tallies
 
 def stored_state(work: Transaction, row: StudyRow, manifests: list[Manifest]) -> State:
     """The state of a study, with what its current round has counted so far."""
-    protocol = protocol_from_spec(row.protocol)
+    protocol, _ = read_protocol(row.protocol)
     rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
     if row.state == DONE:
         return State(protocol, tuple(rounds), protocol.advance(rounds))

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import Manifest, question_of
+from sottovoce.core.manifest import Manifest
 from sottovoce.core.round import Estimates
-from sottovoce.service.course import name_of, stored_state
+from sottovoce.service.course import name_of, read_protocol, stored_state, stored_tallies
 from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
 from sottovoce.study.reading import parse_study
-from sottovoce.study.results import COLUMNS, QuestionResult, StudyResults
+from sottovoce.study.results import COLUMNS, StudyResults, results_of
 from sottovoce.study.study import Study
 
 NOTHING_YET = "Nothing can be estimated yet."
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StudyOutcome:
     """What a study says now: rows of estimates, or a note why there are none."""
 
     row: StudyRow
@@ -81,7 +81,7 @@ def study_of(row: StudyRow) -> Study:
     return study
 
 
-def outcome(work: Transaction, row: StudyRow, level: float) -> Outcome:
+def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     """The estimates from what is counted so far; those of an unfinished protocol say what they leave out."""
     manifests = [Manifest.from_spec(content) for content in work.manifests(row.number)]
     if name_of(manifests[0]) != row.name:
@@ -92,16 +92,8 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> Outcome:
         notes = tuple(dict.fromkeys(filter(None, (getattr(one, "missing", None) for one in found.values()))))
     except ParameterError:  # no report was counted, or too few
         found, notes = {}, (NOTHING_YET,)
-    return Outcome(row, manifests[-1], StudyResults(study, _by_question(study, found), level), notes)
-
-
-def _by_question(study: Study, found: Estimates) -> tuple[QuestionResult, ...]:
-    """Estimates of the branches, which are named after their questions."""
-    own: dict[str, dict[str, Any]] = {}
-    for key, estimate in found.items():
-        name = question_of(key)
-        own.setdefault(name, {})[key.removeprefix(f"{name}: ")] = estimate
-    return tuple(QuestionResult(asked, own[asked.name]) for asked in study.questions if asked.name in own)
+    _, reports = read_protocol(row.protocol)
+    return StudyOutcome(row, manifests[-1], results_of(study, reports, found, level), notes)
 
 
 def _plain(value: Any) -> Any:
@@ -112,8 +104,6 @@ def _plain(value: Any) -> Any:
 
 def tally_rows(work: Transaction, row: StudyRow) -> list[Mapping[str, Any]]:
     """The counts of every arm of every round, for anyone to estimate again."""
-    from sottovoce.service.course import stored_tallies
-
     found: list[Mapping[str, Any]] = []
     for content in work.manifests(row.number):
         manifest = Manifest.from_spec(content)

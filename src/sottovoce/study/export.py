@@ -6,11 +6,13 @@ What a simulation writes and what the real study writes have the same names and 
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
 from sottovoce.core.plural import plural
 from sottovoce.study.results import StudyResults
@@ -36,7 +38,10 @@ WIDEST = 0.3  # half-widths above this part of a share or of a range are not pub
 
 
 def write_export(results: StudyResults, folder: Path) -> list[Path]:
-    """Write all files into a folder, which is made if needed; the names of the files."""
+    """Write all files into a folder, which is made if needed; the names of the files.
+
+    The file of SPSS is written where the extra `labelled` is installed; its script reads the CSV without it.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -50,6 +55,8 @@ def write_export(results: StudyResults, folder: Path) -> list[Path]:
     stata.to_stata(
         folder / "estimates.dta", write_index=False, version=118, variable_labels={k: v[:80] for k, v in LABELS.items()}
     )
+    if find_spec("pyreadstat") is not None:
+        load("study.labelled:write_spss")(frame, folder / "estimates.sav", LABELS, _names(results))
     texts = {
         "codebook.json": json.dumps(codebook(results), indent=2, ensure_ascii=False) + "\n",
         "codebook.md": codebook_text(results),
@@ -60,6 +67,12 @@ def write_export(results: StudyResults, folder: Path) -> list[Path]:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return sorted(folder.iterdir())
+
+
+def _names(results: StudyResults) -> dict[str, str]:
+    """What the names of questions stand for."""
+    study = results.study
+    return {asked.name: asked.text(study.languages[0]) for asked in study.questions}
 
 
 def codebook(results: StudyResults) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.manifest import UNITS, Collection
 from sottovoce.core.plural import plural
 from sottovoce.core.question import Mean
+from sottovoce.study.dossier.sentences import LANGUAGES, known
 from sottovoce.study.lines import key_lines, line_of
 from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import KINDS, QuestionTable
@@ -62,6 +63,11 @@ def read_study(path: str | Path) -> Study:
         content = Path(path).read_bytes()
     except OSError as problem:
         raise ParameterError(f"The study file cannot be read: {problem.strerror}.") from None
+    return check_study(content)
+
+
+def check_study(content: bytes) -> Study:
+    """The study of a file's content; all mistakes are raised at once."""
     study, mistakes = parse_study(content)
     if study is None:
         raise StudyFileError(mistakes)
@@ -199,6 +205,14 @@ class _StudyReader:
                 ("study", "languages"),
                 "The languages are not a list of different short codes.",
                 'Write languages = ["en", "de"].',
+            )
+            return ()
+        unknown = [one for one in given if not known(one)]
+        if unknown:
+            self.note(
+                ("study", "languages"),
+                "There are no sentences for participants in one of these languages.",
+                f"Use {', '.join(LANGUAGES)}.",
             )
             return ()
         return tuple(given)

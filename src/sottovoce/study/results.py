@@ -134,18 +134,24 @@ class StudyResults:
 
 
 def study_results(plan: StudyPlan, estimates: Estimates) -> StudyResults:
-    """The results of a planned study from the estimates of its protocol, in simulation and in earnest."""
+    """The results of a planned study from the estimates of its protocol."""
+    return results_of(plan.study, {one.asked.name: one.report for one in plan.questions}, estimates, plan.level)
+
+
+def results_of(study: Study, reports: Mapping[str, str], estimates: Estimates, level: float) -> StudyResults:
+    """The results of a study, in simulation and in earnest; `reports` names the report of each question."""
     found = []
-    for one in plan.questions:
-        begin = f"{one.report}: "
+    for asked in study.questions:
+        report = reports[asked.name]
+        begin = f"{report}: "
         own = {
             name.removeprefix(begin): estimate
             for name, estimate in estimates.items()
-            if name == one.report or name.startswith(begin)
+            if name == report or name.startswith(begin)
         }
         if own:
-            found.append(QuestionResult(one.asked, _answered(one.asked, own)))
-    return StudyResults(plan.study, tuple(found), plan.level)
+            found.append(QuestionResult(asked, _answered(asked, own)))
+    return StudyResults(study, tuple(found), level)
 
 
 def _answered(asked: Asked, estimates: Mapping[str, Any]) -> Estimates:

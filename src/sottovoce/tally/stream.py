@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -58,6 +59,7 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch, check: Check = check
     schema = arrow_schema(mechanism)
     for field in schema:
         place = _place(batch.schema, field.name)
+        batch = _of_one_width(batch, place, field.type)
         _check_buffers(batch, place)
         if batch.column(place).null_count:
             raise ReportError(f"The column {field.name!r} has empty cells.")
@@ -109,6 +111,18 @@ def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int | None = N
         if getattr(problem, "errno", None):  # there is no such file, or it may not be read
             raise
         raise ReportError("The file cannot be read as Parquet.") from None
+
+
+def _of_one_width(batch: pa.RecordBatch, place: int, wanted: pa.DataType) -> pa.RecordBatch:
+    """Spark and DuckDB know bytes of variable length only; where all have the right one, they are as good."""
+    found = batch.schema.field(place).type
+    if not pa.types.is_fixed_size_binary(wanted) or found not in (pa.binary(), pa.large_binary()):
+        return batch
+    _check_buffers(batch, place)
+    lengths = pc.unique(pc.binary_length(batch.column(place))).to_pylist()
+    if lengths not in ([], [wanted.byte_width]):
+        return batch
+    return batch.set_column(place, batch.schema.field(place).with_type(wanted), batch.column(place).cast(wanted))
 
 
 def _check_buffers(batch: pa.RecordBatch, place: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from scipy import stats
 from sottovoce.core.channel import Block, Contrast, Histogram, Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.evidence import Evidence, deviate
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.sums import SumsEvidence, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
@@ -26,6 +27,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _REACH = 6.5  # standard deviations that are enumerated; the mass beyond, below 1e-9, counts as not covered
+_NOISE = 1e-15  # probabilities that rounding errors of a Fourier sum can make
+_NEGLIGIBLE = -40.0  # the logarithm of a factor that is left out of such a sum
+ROWS = 48  # numbers of hits at which a law of two counts is computed
 _ROUNDING = 1e-12
 
 
@@ -42,39 +46,68 @@ def support_law(rates: Rates, n: int, held: int, target: str) -> tuple[Ints, Flo
     return np.arange(left[0] + right[0], left[-1] + right[-1] + 1), law
 
 
+@lru_cache(maxsize=16)
 def contrast_law(rates: Contrast, n: int, held: int, mates: int, target: str) -> tuple[Ints, Ints, Floats]:
     """Pairs (plus, minus) and their probabilities; `mates` others hold codes of the same group.
 
-    The law of a sum of independent three-way scores is the Fourier transform of its characteristic function, on a
-    window wide enough that nothing wraps around.
+    Where there are more than `ROWS` likely numbers of hits, they are taken at even steps, each for those around it.
     """
     kinds = [
         (held, float(rates.plus_own), float(rates.hit_own - rates.plus_own)),
         (mates, float(rates.hit_own) / 2, float(rates.hit_own) / 2),
         (n - held - mates, float(rates.hit_other) / 2, float(rates.hit_other) / 2),
     ]
-    means = [sum(count * kind[side] for count, *kind in kinds) for side in (0, 1)]
-    sizes = [1 << math.ceil(math.log2(2 * _REACH * math.sqrt(mean + 1) + 16)) for mean in means]
-    plus_turn, minus_turn = (np.exp(2j * np.pi * np.arange(size) / size) for size in sizes)
-
-    def characteristic(plus: float, minus: float) -> NDArray[np.complex128]:
-        return np.asarray(1 - plus - minus + plus * plus_turn[:, None] + minus * minus_turn[None, :])
-
+    plus, minus = (sum(count * kind[side] for count, *kind in kinds) for side in (0, 1))
     if target == "population":
-        total = characteristic(means[0] / n, means[1] / n) ** n
-    else:
-        total = np.ones((sizes[0], sizes[1]), complex)
-        for count, plus, minus in kinds:
-            total *= characteristic(plus, minus) ** count
-    law = np.real(np.fft.fft2(total)) / total.size
-    starts = [max(0, round(mean) - size // 2) for mean, size in zip(means, sizes, strict=True)]
-    plus_counts, minus_counts = (start + np.arange(size) for start, size in zip(starts, sizes, strict=True))
-    law = law[np.ix_(plus_counts % sizes[0], minus_counts % sizes[1])]
-    likely = law > 1e-10
-    grid = np.meshgrid(plus_counts, minus_counts, indexing="ij")
-    return grid[0][likely], grid[1][likely], law[likely]
+        kinds = [(n, plus / n, minus / n)]
+    spread = math.sqrt(sum(count * (up + down) * (1 - up - down) for count, up, down in kinds))
+    likely = _around(plus + minus, spread, n)
+    step = -(-len(likely) // ROWS)
+    found = [_row_of_hits(kinds, int(hits), (plus, minus)) for hits in likely[step // 2 :: step]]
+    ups, downs, law = (np.concatenate(part) for part in zip(*found, strict=True))
+    return ups, downs, step * law
 
 
+def _row_of_hits(
+    kinds: list[tuple[int, float, float]], hits: int, means: tuple[float, float]
+) -> tuple[Ints, Ints, Floats]:
+    """The likely pairs of a sum. Given the hits, pluses of one kind are binomial; else by the characteristic function.
+
+    That is as narrow as the law is wide, so few frequencies are needed where counts are large.
+    """
+    if len(kinds) == 1:
+        ((n, up, down),) = kinds
+        rate = up / (up + down)
+        plus = _around(hits * rate, math.sqrt(hits * rate * (1 - rate)), hits)
+        law = stats.binom.pmf(hits, n, up + down) * stats.binom.pmf(plus, hits, rate)
+        return plus, hits - plus, law
+    # Pluses and minuses each spread by no more than a Poisson count of the same mean.
+    windows = [2 * math.ceil(_REACH * math.sqrt(mean) + 16) + 1 for mean in means]
+    first, last = (max(0, round(mean) - window // 2) for mean, window in zip(means, windows, strict=True))
+    plus = np.arange(max(first, hits - last - windows[1] + 1), min(first + windows[0], hits - last + 1))
+    angles = [_frequencies(window, kinds, side) for side, window in enumerate(windows)]
+    turns = [np.exp(1j * angle) for angle in angles]
+    log = np.zeros((len(angles[0]), len(angles[1])), complex)
+    for count, up, down in kinds:
+        log += count * np.log(1 - up - down + up * turns[0][:, None] + down * turns[1][None, :])
+    ups, downs = np.exp(-1j * np.outer(plus, angles[0])), np.exp(-1j * np.outer(hits - plus, angles[1]))
+    law = np.real(((ups @ np.exp(log)) * downs).sum(axis=1)) / (windows[0] * windows[1])
+    likely = law > _NOISE
+    return plus[likely], hits - plus[likely], law[likely]
+
+
+def _frequencies(window: int, kinds: list[tuple[int, float, float]], side: int) -> Floats:
+    """Angles at which the characteristic function of a count is not negligible; the other count is free."""
+    angles = 2 * np.pi * np.fft.fftfreq(window)
+    bound = np.zeros(window)
+    for count, *rates in kinds:
+        own, other = rates[side], rates[1 - side]
+        rest = 1 - own - other  # by the triangle inequality for the term that turns freely
+        bound += count * np.log(np.abs(rest + own * np.exp(1j * angles)) + other)
+    return np.asarray(angles[bound > _NEGLIGIBLE])
+
+
+@lru_cache(maxsize=16)
 def sum_law(channel: Histogram, n: int, held: int, target: str) -> tuple[Ints, Floats]:
     """The sums of a bin and their probabilities, by the powers of characteristic functions on a wide enough window."""
     off, on = (law_row(channel.part, code) for code in (0, channel.part.inputs - 1))
@@ -89,7 +122,7 @@ def sum_law(channel: Histogram, n: int, held: int, target: str) -> tuple[Ints, F
         total = turned[0] ** (n - held) * turned[1] ** held
     sums = round(mean) - size // 2 + np.arange(size)
     law = np.maximum(np.real(np.fft.ifft(total)), 0)[sums % size]
-    likely = law > 1e-14
+    likely = law > _NOISE
     return sums[likely], law[likely]
 
 
@@ -119,8 +152,11 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
     elif isinstance(mechanism.channel, Histogram):
         read = bins(mechanism.channel)
         counts, law = sum_law(mechanism.channel, n, held, target)
-        low, high = SumsEvidence(counts, n, read).interval(level, method, target)
-        return float(law[(low <= held / n + _ROUNDING) & (high >= held / n - _ROUNDING)].sum())
+        rows = np.zeros_like(counts)
+
+        def evidence(counts: Ints, rows: Ints) -> Evidence:
+            return SumsEvidence(counts, n, read)
+
     else:
         raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")
 
@@ -128,14 +164,28 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         low, high = evidence(counts, rows).interval(level, method, target)
         return high >= held / n - _ROUNDING, low > held / n + _ROUNDING
 
-    if method in ("wilson", "normal") or (isinstance(rates, Rates) and target == "population"):
+    if method in ("wilson", "normal"):
         from_above, beyond = reaches(counts, rows)
         return float(law[from_above & ~beyond].sum())
     # The limits rise with the count, so for each row the counts that cover are a range: bisect for its ends.
     kinds, places = np.unique(rows, return_inverse=True)
+    if len(kinds) == 1:
+        low = _turn(lambda c: reaches(c, kinds)[0], counts, law, -deviate(level))
+        high = _turn(lambda c: reaches(c, kinds)[1], counts, law, deviate(level))
+        return float(law[(counts >= low) & (counts < high)].sum())
     first = _first_true(lambda c: reaches(c, kinds)[0], counts, places, len(kinds))
     past = _first_true(lambda c: reaches(c, kinds)[1], counts, places, len(kinds))
     return float(law[(counts >= first[places]) & (counts < past[places])].sum())
+
+
+def _turn(test: Callable[[Ints], NDArray[np.bool_]], counts: Ints, law: Floats, deviates: float) -> int:
+    """The least of the counts from which on a monotone test is true, looked for around a normal quantile first."""
+    mean = float(counts @ law)
+    off = deviates * math.sqrt(max(float((counts - mean) ** 2 @ law), 0.0))
+    near = counts[np.abs(counts - mean - off) <= 4 + 0.02 * abs(off)]
+    turns = len(near) > 1 and not test(near[:1])[0] and bool(test(near[-1:])[0])
+    chosen = near if turns else counts
+    return int(_first_true(test, chosen, np.zeros_like(chosen), 1)[0])
 
 
 def _first_true(test: Callable[[Ints], NDArray[np.bool_]], counts: Ints, places: Ints, rows: int) -> Ints:

@@ -153,3 +153,11 @@ def test_each_pair_of_domain_and_channel_is_judged_once() -> None:
     pairs = [(kind, node) for kind, node, _ in fits.PAIRS]
     assert len(set(pairs)) == len(pairs) and pairs[-1] == (None, None)
     assert {node for _, node in pairs if isinstance(node, str)} <= set(NODES)
+
+
+def test_small_instances_are_no_larger_than_what_they_stand_for() -> None:
+    one, two = (SampledCoordinates((Rounding(0, 1, 1),) * size, Subset(2, 1, UNIT - 9), 1) for size in (1, 2))
+    assert {small.dimensions for small in one.miniatures()} == {1}  # type: ignore[attr-defined]
+    assert {small.dimensions for small in two.miniatures()} == {2, 3}  # type: ignore[attr-defined]
+    assert [HashMap(k, 3).miniatures(3)[0].k for k in (2, 3, 4, 900)] == [2, 3, 4, 4]
+    assert HashMap(9, 5).miniatures(5) == ()

@@ -50,6 +50,29 @@ def _normal_missed(n: int, own: float, other: float, level: float) -> float:
     return float(missed.max())
 
 
+def normal_sample_excess(n: int, own: float, other: float, level: float) -> float:
+    """For the normal interval about the sample, whose standard error follows the estimate v: a + b v for v in [0, 1].
+
+    Counts of a share f are covered where (v - f)**2 <= z**2 (a + b v), or the same with an end instead of v. They are
+    sums of two binomials, of holders and of all others.
+    """
+    z, slope = _deviate(level), own - other
+    free = other * (1 - other) / (n * slope**2)
+    linear = (own * (1 - own) - other * (1 - other)) / (n * slope**2)
+    worst = 0.0
+    for share in SHARES[::4]:
+        held = round(n * share)
+        truth = held / n
+        middle, half = truth + z**2 * linear / 2, z * math.sqrt(free + linear * truth + (z * linear / 2) ** 2)
+        low = middle - half if middle >= half else truth - z * math.sqrt(free)
+        high = middle + half if middle + half <= 1 else truth + z * math.sqrt(free + linear)
+        law = np.array([held, n - held]), np.array([own, other]), np.array([own, other])
+        missed = upper_tail(math.floor(n * (other + high * slope)) + 1, *law)
+        missed += 1 - upper_tail(math.ceil(n * (other + low * slope)), *law)
+        worst = max(worst, missed)
+    return float(worst / (1 - level))
+
+
 def score_excess(n: int, rate: float, hit_rates: tuple[float, float], level: float) -> float:
     """For sums of scores +1, 0, -1 of a code whose group is hit with this rate, or more where its holders need more.
 

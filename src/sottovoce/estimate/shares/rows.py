@@ -95,7 +95,12 @@ class RowsEvidence(SharesEvidence):
         """The variance of each value that the counts have, given their means."""
         if not self.together:
             return np.asarray(self.rows.spreads(self.codes) / self._scale**2)
-        return _sandwich(self.inverse, self.rows.spread(self.codes)) / self._scale**2
+        return _sandwich(self.inverse, self._spread) / self._scale**2
+
+    @cached_property
+    def _spread(self) -> Floats:
+        """The covariance of what the values are read from, in its own units."""
+        return self.rows.spread(self.codes)
 
     def variances(self, target: str) -> Floats:
         shares = np.clip(self._values, 0, 1)
@@ -126,7 +131,7 @@ class RowsEvidence(SharesEvidence):
             raise TooLargeError(
                 f"The covariance of {len(self.codes)} shares is too large; it is given up to {MAX_TOGETHER}."
             )
-        found = self.rows.spread(self.codes) / self._scale**2
+        found = self._spread / self._scale**2
         if self.together:
             found = self.inverse @ found @ self.inverse
         np.fill_diagonal(found, self.variances(target))

@@ -13,7 +13,7 @@ from scipy.special import betaincinv
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, deviate
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.binomials import Ints, exact_held
-from sottovoce.estimate.shares.misses import normal_excess, wilson_excess
+from sottovoce.estimate.shares.misses import normal_excess, normal_sample_excess, wilson_excess
 
 Floats = NDArray[np.float64]
 
@@ -93,10 +93,10 @@ class SupportsEvidence(SharesEvidence):
         )
 
     def excess(self, method: str, level: float) -> Floats:
-        find = wilson_excess if method == "wilson" else normal_excess
+        finds = (wilson_excess,) if method == "wilson" else (normal_excess, normal_sample_excess)
         rates = np.atleast_2d(np.stack(np.broadcast_arrays(self.own, self.other), axis=-1))
         pairs, places = np.unique(rates, axis=0, return_inverse=True)
-        found = np.array([find(self.n, own, other, level) for own, other in pairs])
+        found = np.array([max(find(self.n, own, other, level) for find in finds) for own, other in pairs])
         return np.broadcast_to(found[places.ravel()], self.counts.shape)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:

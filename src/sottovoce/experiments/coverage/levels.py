@@ -7,18 +7,19 @@ often all of them hold, whatever the joint law of the counts is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from sottovoce.core.channel import Block, Contrast, Rates
+from sottovoce.core.channel import Block, Contrast, Histogram, Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import Evidence, most_excess
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.sums import SumsEvidence, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.experiments.coverage.studies import SHARE_KINDS
 from sottovoce.experiments.coverage.studies_of_shares import ALL, LEVELS, ONE, SHARES
@@ -50,8 +51,8 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
         for level in LEVELS:
             for method, target in SHARE_KINDS:
                 each = level if of == ONE else 1 - (1 - level) / size
-                warned = _expected(mechanism, n).doubt(method, each, most_excess(level)) is not None
-                by_share = {} if warned else {s: least(s, method, target, level, of) for s in SHARES}
+                told = [s for s in SHARES if _expected(mechanism, n, s).doubt(method, each, most_excess(level)) is None]
+                by_share = {s: least(s, method, target, level, of) for s in told}
                 worst = min(by_share, key=lambda s: by_share[s], default=None)
                 covered = None if worst is None else by_share[worst]
                 numbers = {"share": worst}
@@ -60,15 +61,21 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     return found
 
 
-def _expected(mechanism: Mechanism, n: int) -> Evidence:
-    """Evidence with the expected counts of a rare code, for its warnings."""
-    rates = rates_of(mechanism.channel)
+@lru_cache(maxsize=16)
+def _expected(mechanism: Mechanism, n: int, share: float) -> Evidence:
+    """Evidence with the expected counts of a code of this share and of another one, for its warnings."""
+    rates, channel = rates_of(mechanism.channel), mechanism.channel
     if isinstance(rates, Rates):
         own, other = float(rates.own), float(rates.other)
         return SupportsEvidence(np.array([round(n * other)]), n, own, other)
-    if isinstance(rates, Contrast) and isinstance(mechanism.channel, Block):
-        hits = round(n * float(rates.hit_other))
-        return ContrastsEvidence(
-            np.array([hits // 2]), np.array([hits]), n, float(rates.hit_own), float(rates.plus_own)
-        )
+    if isinstance(rates, Contrast) and isinstance(channel, Block):
+        sets = channel.sets
+        each = (1 - share) / (sets.codes - 1)
+        group = -(-sets.codes // (sets.outputs // (2 * sets.size)))  # codes of a group
+        masses = np.array([share + (group - 1) * each, group * each])
+        hits = np.rint(n * (float(rates.hit_other) + masses * float(rates.hit_own - rates.hit_other))).astype(np.int64)
+        return ContrastsEvidence(hits // 2, hits, n, float(rates.hit_own), float(rates.plus_own))
+    if isinstance(channel, Histogram):
+        read = bins(channel)
+        return SumsEvidence(np.array([round(n * read.start)]), n, read)
     raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")

@@ -8,6 +8,7 @@ compared with: the experiments are repeated with right mechanisms. Averages are 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from sottovoce.estimate.decoder import decoder
 from sottovoce.experiments.experiment import Axes, Experiment, Late, Row
 from sottovoce.experiments.frequencies.data import GEOMETRIC_SIZES, TABLE_3, crowd
 from sottovoce.experiments.frequencies.draws import decoded
+from sottovoce.experiments.frequencies.published import PAGE
+from sottovoce.experiments.page import PageColumn, Section
 
 Floats = NDArray[np.float64]
 PAPER = "SoK: Descriptive Statistics under Local Differential Privacy, PoPETs 2025"
@@ -61,7 +64,7 @@ def _measured(
     return errors, float(values.var(axis=0, ddof=1).mean())
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The methods of least error, by participants and epsilon."""
     known = [row for row in rows if row["mse"] is not None]
     lines = []
@@ -74,9 +77,27 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _figure(
-    number: int, what: str, picture: str, grid: Axes, quick: Axes, cell: str, shown: tuple[str, ...]
-) -> Experiment:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a picture and a table show of the rows, one line for each method."""
+
+    field: str
+    words: str
+    by: tuple[str, ...] = ("n",)
+    best: bool = False  # whether the methods of least error are named
+
+    def text(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        named = f" {' '.join(summary(rows))}" if self.best else ""
+        return f"{self.words} by epsilon, times 1,000,000; {RUNS} runs of each method on each data set.{named}"
+
+    def columns(self) -> tuple[PageColumn, ...]:
+        budgets = ((f"{e:g}", (("epsilon", e),)) for e in BUDGETS)
+        each = (PageColumn(head, self.field, ".4g", where, 1e6, missing="-") for head, where in budgets)
+        return (*(PageColumn(name, name) for name in (*self.by, "method")), *each)
+
+
+def _figure(number: int, what: str, picture: str, grid: Axes, quick: Axes, cell: str, shown: _Shown) -> Experiment:
+    columns = (*shown.by, "method", "epsilon", *dict.fromkeys(("mse", shown.field)))
     return Experiment(
         id=f"sok-figure-{number}",
         title=f"SoK, Figure {number}: {what}",
@@ -87,11 +108,18 @@ def _figure(
         quick_runs=4,
         cell=Late(f"experiments.frequencies.sok:{cell}"),
         figure=f"experiments.frequencies.pictures:{picture}",
-        columns=shown,
+        columns=columns,
         summary=summary,
         paper=PAPER,
         data=("synthetic data of Table 3: binomial (8, 128 values), geometric (8, ..., 128 values; 512 in Figure 16)",),
         methods=METHODS,
+        section=Section(
+            page=PAGE,
+            heading=f"## SoK, Figure {number}: {what}",
+            text=shown.text,
+            by=(*shown.by, "method"),
+            columns=shown.columns(),
+        ),
     )
 
 
@@ -103,11 +131,20 @@ _QUICK: Axes = (("n", (1_000,)), ("method", ("grr", "oue")), ("epsilon", (1.0, 4
 _SOME, _MANY = (1_000, 10_000, 100_000), (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _SIZES: Axes = (("k", GEOMETRIC_SIZES), ("n", _SOME), ("method", METHODS), ("epsilon", BUDGETS))
 _QUICK_SIZES: Axes = (("k", (8,)), *_QUICK)
-_SHOWN = ("n", "method", "epsilon", "mse")
+_ERROR, _DEVIATION = "Mean squared error of a share", "Standard deviation of this error over runs and data sets"
+_VARIANCE = "Variance of an estimated share over runs"
 
 EXPERIMENTS = (
-    _figure(4, "mean squared error, averaged over data sets", "errors", _all(_SOME), _QUICK, "everywhere", _SHOWN),
-    _figure(6, "the same with deviations", "deviations", _all(_SOME), _QUICK, "everywhere", (*_SHOWN, "std")),
+    _figure(
+        4,
+        "mean squared error, averaged over data sets",
+        "errors",
+        _all(_SOME),
+        _QUICK,
+        "everywhere",
+        _Shown("mse", _ERROR, best=True),
+    ),
+    _figure(6, "the same with deviations", "deviations", _all(_SOME), _QUICK, "everywhere", _Shown("std", _DEVIATION)),
     _figure(
         14,
         "the same from 100 to 10,000,000 participants",
@@ -115,16 +152,10 @@ EXPERIMENTS = (
         _all(_MANY),
         _QUICK,
         "everywhere",
-        (*_SHOWN, "std"),
+        _Shown("mse", _ERROR, best=True),
     ),
     _figure(
-        15,
-        "variance of the estimates",
-        "variances",
-        _all(_MANY),
-        _QUICK,
-        "everywhere",
-        ("n", "method", "epsilon", "variance", "mse"),
+        15, "variance of the estimates", "variances", _all(_MANY), _QUICK, "everywhere", _Shown("variance", _VARIANCE)
     ),
-    _figure(16, "by the number of values", "sizes", _SIZES, _QUICK_SIZES, "by_size", ("k", *_SHOWN)),
+    _figure(16, "by the number of values", "sizes", _SIZES, _QUICK_SIZES, "by_size", _Shown("mse", _ERROR, ("k", "n"))),
 )

@@ -24,6 +24,8 @@ from sottovoce.core.registry import BUILDERS
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.experiments.experiment import Experiment, Row
+from sottovoce.experiments.frequencies.published import PAGE
+from sottovoce.experiments.page import PageColumn, Section
 from sottovoce.tally.counts import simulate_cells
 
 PAPER = "Xiong et al., A comprehensive survey on local differential privacy, 2020"
@@ -31,6 +33,17 @@ CATEGORIES = 64
 PARTICIPANTS = 100_000
 TIMED = 20_000  # reports that are drawn and counted to measure the time
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
+
+FORMS = {  # of columns of the published tables
+    "epsilon": "g",
+    "true epsilon": ".6g",
+    "epsilon for ever": ".6g",
+    "changed": ".4f",
+    "error": ".3g",
+    "measured": ".3g",
+    "us to draw": ".3f",
+    "us to count": ".3f",
+}
 
 # Methods as the survey lists them, the mechanism that each is, and what the survey says of it.
 Listed = tuple[tuple[str, str, str], ...]
@@ -167,7 +180,7 @@ def _times(mechanism: Mechanism) -> tuple[float, float]:
     return 1e6 * (middle - start) / TIMED, 1e6 * (end - middle) / TIMED
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The least error at each epsilon, and how far measured errors are from exact ones."""
     said = []
     for epsilon in dict.fromkeys(row["epsilon"] for row in rows):
@@ -179,6 +192,15 @@ def summary(rows: Sequence[Row]) -> list[str]:
     ratios = [row["measured"] / row["error"] for row in rows if row["measured"] and row["error"]]
     said.append(f"Measured errors are between {min(ratios):.3f} and {max(ratios):.3f} times the exact ones.")
     return said
+
+
+def said(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The text above a table."""
+    return (
+        f"{PARTICIPANTS:,} participants, shares proportional to 1 / rank. Exact: epsilon, bytes, cells of a tally, the"
+        " root mean square *error* of a share (of a number, of its mean at the worst answer). *Measured* is the same"
+        f" from 400 drawn tallies. Times in microseconds for each report, on two cores. {' '.join(summary(rows))}"
+    )
 
 
 def _table(number: int, listed: Listed, title: str, columns: tuple[str, ...]) -> Experiment:
@@ -198,6 +220,16 @@ def _table(number: int, listed: Listed, title: str, columns: tuple[str, ...]) ->
         figure="experiments.survey.figure:errors",
         columns=("method", "mechanism", "epsilon", *columns),
         summary=summary,
+        section=Section(
+            page=PAGE,
+            heading=f"## Survey, Table {number}: {title[0].lower()}{title[1:]}",
+            text=said,
+            by=("method", "mechanism", "kind", "epsilon"),
+            columns=tuple(
+                PageColumn(name, name, FORMS.get(name, ""), missing="-")
+                for name in ("method", "mechanism", "epsilon", *columns)
+            ),
+        ),
     )
 
 

@@ -14,9 +14,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from sottovoce.service.collector import Collector, StudyStateError, UnknownStudyError
-from sottovoce.service.http import admin, public
+from sottovoce.service.http import admin, public, static
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import PREFLIGHT, Receive, Refused, ReportsRoute, Scope, Send
+from sottovoce.service.pages import routes as pages
 from sottovoce.service.stores.base import StoreDownError, StoreError, StoreFullError
 
 SECURITY = {
@@ -38,7 +39,7 @@ class Application:
         self.collector = collector
         self._reports = ReportsRoute(collector)
         self._rest = Starlette(
-            routes=[*public.routes(), *admin.routes(), *more],
+            routes=[*public.routes(), *admin.routes(), *static.routes(), *pages.routes(), *more],
             exception_handlers={HTTPException: _http_problem, Exception: _bug, **_handlers()},
             lifespan=_lifespan,
         )
@@ -58,7 +59,7 @@ class Application:
 
 def _guarded(scope: Scope, send: Send) -> Send:
     """Adds the headers that every page needs; public data may be read by pages of others."""
-    shared = scope["path"].startswith("/v1/studies")
+    shared = scope["path"].startswith(("/v1/studies", "/static/"))
 
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":

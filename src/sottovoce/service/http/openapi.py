@@ -134,6 +134,81 @@ _STUDY: Plain = {
 _LEVEL = _query("level", {"type": "number", "minimum": 0.5, "maximum": 0.9999}, "The level of the intervals.")
 _BUSY = ("queue_full", "unavailable", "round_failed", "disk_full")
 
+_KEY: Plain = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": True,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+    "description": "The same request with the same key is done once.",
+}
+_GUARDED = ("invalid_request", "unauthorized", "forbidden", "unavailable")
+_CHANGED = (*_GUARDED, "slow_sender", "too_large", "key_reused", "disk_full")
+_STATE = _object({"id": _TEXT, "state": _TEXT})
+_TEXTS: Plain = {"type": "array", "items": _TEXT}
+_LISTED: Plain = {"type": "array", "items": {"type": "object"}}
+
+
+def _act(name: str, summary: str, good: dict[str, tuple[str, Plain]], *parameters: Plain, **more: Any) -> Plain:
+    """An administrative act, done once for each key."""
+    codes = (*_CHANGED, *(("unknown_study", "state_conflict") if _STUDY in parameters else ()))
+    return {
+        "post": _operation(
+            name, summary, _responses(good, *codes), *parameters, _KEY, security=[{"bearer": []}], **more
+        )
+    }
+
+
+ADMIN: Plain = {
+    "/v1/admin/studies": _act(
+        "create",
+        "Plan the study file in the body, and open it",
+        {"201": ("The study.", _json(_object({"id": _TEXT, "state": _TEXT, "manifest": _HASH})))},
+        {
+            "name": "participants",
+            "in": "query",
+            "required": True,
+            "schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999_999},
+            "description": "How many people are expected.",
+        },
+        _query("draft", {"type": "boolean"}, "Whether it is opened later."),
+        requestBody={"required": True, "content": {"text/plain": {"schema": _TEXT}}},
+    ),
+    "/v1/admin/studies/{study}": {
+        "get": _operation(
+            "status",
+            "How far a study is, and what was refused",
+            _responses({"200": ("The state.", _json({"type": "object"}))}, *_GUARDED[1:], "unknown_study"),
+            _STUDY,
+            security=[{"bearer": []}],
+        )
+    },
+    "/v1/admin/studies/{study}/open": _act("open", "Open a draft", {"200": ("Its state.", _json(_STATE))}, _STUDY),
+    "/v1/admin/studies/{study}/close": _act("close", "Close a study", {"200": ("Its state.", _json(_STATE))}, _STUDY),
+    "/v1/admin/studies/{study}/invitations": _act(
+        "invite",
+        "Make invitations, each good for one report",
+        {
+            "201": (
+                "They are shown once.",
+                _json(_object({"id": _TEXT, "invitations": _TEXTS})),
+            )
+        },
+        _STUDY,
+        requestBody={
+            "required": True,
+            **_json(_object({"count": {"type": "integer", "minimum": 1, "maximum": 100_000}})),
+        },
+    ),
+    "/v1/admin/log": {
+        "get": _operation(
+            "log",
+            "The log of administrative acts",
+            _responses({"200": ("All acts.", _json(_object({"acts": _LISTED})))}, *_GUARDED[1:]),
+            security=[{"bearer": []}],
+        )
+    },
+}
+
 PATHS: Plain = {
     "/v1/studies": {
         "get": _operation("studies", "All studies", _responses({"200": ("The studies.", _json(_ref("Studies")))}))
@@ -200,6 +275,18 @@ PATHS: Plain = {
             _query("format", {"type": "string", "enum": ["json", "csv", "arrow"]}, "Instead of the header Accept."),
         )
     },
+    "/v1/studies/{study}/estimates/stream": {
+        "get": _operation(
+            "stream",
+            "The same as server-sent events, whenever reports were counted; it does not end",
+            _responses(
+                {"200": ("Events.", _text("text/event-stream"))},
+                *("invalid_request", "unknown_study", "queue_full", "unavailable"),
+            ),
+            _STUDY,
+            _LEVEL,
+        )
+    },
     "/v1/studies/{study}/tallies": {
         "get": _operation(
             "tallies",
@@ -231,6 +318,9 @@ PATHS: Plain = {
             _responses({"200": ("The checksum.", _json(_ref("Checksum")))}, "unknown_study"),
             _STUDY,
         )
+    },
+    "/openapi.json": {
+        "get": _operation("description", "This document", _responses({"200": ("It.", _json({"type": "object"}))}))
     },
     "/healthz": {"get": _operation("alive", "Whether it runs", _responses({"200": ("Yes.", _text("text/plain"))}))},
     "/readyz": {
@@ -267,6 +357,9 @@ DOCUMENT: Plain = {
         "description": "Takes reports under local differential privacy exactly once, and gives estimates.",
         "license": {"name": "Apache-2.0"},
     },
-    "paths": PATHS,
-    "components": {"schemas": SCHEMAS},
+    "paths": {**PATHS, **ADMIN},
+    "components": {
+        "schemas": SCHEMAS,
+        "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+    },
 }

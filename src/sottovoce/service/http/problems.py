@@ -144,6 +144,7 @@ def page(code: str) -> HTMLResponse:
     status = f"<p>HTTP status {found.status}</p>" if found.status else "<p>Of a single report in a batch</p>"
     return HTMLResponse(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>{escape(code)}</title><h1><code>{escape(code)}</code></h1><p>{escape(found.title)}</p>{status}"
-        f"<h2>What to do</h2><p>{escape(found.remedy)}</p>"
+        "<link rel=icon href='data:,'><link rel=stylesheet href='/static/pages.css'>"
+        f"<title>{escape(code)}</title><main><h1><code>{escape(code)}</code></h1><p>{escape(found.title)}</p>{status}"
+        f"<h2>What to do</h2><p>{escape(found.remedy)}</p></main>"
     )

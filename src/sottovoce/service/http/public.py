@@ -19,10 +19,10 @@ from sottovoce.service.http import openapi
 from sottovoce.service.http.problems import PROBLEMS, page
 from sottovoce.service.http.reports import Refused
 
-FORMS: dict[str, tuple[str, Callable[[results.Outcome], bytes]]] = {
-    "json": ("application/json", results.Outcome.to_json),
-    "csv": ("text/csv; charset=utf-8", results.Outcome.to_csv),
-    "arrow": ("application/vnd.apache.arrow.stream", results.Outcome.to_arrow),
+FORMS: dict[str, tuple[str, Callable[[results.StudyOutcome], bytes]]] = {
+    "json": ("application/json", results.StudyOutcome.to_json),
+    "csv": ("text/csv; charset=utf-8", results.StudyOutcome.to_csv),
+    "arrow": ("application/vnd.apache.arrow.stream", results.StudyOutcome.to_arrow),
 }
 STREAM_SECONDS = 1.0  # between looks for new reports
 QUIET_SECONDS = 15.0  # after which a stream says that it is alive

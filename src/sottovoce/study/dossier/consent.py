@@ -2,56 +2,60 @@
 
 from __future__ import annotations
 
-from sottovoce.core.manifest import Manifest
+from collections.abc import Mapping
+
+from sottovoce.core import codec
+from sottovoce.core.asked import Asked
+from sottovoce.core.domain import Circle
+from sottovoce.core.manifest import ID_BYTES, PREFIX_BYTES, Manifest
 from sottovoce.core.params import decimal_text
+from sottovoce.core.question import GroupMean
 from sottovoce.privacy.explain import explain
 from sottovoce.study.dossier.pages import listed, page, paragraph, section, table
+from sottovoce.study.dossier.sentences import sentences
+
+MOST_LISTED = 30  # answers of a list; of a longer one the first and the last are shown
 
 
 def consent_page(manifest: Manifest, language: str) -> str:
     """One page: what happens, what is sent, what it means, and what cannot be undone."""
-    facts = manifest.facts
-    said = explain(facts.epsilon)
-    odds, guess = said.to_dict()["odds"], said.to_dict()["guess"]
-    until = f", from {facts.start} to {facts.end}" if facts.start and facts.end else ""
+    facts, say = manifest.facts, sentences(language)
+    found = explain(facts.epsilon).to_dict()
+    until = say["until"].format(start=facts.start, end=facts.end) if facts.start and facts.end else ""
+    payloads = sorted({codec.payload_bytes(arm.mechanism.channel) for arm in manifest.stage.arms})
+    size = str(payloads[0]) if len(payloads) == 1 else f"{payloads[0]}-{payloads[-1]}"
+    sizes = {"prefix": PREFIX_BYTES, "id": ID_BYTES, "size": size}
+    budget = say["budget"].format(
+        epsilon=decimal_text(facts.epsilon),
+        unit=say[facts.unit],
+        odds=_number(f"{float(str(found['odds'])):.3g}", language),
+        guess=_number(f"{100 * float(str(found['guess'])):.1f}", language),
+    )
     parts = [
-        paragraph(f"{facts.owner} asks you to take part in the study {facts.name}{until}. Purpose: {facts.purpose}"),
+        paragraph(say["asks"].format(owner=facts.owner, name=facts.name, until=until, purpose=facts.purpose)),
         section(
-            "What happens to your answer",
-            paragraph(
-                "You are asked one of the questions below. Your device adds noise to your answer before it sends"
-                " anything. Nobody but you sees the answer itself: not the people who run the study, nor the server."
-            ),
+            say["happens"],
+            paragraph(say["noise"]),
             table(
-                ("question", "you may also say"), [_question(manifest, place, language) for place in _arms(manifest)]
+                (say["question"], say["answers"], say["also"]),
+                [_question(manifest.asked(place), language, say) for place in _arms(manifest)],
             ),
         ),
         section(
-            "What it means for you",
-            paragraph(
-                f"The privacy budget is epsilon {decimal_text(facts.epsilon)} for one {facts.unit}. Whatever is sent"
-                f" changes the odds between two possible answers of yours by at most a factor {odds:.3g}. Who has to"
-                f" guess between two equally likely answers is right at most {100 * float(str(guess)):.1f} % of the"
-                " time instead of 50 %."
-            ),
-            paragraph(
-                f"Over all waves of this study your device spends at most {decimal_text(facts.lifetime)}. It computes"
-                " these numbers itself, and refuses to send anything that would exceed them."
-            ),
+            say["means"],
+            paragraph(budget),
+            paragraph(say["lifetime"].format(lifetime=decimal_text(facts.lifetime))),
         ),
-        section("Everything that is sent", table(("field", "what it is"), manifest.fields_sent())),
         section(
-            "Your rights",
-            listed(
-                [
-                    "Taking part is voluntary, and you may stop at any time; what has not been sent is then deleted.",
-                    "What has been sent was added to sums and cannot be taken out: nobody knows which part is yours.",
-                    f"Questions: {facts.contact}.",
-                ]
+            say["sent"],
+            table(
+                (say["field"], say["what"]),
+                [(name, say[f"field {name}"].format(**sizes)) for name, _ in manifest.fields_sent()],
             ),
         ),
+        section(say["rights"], listed([say["voluntary"], say["sums"], say["contact"].format(contact=facts.contact)])),
     ]
-    return page(f"Consent: {facts.name}", parts)
+    return page(say["title"].format(name=facts.name), parts, language)
 
 
 def _arms(manifest: Manifest) -> list[int]:
@@ -60,6 +64,26 @@ def _arms(manifest: Manifest) -> list[int]:
     return [names.index(name) for name in dict.fromkeys(names)]
 
 
-def _question(manifest: Manifest, arm: int, language: str) -> tuple[str, str]:
-    asked = manifest.asked(arm)
-    return asked.text(language), ", ".join(asked.missing) or "nothing else"
+def _question(asked: Asked, language: str, say: Mapping[str, str]) -> tuple[str, str, str]:
+    reasons = ", ".join(asked.label(reason, language) for reason in asked.missing)
+    return asked.text(language), _answers(asked, language, say), reasons or say["nothing"]
+
+
+def _answers(asked: Asked, language: str, say: Mapping[str, str]) -> str:
+    question = asked.question
+    names = [asked.label(answer, language) for answer in asked.answers[: len(asked.answers) - len(asked.missing)]]
+    if len(names) > MOST_LISTED:
+        names = [names[0], "...", names[-1]]
+    if isinstance(question, GroupMean):
+        ends = {"low": str(getattr(question.value, "low", "")), "high": str(getattr(question.value, "high", ""))}
+        return say["and_number"].format(groups=", ".join(names), **ends)
+    if isinstance(question.domain, Circle):
+        return say["around"].format(high=decimal_text(question.domain.high))
+    if question.domain.numbers is not None:
+        return say["number"].format(low=str(question.domain.low), high=str(question.domain.high))  # type: ignore[attr-defined]
+    return ", ".join(names)
+
+
+def _number(text: str, language: str) -> str:
+    """With the decimal sign of the language."""
+    return text if language.partition("-")[0] == "en" else text.replace(".", ",")

@@ -1,0 +1,1 @@
+"""Fuzzers of the collector, for `make fuzz`."""

@@ -1,0 +1,122 @@
+"""`python -m scripts.fuzz.routes --minutes 10`: Schemathesis sends what the OpenAPI document allows, and other things.
+
+Every answer must have a status, a content type and a body that the document names, and none may be a server error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from sottovoce.core.asked import Asked
+from sottovoce.core.manifest import Manifest, StudyFacts
+from sottovoce.service.collector import Collector, add_study
+from sottovoce.service.course import written_protocol
+from sottovoce.service.http.app import Application
+from sottovoce.service.logs import make_log
+from sottovoce.service.stores.sqlite import SQLiteStore
+
+SOURCE = b"""
+[study]
+name = "fuzz"
+owner = "A fuzzer"
+contact = "fuzz@example.org"
+purpose = "To find mistakes."
+unit = "event"
+epsilon = "1"
+
+[questions.answer]
+ask = "shares"
+text = "Which?"
+categories = ["a", "b", "c"]
+"""
+
+
+@contextmanager
+def target(folder: Path) -> Iterator[Application]:
+    """A collector with one study."""
+    domain = sv.Categories(["a", "b", "c"])
+    protocol = sv.SideBySide((sv.Branch("answer", sv.AskEveryone(sv.mechanism("grr", domain, epsilon=1), "answer")),))
+    facts = StudyFacts("fuzz", "A fuzzer", "fuzz@example.org", "To find mistakes.", "event", Decimal(1), Decimal(1))
+    manifest = Manifest(facts, (Asked("answer", sv.Frequency(domain)),), protocol.start())
+    with SQLiteStore(folder / "fuzz.sqlite") as store:
+        with store.transaction() as work:
+            add_study(work, SOURCE, written_protocol(protocol, {"answer": "answer"}), manifest, by="fuzz")
+        collector = Collector(store, log=make_log(io.StringIO()))
+        collector.start()
+        try:
+            yield Application(collector)
+        finally:
+            collector.writer.stop()
+
+
+def run(app: Application, examples: int, *, seconds: float | None = None) -> int:
+    """Check every operation with this many cases, again and again until the time is over; returns how many."""
+    end = time.monotonic() + (seconds or 0)
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    operations = [found.ok() for found in schema.get_all_operations()]
+    operations = [one for one in operations if not one.path.endswith("/stream")]  # which does not end
+    (course,) = app.collector.courses.values()
+    done = 0
+    while True:
+        for operation in operations:
+            cases = operation.as_strategy() | operation.as_strategy(
+                generation_mode=schemathesis.GenerationMode.NEGATIVE
+            )
+
+            @given(case=cases, real=st.integers(0, 3))
+            @settings(
+                max_examples=examples,
+                deadline=None,
+                database=None,
+                derandomize=seconds is None,
+                suppress_health_check=list(HealthCheck),
+            )
+            def check(case: Any, real: int) -> None:
+                nonlocal done
+                done += 1
+                # Most cases name the study that there is; a batch also its manifest, so that it reaches the store.
+                if real and "study" in (case.path_parameters or {}):
+                    case.path_parameters["study"] = course.name
+                if real > 1 and isinstance(case.body, dict) and "manifest" in case.body:
+                    body = {**case.body, "manifest": course.manifest.prefix.hex(), "round": 1, "arm": 0}
+                    case.body = {**body, "epoch": course.manifest.facts.collection.epoch(app.collector.today())}
+                case.call_and_validate(excluded_checks=_excluded())
+
+            check()
+        if seconds is None or time.monotonic() > end:
+            return done
+
+
+def _excluded() -> list[Any]:
+    """Unknown query parameters and headers are ignored, as everywhere on the web; the rest is checked."""
+    from schemathesis.specs.openapi import checks
+
+    return [checks.negative_data_rejection, checks.positive_data_acceptance]
+
+
+def main() -> int:
+    """Until the time is over, or something is found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, target(Path(folder)) as app:
+        done = run(app, 100, seconds=60 * options.minutes)
+    print(f"{done:,} requests, and nothing was found.")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

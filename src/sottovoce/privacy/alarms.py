@@ -1,0 +1,172 @@
+"""Signs of fake reports: counts that honest devices do not produce, whatever they answer.
+
+Each check bounds how likely a count is at least so extreme if all reports are honest, for any answers: a cell that
+every device hits with a probability between two known ones, the number of bits that unary reports set, how many
+codes hashed reports support, and what is uniform in random ids: public functions, arms, leading bytes. Together all
+checks of a call raise a false alarm with probability at most `ALPHA`. Silence proves nothing: fake reports that look
+like those of honest people cannot be distinguished from them, and `what_if` says how far they can move an estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import bdtr, bdtrc
+
+from sottovoce.core.channel import Bits, Channel, Contrast, PoolMap, Public, Rates, Subset
+from sottovoce.core.channel.facets import Extremal, Numbered, Pooled, Supporting, facet, need, rates_of, stages_of
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.rational import units
+from sottovoce.core.round import Round
+from sottovoce.core.statistic.cohorts import CountCohorts
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.privacy.drawn import ALPHA
+from sottovoce.tally.tally import Tally
+
+Floats = NDArray[np.float64]
+MOST_CELLS = 1 << 16  # of a tally whose cells are checked one by one
+STEEPEST = 40.0  # tilts beyond this change no bound
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: of what, and an upper bound of the probability of what was seen if all reports are honest."""
+
+    of: str
+    probability: float
+    where: str = ""
+
+    def text(self, *, alarm: bool) -> str:
+        """In one line."""
+        place = f" ({self.where})" if self.where else ""
+        said = f"{self.of}{place}: honest reports give this with probability {self.probability:.1g} or less"
+        return f"ALARM: {said}" if alarm else said
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """All checks of a study; `raised` are the alarms."""
+
+    checks: tuple[Check, ...]
+    alpha: float = ALPHA
+
+    @property
+    def raised(self) -> tuple[Check, ...]:
+        """Those that honest reports give with probability `alpha` or less, all of them together."""
+        return tuple(one for one in self.checks if one.probability < self.alpha / len(self.checks))
+
+    def text(self) -> str:
+        """One line for each check."""
+        raised = self.raised
+        return "\n".join(one.text(alarm=one in raised) for one in self.checks)
+
+    __str__ = text
+
+
+def alarms(
+    tallies: Sequence[Tally], *, arms: Round | None = None, first_bytes: Sequence[int] = (), alpha: float = ALPHA
+) -> Checks:
+    """The checks of the tallies of a round, one for each arm where `arms` is given.
+
+    `first_bytes` counts the ids of all reports by their first byte, 256 numbers, where the collector counts them.
+    """
+    found = [check for tally in tallies if tally.n for check in of_tally(tally)]
+    if arms is not None and len(arms.arms) > 1 and not arms.chosen:
+        if len(arms.arms) != len(tallies):
+            raise ParameterError("The checks of a round need one tally for each of its arms.")
+        weights = np.array([arm.weight for arm in arms.arms], float) / arms.weight
+        found += uniform("arms of a round", [tally.n for tally in tallies], weights)
+    if len(first_bytes):
+        found += uniform("first bytes of ids", first_bytes)
+    return Checks(tuple(found), alpha)
+
+
+def of_tally(tally: Tally) -> Iterator[Check]:
+    """The checks that the statistic of a mechanism allows."""
+    mechanism, n = tally.mechanism, tally.n
+    channel, statistic, cells = mechanism.channel, mechanism.statistic, tally.cells
+    if isinstance(statistic, CountSupports):
+        rates = rates_of(channel)
+        if isinstance(rates, Contrast) or rates is None:
+            return
+        own, other = _rates(channel, rates)
+        if len(cells) <= MOST_CELLS:
+            yield _within(f"reports that support a value of {mechanism.name}", cells, n, other, own)
+        if isinstance(channel, Bits) and channel.encoding == "onehot" and not channel.rates_vary:
+            yield Check(f"bits that reports of {mechanism.name} set", _weight(int(cells.sum()), n, channel))
+        elif isinstance(channel, Public) and not need(channel, Supporting).rates_vary:
+            mean = float(rates.own + (channel.inputs - 1) * rates.other)
+            away = abs(int(cells.sum()) / n - mean) / channel.inputs
+            # Hoeffding: a report supports from none to all of the values, on average `mean` for every answer.
+            likely = min(1.0, 2 * math.exp(-2 * n * away**2))
+            yield Check(f"values that hashed reports of {mechanism.name} support", likely)
+    elif isinstance(statistic, CountSeeds):
+        table = cells.reshape(need(channel, Pooled).seeds, need(channel, Numbered).outputs)
+        yield from uniform(f"public functions of {mechanism.name}", table.sum(axis=1))
+        if isinstance(channel, Public) and isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset):
+            # Over all functions of a pool a code has each hash value equally often, but code 0 always the first.
+            outputs = table.shape[1]
+            first = np.array([float(channel.inner.likelihood(0, report)) for report in range(outputs)])
+            ends = np.minimum(first, 1 / outputs), np.maximum(first, 1 / outputs)
+            yield _within(f"hash values of {mechanism.name}", table.sum(axis=0), n, *ends)
+    elif isinstance(statistic, CountCohorts) and stages_of(channel) is None:  # devices keep their cohort with a memo
+        table = cells.reshape(need(channel, Pooled).seeds, channel.payload_bits + 1)
+        yield from uniform(f"public functions of {mechanism.name}", table[:, 0])
+    elif isinstance(statistic, CountOutputs) and not channel.publics and len(cells) <= MOST_CELLS:
+        extremal = facet(channel, Extremal)
+        if extremal is not None:
+            most, least = (np.array([float(one) for one in side]) for side in extremal.extremes())
+            yield _within(f"single reports of {mechanism.name}", cells, n, least, most)
+
+
+def uniform(of: str, counts: Sequence[int] | NDArray[np.int64], expected: Floats | None = None) -> Iterator[Check]:
+    """Counts of what falls into each place with a known probability, the same for all where none is given."""
+    seen = np.asarray(counts)
+    known = np.full(len(seen), 1 / len(seen)) if expected is None else expected
+    if seen.sum():
+        yield _within(of, seen, int(seen.sum()), known, known)
+
+
+def _within(of: str, counts: NDArray[np.int64], n: int, least: Floats, most: Floats) -> Check:
+    """Counts of events whose probability lies between two numbers for every device.
+
+    A sum of independent events is stochastically largest where all have the largest probability, so the tails of two
+    binomials bound its own. All counts together: the sum of both tails of each.
+    """
+    least, most = np.broadcast_to(least, counts.shape), np.broadcast_to(most, counts.shape)
+    high = np.where(counts > 0, bdtrc(counts - 1.0, n, np.clip(most, 0, 1)), 1.0)
+    low = np.where(counts < n, bdtr(counts.astype(float), n, np.clip(least, 0, 1)), 1.0)
+    each = np.minimum(high, low)
+    worst = int(each.argmin())
+    return Check(of, float(min(1.0, 2 * len(counts) * each[worst])), f"place {worst}")
+
+
+def _weight(total: int, n: int, channel: Bits) -> float:
+    """How likely so many or so few bits are: one of each report is set with p, the others with q, all independent."""
+    own, other = (float(units(int(rate))) for rate in (channel.p, channel.q))  # type: ignore[arg-type]
+    parts = ((n, own), (n * (channel.k - 1), other))
+    mean = sum(count * rate for count, rate in parts)
+    sign = 1.0 if total > mean else -1.0
+
+    def exponent(tilt: float) -> float:
+        sums = sum(count * math.log1p(rate * math.expm1(sign * tilt)) for count, rate in parts)
+        return sums - sign * tilt * total
+
+    # Chernoff: every tilt gives a bound, so a rough minimum is as valid as the best one.
+    best = minimize_scalar(exponent, bounds=(0.0, STEEPEST), method="bounded", options={"xatol": 1e-6})
+    return min(1.0, 2 * math.exp(min(0.0, float(best.fun))))
+
+
+def _rates(channel: Channel, rates: Rates) -> tuple[Floats, Floats]:
+    if not need(channel, Supporting).rates_vary:
+        return np.array(float(rates.own)), np.array(float(rates.other))
+    each = [rates_of(channel, code) for code in channel.codes()]
+    own, other = zip(*[(float(one[0]), float(one[1])) for one in each if one is not None], strict=True)
+    return np.array(own), np.array(other)

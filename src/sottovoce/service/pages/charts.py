@@ -1,0 +1,122 @@
+"""Charts as SVG, made by the server: estimates with their intervals, and curves with their bands.
+
+Colours are attributes, since the content security policy allows no styles inside a page; the style sheet overrides them
+in the dark. Every chart stands beside the table of its numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+WIDTH, LEFT, RIGHT = 640, 170, 24
+ROW, TOP, AXIS = 26, 10, 26
+HEIGHT = 260  # of a curve
+COLOUR = "#1f5fa8"
+MOST_ROWS = 40
+LONGEST = 24  # characters of a label
+
+
+class Point(NamedTuple):
+    """An estimate and its interval."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+
+
+def intervals(title: str, points: Sequence[Point], *, share: bool) -> str:
+    """One row for each estimate: a dot and its interval."""
+    shown = [one for one in points if math.isfinite(one.value)][:MOST_ROWS]
+    scale = _Scale.of(shown, share)
+    height = TOP + ROW * len(shown) + AXIS
+    parts = [_axis(scale, height - AXIS, share)]
+    for place, one in enumerate(shown):
+        y = TOP + ROW * place + ROW // 2
+        low, high = scale.x(one.low), scale.x(one.high)
+        parts.append(
+            f'<text x="{LEFT - 10}" y="{y + 4}" text-anchor="end">{escape(_short(one.label))}</text>'
+            f'<line class="ink" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}" stroke="{COLOUR}" stroke-width="3"/>'
+            f'<circle class="dot" cx="{scale.x(one.value):.1f}" cy="{y}" r="5" fill="{COLOUR}"/>'
+        )
+    return _picture(title, height, parts)
+
+
+def curve(title: str, places: Sequence[float], points: Sequence[Point]) -> str:
+    """The share of answers up to each place, with its interval."""
+    spread = (places[-1] - places[0]) or 1.0
+    xs = [LEFT / 2 + (WIDTH - LEFT / 2 - RIGHT) * (place - places[0]) / spread for place in places]
+
+    def y(value: float) -> float:
+        return HEIGHT - AXIS - (HEIGHT - AXIS - TOP) * min(1.0, max(0.0, value))
+
+    band = [f"{x:.1f},{y(one.high):.1f}" for x, one in zip(xs, points, strict=True)]
+    band += [f"{x:.1f},{y(one.low):.1f}" for x, one in reversed(list(zip(xs, points, strict=True)))]
+    line = " ".join(f"{x:.1f},{y(one.value):.1f}" for x, one in zip(xs, points, strict=True))
+    parts = [
+        *(
+            f'<line class="grid" x1="{LEFT / 2}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"'
+            f' stroke="#cccccc"/><text x="{LEFT / 2 - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">'
+            f"{100 * tick:g} %</text>"
+            for tick in (0.0, 0.25, 0.5, 0.75, 1.0)
+        ),
+        f'<polygon class="band" points="{" ".join(band)}" fill="{COLOUR}" fill-opacity="0.2"/>',
+        f'<polyline class="ink" points="{line}" fill="none" stroke="{COLOUR}" stroke-width="2"/>',
+        *(
+            f'<text x="{x:.1f}" y="{HEIGHT - 6}" text-anchor="middle">{places[place]:.4g}</text>'
+            for place, x in ((0, xs[0]), (len(xs) // 2, xs[len(xs) // 2]), (len(xs) - 1, xs[-1]))
+        ),
+    ]
+    return _picture(title, HEIGHT, parts)
+
+
+class _Scale(NamedTuple):
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, points: Sequence[Point], share: bool) -> _Scale:
+        ends = [end for one in points for end in (one.low, one.value, one.high) if math.isfinite(end)] or [0.0, 1.0]
+        low, high = min(ends), max(ends)
+        if share:
+            low = min(0.0, low)
+        spare = 0.05 * (high - low) or 0.5 * abs(high) or 1.0
+        return cls(low if share and low == 0 else low - spare, high + spare)
+
+    def x(self, value: float) -> float:
+        part = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return LEFT + (WIDTH - LEFT - RIGHT) * part
+
+    def ticks(self) -> list[float]:
+        raw = (self.high - self.low) / 5
+        size = 10 ** math.floor(math.log10(raw))
+        step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw)
+        first = math.ceil(self.low / step)
+        return [place * step for place in range(first, math.floor(self.high / step) + 1)]
+
+
+def _axis(scale: _Scale, bottom: float, share: bool) -> str:
+    found = []
+    for tick in scale.ticks():
+        x = scale.x(tick)
+        said = f"{100 * tick:.3g} %" if share else f"{tick:.4g}"
+        found.append(
+            f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}" stroke="#cccccc"/>'
+            f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{said}</text>'
+        )
+    return "".join(found)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+
+
+def _picture(title: str, height: float, parts: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {height}" role="img"'
+        f' aria-label="{escape(title)}" font-family="sans-serif" font-size="13" fill="currentColor">'
+        f"{''.join(parts)}</svg>"
+    )

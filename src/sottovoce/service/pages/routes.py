@@ -1,0 +1,165 @@
+"""The routes of the pages."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import segno
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from sottovoce.core.errors import SottovoceError
+from sottovoce.privacy.explain import explain
+from sottovoce.service import acts
+from sottovoce.service.collector import PARTICIPANTS, Collector
+from sottovoce.service.course import Course
+from sottovoce.service.http.problems import PROBLEMS
+from sottovoce.service.http.public import collector_of, tagged
+from sottovoce.service.http.reports import Refused
+from sottovoce.service.pages import view
+from sottovoce.service.pages.words import words
+
+LEVEL = 0.95
+LEAST, MOST = 10, 10_000_000  # participants of the planner page
+
+TEMPLATES = Environment(
+    loader=PackageLoader("sottovoce.service.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+)
+
+
+def shown(template: str, **values: Any) -> HTMLResponse:
+    """A page."""
+    return HTMLResponse(TEMPLATES.get_template(template).render({"language": "", "course": None, **values}))
+
+
+async def index(request: Request) -> Response:
+    """All studies."""
+    return shown("index.html", courses=list(collector_of(request).courses.values()))
+
+
+def _live(collector: Collector, name: str) -> dict[str, Any]:
+    course, found = collector.course(name), collector.outcome(name, LEVEL)
+    goal = _goal(collector, name)
+    conflicts = collector.metrics.outcomes().get("conflict", 0)
+    said = f"{conflicts} reports came with the id of another report and other bytes: somebody forges reports."
+    return {
+        "course": course,
+        "found": found,
+        "cards": view.cards(found),
+        "goal": goal,
+        "planned": view.expected(course.row.source, goal or PARTICIPANTS),
+        "alarms": [said] if conflicts else [],
+        "outcomes": collector.metrics.outcomes(),
+        "problems": PROBLEMS,
+    }
+
+
+def _goal(collector: Collector, name: str) -> int:
+    """The participants of the plan with which the study was created."""
+    with collector.store.read() as work:
+        made = [one for one in acts.entries(work) if one["act"] == "create" and one.get("study") == name]
+    return int(made[0].get("participants", 0)) if made else 0
+
+
+async def study(request: Request) -> Response:
+    """The dashboard of a study."""
+    collector, name = collector_of(request), request.path_params["study"]
+    course = collector.course(name)
+    values = await run_in_threadpool(_live, collector, name)
+    arms = await run_in_threadpool(view.arms, course.manifest)
+    return shown("study.html", **values, arms=arms)
+
+
+async def live(request: Request) -> Response:
+    """The part of the dashboard that changes."""
+    collector, name = collector_of(request), request.path_params["study"]
+    return shown("live.html", **await run_in_threadpool(_live, collector, name))
+
+
+async def picture(request: Request) -> Response:
+    """The chart of a question."""
+    collector, name = collector_of(request), request.path_params["study"]
+    found = await run_in_threadpool(collector.outcome, name, LEVEL)
+    for one in found.results.questions:
+        if one.asked.name == request.path_params["question"]:
+            chart = view.chart_of(one.asked, tuple(one.lines(LEVEL)))
+            return tagged(request, chart.encode(), "image/svg+xml")
+    raise Refused("not_found")
+
+
+async def code(request: Request) -> Response:
+    """The address of the participant's page as a QR code."""
+    course = collector_of(request).course(request.path_params["study"])
+    host = request.headers.get("host", "localhost")
+    address = f"{request.url.scheme}://{host}/s/{course.name}"
+    file = io.BytesIO()
+    segno.make(address[:500], error="m").save(file, kind="svg", scale=4, border=2, xmldecl=False)
+    return Response(file.getvalue(), media_type="image/svg+xml")
+
+
+async def participant(request: Request) -> Response:
+    """The participant's page, in a language of the study."""
+    course: Course = collector_of(request).course(request.path_params["study"])
+    facts = course.manifest.facts
+    wanted = request.query_params.get("lang")
+    accepted = [one.partition(";")[0].strip() for one in request.headers.get("accept-language", "").split(",")]
+    language = next((one for one in [wanted, *accepted] if one in facts.languages), facts.languages[0])
+    said = explain(facts.epsilon).to_dict()
+    return shown(
+        "participant.html",
+        course=course,
+        facts=facts,
+        language=language,
+        words=words(language),
+        fields=list(view.fields(course.manifest, language)),
+        odds=f"{said['odds']:.3g}",
+        guess=f"{100 * float(str(said['guess'])):.1f}",
+    )
+
+
+async def planner(request: Request) -> Response:
+    """What other numbers of participants, or another epsilon, would find out."""
+    collector, name = collector_of(request), request.path_params["study"]
+    course = collector.course(name)
+    people = min(max(_goal(collector, name) or PARTICIPANTS, LEAST), MOST)
+    epsilon = max(0.25, round(4 * float(course.manifest.facts.epsilon)) / 4)
+    values = await run_in_threadpool(_rows, course, people, f"{epsilon:g}")
+    return shown("planner.html", **values, place=round(10 * math.log10(people)), quarter=round(4 * epsilon))
+
+
+async def rows(request: Request) -> Response:
+    """The part of the planner that changes."""
+    course = collector_of(request).course(request.path_params["study"])
+    people, epsilon = (request.query_params.get(key, "") for key in ("participants", "epsilon"))
+    if not (people.isascii() and people.isdecimal() and len(people) < 9 and LEAST <= int(people) <= MOST):
+        raise Refused("invalid_request")
+    if epsilon not in {f"{quarter / 4:g}" for quarter in range(1, 33)}:
+        raise Refused("invalid_request")
+    return shown("rows.html", **await run_in_threadpool(_rows, course, int(people), epsilon))
+
+
+def _rows(course: Course, people: int, epsilon: str) -> dict[str, Any]:
+    try:
+        plan = view.planned(course.row.source, people, epsilon)
+    except SottovoceError as problem:
+        return {"course": course, "people": people, "plan": None, "problem": str(problem)}
+    return {"course": course, "people": people, "plan": plan, "problem": ""}
+
+
+def routes() -> list[Route]:
+    """All of them."""
+    return [
+        Route("/", index),
+        Route("/studies/{study}", study),
+        Route("/studies/{study}/live", live),
+        Route("/studies/{study}/qr.svg", code),
+        Route("/studies/{study}/{question}.svg", picture),
+        Route("/s/{study}", participant),
+        Route("/plan/{study}", planner),
+        Route("/plan/{study}/rows", rows),
+    ]

@@ -1,0 +1,183 @@
+"""What the pages show, as plain data for the templates: questions, charts, privacy facts, the plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from sottovoce.client.typed import root
+from sottovoce.core import codec
+from sottovoce.core.asked import Asked
+from sottovoce.core.domain import Categories, Integers
+from sottovoce.core.errors import ParameterError, SottovoceError
+from sottovoce.core.manifest import Manifest
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import decimal_text
+from sottovoce.core.question import Cdf, GroupMean
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.privacy.audit import audit
+from sottovoce.privacy.manipulation import what_if
+from sottovoce.service.pages import charts
+from sottovoce.service.pages.charts import Point
+from sottovoce.service.results import StudyOutcome
+from sottovoce.study.reading import parse_study
+from sottovoce.study.results import QuestionResult, ResultLine
+from sottovoce.study.whole import StudyPlan, plan_study
+
+FAKES = 0.01  # share of fake reports in the sentence beside each estimate
+MOST_LINES = 200  # of a table on a page; the export has all
+SHARES = ("share", Cdf.noun)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A question of the dashboard."""
+
+    asked: Asked
+    n: int
+    lines: tuple[ResultLine, ...]
+    chart: str
+    hidden: int
+    widest: float
+    fakes: str
+
+
+def cards(found: StudyOutcome) -> list[Card]:
+    """One for each question that has estimates."""
+    return [_card(one, found) for one in found.results.questions]
+
+
+def _card(result: QuestionResult, found: StudyOutcome) -> Card:
+    lines = tuple(result.lines(found.results.level))
+    estimates = [one for one in result.estimates.values() if isinstance(one, Estimate)]
+    widths = [(one.high - one.low) / 2 for one in lines if math.isfinite(one.high - one.low)]
+    return Card(
+        result.asked,
+        max((one.n for one in estimates), default=0),
+        lines[:MOST_LINES],
+        chart_of(result.asked, lines),
+        max(0, len(lines) - MOST_LINES),
+        max(widths, default=math.nan),
+        _fakes(estimates, found.row.reports, issued=found.manifest.facts.collection.invitations),
+    )
+
+
+def chart_of(asked: Asked, lines: tuple[ResultLine, ...]) -> str:
+    """A curve where there is one, else dots with intervals."""
+    title = f"Estimates of {asked.name} with intervals"
+    cumulative = [one for one in lines if one.measure == Cdf.noun]
+    if len(cumulative) > 2:
+        with suppress(ValueError):  # labels that are no numbers
+            places = [float(one.label) for one in cumulative]
+            return charts.curve(title, places, [_point(one) for one in cumulative])
+    measures = list(dict.fromkeys(one.measure for one in lines))
+    shown = [one for one in lines if one.measure == measures[0]] if measures else []
+    return charts.intervals(title, [_point(one) for one in shown], share=bool(measures) and measures[0] in SHARES)
+
+
+def _point(line: ResultLine) -> Point:
+    return Point(line.label or line.measure, line.value, line.low, line.high)
+
+
+def _fakes(estimates: list[Estimate], reports: int, *, issued: bool) -> str:
+    for one in estimates:
+        with suppress(ParameterError):  # an estimate that is no mean of one number from each report
+            return what_if(one, FAKES, issued=issued, of=max(reports, one.n)).text()
+    return ""
+
+
+# --- privacy ------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class ArmFacts:
+    """What an arm loses and sends."""
+
+    name: str
+    method: str
+    epsilon: str
+    how: str
+    ok: bool
+    size: int
+    fingerprint: str
+
+
+def arms(manifest: Manifest) -> list[ArmFacts]:
+    """The exact certificate of every arm."""
+    return [_arm(arm.name, arm.mechanism) for arm in manifest.stage.arms]
+
+
+@lru_cache(maxsize=512)
+def _arm(name: str, mechanism: Mechanism) -> ArmFacts:
+    found = audit(mechanism)
+    return ArmFacts(
+        name,
+        mechanism.name,
+        f"{found.epsilon:.6g}",
+        found.how,
+        found.ok,
+        codec.payload_bytes(mechanism.channel),
+        mechanism.fingerprint,
+    )
+
+
+# --- the plan -----------------------------------------------------------------------------------------
+@lru_cache(maxsize=256)
+def planned(source: bytes, participants: int, epsilon: str = "") -> StudyPlan:
+    """The plan of a study file for so many participants, with its own epsilon or another."""
+    study, _ = parse_study(source)
+    if study is None:
+        raise ParameterError("The study file cannot be read.")
+    if epsilon:
+        given = Decimal(epsilon)
+        study = replace(study, epsilon=given, lifetime=max(given, study.lifetime or given))
+    return plan_study(study, participants)
+
+
+def expected(source: bytes, participants: int) -> dict[str, float]:
+    """The +- that the plan promises for each question; empty where there is no plan for so few."""
+    try:
+        return {one.asked.name: one.half_width for one in planned(source, participants).questions}
+    except SottovoceError:
+        return {}
+
+
+# --- the participant's form -----------------------------------------------------------------------------
+def fields(manifest: Manifest, language: str) -> Iterator[dict[str, Any]]:
+    """What the form asks, one entry for each question."""
+    names = {manifest.asked(place).name for place in range(len(manifest.stage.arms))}
+    for asked in manifest.questions:
+        if asked.name in names:
+            yield {
+                "name": asked.name,
+                "text": asked.text(language),
+                "unit": asked.unit,
+                "missing": asked.missing,
+                **_field(asked),
+            }
+
+
+def _field(asked: Asked) -> dict[str, Any]:
+    question = asked.question
+    if isinstance(question, GroupMean):
+        return {"kind": "pair", "choices": [str(one) for one in question.by.labels()], **_number(root(question.value))}
+    domain = root(question.domain)
+    if isinstance(domain, Categories):
+        return {"kind": "choice", "choices": [str(one) for one in domain.values]}
+    return {"kind": "number", **_number(domain)} if hasattr(domain, "low") else {"kind": "text"}
+
+
+def _number(domain: Any) -> dict[str, Any]:
+    low, high = (_plain(getattr(domain, end, "")) for end in ("low", "high"))
+    return {"low": low, "high": high, "step": "1" if isinstance(domain, Integers) else "any"}
+
+
+def _plain(end: Any) -> str:
+    return (
+        decimal_text(Decimal(str(float(end))))
+        if isinstance(end, (float, int, Decimal)) or hasattr(end, "numerator")
+        else str(end)
+    )

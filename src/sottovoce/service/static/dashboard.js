@@ -1,0 +1,29 @@
+/* Shows new estimates when reports were counted, at most once a second; what is open stays open. */
+const live = document.getElementById("live");
+let busy = false;
+let missed = false;
+
+async function refresh() {
+  if (busy) {
+    missed = true;
+    return;
+  }
+  busy = true;
+  missed = false;
+  try {
+    const response = await fetch(live.dataset.source);
+    if (response.ok) {
+      const open = [...live.querySelectorAll("details[open]")].map((one) => one.parentElement.getAttribute("aria-labelledby"));
+      live.innerHTML = await response.text();
+      for (const one of live.querySelectorAll("details"))
+        one.open = open.includes(one.parentElement.getAttribute("aria-labelledby"));
+    }
+  } finally {
+    setTimeout(() => {
+      busy = false;
+      if (missed) void refresh();
+    }, 1000);
+  }
+}
+
+new EventSource(live.dataset.stream).addEventListener("estimates", () => void refresh());

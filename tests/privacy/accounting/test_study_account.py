@@ -1,0 +1,93 @@
+"""The account of one person in a study: waves, other studies, memos, shufflers and samples."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.cli import main
+from sottovoce.core.manifest import Manifest
+from sottovoce.privacy.accounting.study import StudyAccount
+
+pytestmark = pytest.mark.slow
+SMOKER = sv.Frequency(sv.Categories(["yes", "no"]))
+
+
+def the_manifest(mechanism=None, **changes):
+    about = {"epsilon": 1, "lifetime": 4, "unit": "person", "owner": "o", "contact": "a@b.org", "purpose": "p."}
+    study = sv.Study("sleep", **{**about, **changes}, questions={"smoker": SMOKER, "rank": SMOKER})
+    other = mechanism or sv.mechanism("grr", SMOKER.domain, epsilon="0.5")
+    arms = (sv.Arm("smoker", sv.mechanism("grr", SMOKER.domain, epsilon=1), 3), sv.Arm("rank", other, 1))
+    return Manifest(study.facts, study.questions, sv.Round(arms))
+
+
+def test_waves_and_other_studies_add_up_and_arms_do_not():
+    account = StudyAccount.of(the_manifest(), waves=3, also=["0.5", 2])
+    assert account.total.epsilon == Decimal("5.5")
+    assert "3 waves of this study and beside 2 other studies a person loses at most epsilon 5.5" in account.text()
+    assert account.advanced.epsilon <= account.total.epsilon
+
+
+def test_the_device_stops_at_the_lifetime_budget():
+    account = StudyAccount.of(the_manifest(), waves=9)
+    assert (account.allowed, account.taken) == (4, 4)
+    assert account.total.epsilon == 4
+    assert "Of 9 waves it takes part in 4" in account.text()
+
+
+def test_memoised_answers_lose_for_ever_only_once_for_each_value():
+    memo = sv.mechanism("basic-rappor", SMOKER.domain, epsilon="0.9", epsilon_forever=2)
+    manifest = the_manifest(memo, lifetime=20)
+    once = StudyAccount.of(manifest, waves=10)
+    assert once.total.epsilon == 10  # by the question without a memo
+    assert "rank is memoised: all reports of an unchanged answer together lose at most epsilon 2" in once.text()
+    entries = {entry.name: entry for entry in once.account.entries}
+    assert entries["rank, memoised"].answers == 1
+    twice = {entry.name: entry for entry in StudyAccount.of(manifest, waves=10, values=2).account.entries}
+    assert twice["rank, memoised"].answers == 2
+    many = {entry.name: entry for entry in StudyAccount.of(manifest, waves=2, values=2).account.entries}
+    assert many["rank"].answers == 2  # two fresh reports lose less than two memos
+    assert "rank is memoised" in manifest.text()
+
+
+def test_a_crowd_is_labelled():
+    account = StudyAccount.of(the_manifest(), participants=40_000, rate="0.1")
+    assert account.amplified.participants == 10_000  # of the rarer report
+    assert account.amplified.epsilon == sv.shuffled(1, participants=10_000, delta=1e-6).epsilon
+    assert "Only in shuffler mode" in account.text()
+    # ln(1 + 0.1 (e - 1))
+    assert account.hidden == pytest.approx(0.15856, abs=1e-4)
+    assert "Only if nobody can tell" in account.text()
+    plain = StudyAccount.of(the_manifest())
+    assert plain.amplified is None and plain.hidden is None
+    assert "shuffler" not in plain.text()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"waves": 0}, {"values": 0}, {"also": ["x"]}, {"delta": 0}, {"rate": 2}, {"participants": 0}]
+)
+def test_refusals(wrong):
+    with pytest.raises(sv.ParameterError):
+        StudyAccount.of(the_manifest(), **wrong)
+
+
+def test_explain_of_a_manifest_and_a_person(tmp_path, capsys):
+    path = tmp_path / "manifest.json"
+    path.write_bytes(the_manifest().content)
+    line = ["explain", str(path), "--waves", "2", "--also", "0.5", "--participants", "1000"]
+    assert main([*line, "--question", "smoker", "--belief", "0.9,0.1"]) == 0
+    text = capsys.readouterr().out
+    assert "loses at most epsilon 2.5" in text
+    # A belief of 90 % is right 90 % of the time without the report, and no report of epsilon 1 changes it.
+    assert (
+        "smoker, by its actual channel: Without the report the best guess is right 90.0 % of the time, with it 90.0 %"
+        in text
+    )
+    assert "from the most private to the least private" in text
+    assert main([*line, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["account"]["total"] == "2.5"
+    assert found["questions"]["smoker"]["guess"] == pytest.approx(0.7310586, abs=1e-6)
+    for more in (["--belief", "1"], ["--question", "age", "--belief", "1"], ["--question", "rank", "--belief", "a"]):
+        assert main([*line, *more]) == 2

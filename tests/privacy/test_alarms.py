@@ -1,0 +1,144 @@
+"""Signs of fake reports: the level computed from the law, and the power measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import sottovoce as sv
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.rational import units
+from sottovoce.privacy.alarms import Check, Checks, alarms, of_tally, uniform
+from sottovoce.privacy.drawn import ALPHA
+from sottovoce.tally.tally import Tally
+
+N = 5000
+
+
+def honest(name: str, size: int, seed: int = 1, epsilon: float = 1, n: int = N, skewed: bool = False) -> Tally:
+    mechanism = sv.mechanism(name, sv.Integers(0, size - 1), epsilon=epsilon)
+    values = np.zeros(n, int) if skewed else np.arange(n) % size
+    return mechanism.tally(mechanism.privatize(values, seed=seed))
+
+
+def with_cells(tally: Tally, added: np.ndarray, fakes: int) -> Tally:
+    return Tally(tally.mechanism, tally.n + fakes, tally.cells + fakes * added)
+
+
+@pytest.mark.parametrize("name", ["grr", "oue", "sue", "olh", "flh", "subset", "the", "hadamard"])
+def test_honest_reports_raise_no_alarm_whatever_they_answer(name: str) -> None:
+    for seed in range(4):
+        for skewed in (False, True):
+            assert alarms([honest(name, 8, seed, skewed=skewed)]).raised == ()
+
+
+# --- the level, from the law ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("level", [0.3, 0.05, 0.001])
+def test_the_level_of_the_weight_is_kept_and_not_far_below(level: float) -> None:
+    """Of all tallies of unary reports: the total of the bits has a known law, which no answers change."""
+    mechanism, n = sv.mechanism("oue", sv.Integers(0, 4), epsilon=1), 40
+    channel = mechanism.channel
+    p, q = float(units(channel.p)), float(units(channel.q))
+    law = np.convolve(binom.pmf(np.arange(n + 1), n, p), binom.pmf(np.arange(4 * n + 1), 4 * n, q))
+    rejected = 0.0
+    for total, chance in enumerate(law):
+        cells = np.full(5, total // 5)
+        cells[: total % 5] += 1
+        (weight,) = (one for one in of_tally(Tally(mechanism, n, cells)) if one.of.startswith("bits"))
+        rejected += chance * (weight.probability < level)
+    assert 0.02 * level < rejected <= level
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_the_level_of_single_counts_is_kept(share: float) -> None:
+    """Binary answers, of which any share may be held: the count of ones is a sum of two binomials."""
+    mechanism, n, level = sv.mechanism("grr", sv.Integers(0, 1), epsilon=1), 60, 0.2
+    own = float(mechanism.channel.likelihood(1, 1))
+    held = round(share * n)
+    law = np.convolve(binom.pmf(np.arange(held + 1), held, own), binom.pmf(np.arange(n - held + 1), n - held, 1 - own))
+    rejected = 0.0
+    for count, chance in enumerate(law):
+        (check,) = of_tally(Tally(mechanism, n, np.array([n - count, count])))
+        rejected += chance * (check.probability < level)
+    assert rejected <= level
+    assert rejected > 0.01 * level or share == 0.4  # at the ends it is used
+
+
+def test_the_level_of_uniform_counts_is_kept() -> None:
+    n, level = 30, 0.3
+    rejected = sum(
+        float(binom.pmf(count, n, 0.25))
+        for count in range(n + 1)
+        if next(uniform("x", [count, n - count], np.array([0.25, 0.75]))).probability < level
+    )
+    assert 0.1 * level < rejected <= level
+
+
+def test_all_checks_share_the_level() -> None:
+    checks = tuple(Check("x", ALPHA / 2) for _ in range(2))
+    assert Checks(checks).raised == () and len(Checks(checks[:1]).raised) == 1
+    assert len(Checks((Check("x", ALPHA / 2.1), Check("y", 1.0))).raised) == 1
+
+
+def test_hash_values_of_a_pool_are_uniform() -> None:
+    """Over all functions every code has every value equally often, but code 0 always the first."""
+    channel = sv.mechanism("flh", sv.Integers(0, 7), epsilon=1).channel
+    tables = np.zeros((channel.inputs, channel.inner.inputs), int)  # type: ignore[attr-defined]
+    for seed in range(channel.seeds):  # type: ignore[attr-defined]
+        for code in channel.codes():
+            tables[code, channel.map.value(seed, code)] += 1  # type: ignore[attr-defined]
+    assert (tables[1:] == 4).all() and list(tables[0]) == [16, 0, 0, 0]
+
+
+# --- power ----------------------------------------------------------------------------------------------------------
+def smallest_share(tally: Tally, added: np.ndarray, of: str) -> float:
+    """The least share of such fake reports that raises the alarm, found from above."""
+    found = 1.0
+    for share in (0.3, 0.1, 0.05, 0.02, 0.01, 0.005):
+        fakes = round(share * tally.n / (1 - share))
+        if not any(one.of.startswith(of) for one in alarms([with_cells(tally, added, fakes)]).raised):
+            break
+        found = share
+    return found
+
+
+def test_the_power_that_the_page_states() -> None:
+    ones = np.ones(64, np.int64)
+    assert smallest_share(honest("oue", 64), ones, "bits") <= 0.01
+    assert smallest_share(honest("oue", 64), 0 * ones, "bits") <= 0.05
+    one = np.zeros(64, np.int64)
+    one[3] = 1
+    # A report that supports one value alone looks honest to the check of the weight longer than one that sets all.
+    assert smallest_share(honest("oue", 64), one, "bits") <= 0.05
+    assert smallest_share(honest("olh", 64), ones, "values") <= 0.1
+
+
+def test_chosen_public_functions_and_arms_and_ids() -> None:
+    tally = honest("flh", 8)
+    cells = np.zeros(len(tally.cells), np.int64)
+    cells[5] = 1  # the second value of the second function
+    raised = alarms([with_cells(tally, cells, 900)]).raised
+    assert [one.of for one in raised] == ["public functions of flh", "hash values of flh"]
+    assert [one.where for one in raised] == ["place 1", "place 1"]
+    one, two = honest("grr", 4), honest("grr", 4, n=6000)
+    arms = sv.Round((sv.Arm("a", one.mechanism), sv.Arm("b", two.mechanism)))
+    assert [check.of for check in alarms([one, two], arms=arms).raised] == ["arms of a round"]
+    assert alarms([one, one], arms=arms).raised == ()
+    chosen = sv.Round(arms.arms, chosen=True)
+    assert alarms([one, two], arms=chosen).raised == ()
+    with pytest.raises(ParameterError, match="one tally for each"):
+        alarms([one], arms=arms)
+    even = [40] * 256
+    assert alarms([], first_bytes=even).raised == ()
+    found = alarms([one], first_bytes=[400, *even[1:]])
+    assert [check.of for check in found.raised] == ["first bytes of ids"]
+    assert "ALARM: first bytes of ids (place 0): honest reports give this with" in found.text()
+    assert "\nALARM" in str(found) and not str(found).startswith("ALARM")
+
+
+def test_estimates_outside_the_possible_are_noticed() -> None:
+    tally = honest("grr", 4)
+    added = np.array([0, 0, 0, 1])
+    assert alarms([with_cells(tally, added, 4000)]).raised[0].where in ("place 0", "place 1", "place 2", "place 3")
+    assert alarms([Tally.empty(tally.mechanism)]).checks == ()

@@ -1,0 +1,160 @@
+"""Stores: the schema and its upgrade, copies between the two kinds, the log of administrative acts."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.core.wire import Batch
+from sottovoce.service import acts, operations
+from sottovoce.service.collector import Collector
+from sottovoce.service.invitations import add_token, find_token, revoke_token
+from sottovoce.service.stores import open_store, schema
+from sottovoce.service.stores.base import Store, StoreError
+from sottovoce.service.stores.sqlite import SQLiteStore
+from tests.service.conftest import emptied
+from tests.service.studies import add, batch_of, collecting, everyone, grr, send
+
+
+def _filled(store: Store) -> str:
+    study = add(store, everyone(grr(), sv.mechanism("oue", sv.Integers(0, 699), epsilon=1)))
+    with collecting(store) as collector:
+        for batch in _batches(collector, study):
+            send(collector, study, batch)
+    return study
+
+
+def _batches(collector: Collector, study: str) -> list[Batch]:
+    manifest = collector.course(study).manifest
+    ids = [number.to_bytes(16, "big") for number in range(200)]
+    own = [one for one in ids if manifest.arm_of(one) == 0]
+    others = [one for one in ids if manifest.arm_of(one) == 1]
+    return [batch_of(manifest, 0, own, [b"\x01"] * len(own)), batch_of(manifest, 1, others, [bytes(88)] * len(others))]
+
+
+def test_an_older_store_is_upgraded_and_keeps_what_it_has(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as old:
+        old.setattr(Store.upgrade, "__defaults__", (1,))
+        with open_store(place) as store, store.transaction() as work:
+            assert store.version(work) == 1
+            work.execute("INSERT INTO outcomes (study, code, count) VALUES (7, 'conflict', 3)")
+            acts.record(work, "create", study="0")
+    with open_store(place) as store, store.read() as work:
+        assert store.version(work) == schema.VERSION
+        assert work.outcomes(7) == {"conflict": 3} and len(list(acts.entries(work))) == 1
+        assert work.execute("SELECT COUNT(*) FROM spent") == [(0,)]
+
+
+def test_a_later_store_is_left_alone(place: str) -> None:
+    with open_store(place) as store, store.transaction() as work:
+        store.set_version(work, schema.VERSION + 1)
+    with pytest.raises(StoreError, match="later version"):
+        open_store(place)
+
+
+def test_the_tables_are_those_of_the_schema(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "s.sqlite") as store, store.read() as work:
+        found = {
+            name: tuple(row[1] for row in work.execute(f"PRAGMA table_info({name})"))
+            for (name,) in work.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        }
+    assert found == schema.TABLES
+
+
+def test_commits_are_durable(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "s.sqlite") as store:
+        with store.transaction() as work:
+            assert work.execute("PRAGMA synchronous") == [(2,)] and work.execute("PRAGMA journal_mode") == [("wal",)]
+        assert (tmp_path / "s.sqlite").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("postgresql")
+def test_commits_of_the_database_are_durable(database: str) -> None:
+    emptied(database)
+    with open_store(database) as store, store.transaction() as work:
+        assert work.execute("SHOW synchronous_commit") == [("on",)] and work.execute("SHOW fsync") == [("on",)]
+
+
+def test_a_copy_holds_the_same_and_goes_on(store: Store, place: str, tmp_path: Path) -> None:
+    study = _filled(store)
+    before = operations.status(store)
+    operations.backup(store, tmp_path / "b.sqlite")
+    with SQLiteStore(tmp_path / "r.sqlite") as copy:
+        operations.restore(tmp_path / "b.sqlite", copy)
+        assert {**operations.status(copy), "store": 0} == {**before, "store": 0}
+        with collecting(copy) as collector:
+            again = [send(collector, study, batch) for batch in _batches(collector, study)]
+            assert [(one.accepted, one.duplicates) for one in again] == [(0, len(one.batch)) for one in again]
+        with pytest.raises(sv.SottovoceError, match="empty one"):
+            operations.restore(tmp_path / "b.sqlite", copy)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("postgresql")
+def test_both_kinds_agree(tmp_path: Path, database: str) -> None:
+    emptied(database)
+    with SQLiteStore(tmp_path / "s.sqlite") as first, open_store(database) as second:
+        for store in (first, second):
+            _filled(store)
+        one, other = (operations.status(store)["studies"] for store in (first, second))
+        assert one == other and one[0]["reports"] == 200
+        operations.verify(second)
+
+
+def test_what_does_not_agree_is_found(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "s.sqlite") as store:
+        _filled(store)
+        operations.verify(store)
+        with store.transaction() as work:
+            work.execute("DELETE FROM reports WHERE id = ?", ((5).to_bytes(16, "big"),))
+        with pytest.raises(StoreError, match="does not agree with itself: 199 ids, 200 reports, 200 in the arms"):
+            operations.verify(store)
+
+
+def test_the_log_of_acts_cannot_be_changed(store: Store) -> None:
+    with store.transaction() as work:
+        for number in range(3):
+            acts.record(work, "create", study=str(number))
+    with store.read() as work:
+        assert [entry["study"] for entry in acts.entries(work)] == ["0", "1", "2"]
+    for change in (
+        "UPDATE acts SET entry = replace(entry, 'create', 'close') WHERE number = 2",
+        "DELETE FROM acts WHERE number = 2",
+    ):
+        with store.transaction() as work:
+            kept = work.execute("SELECT number, entry, hash FROM acts")
+            work.execute(change)
+        with pytest.raises(StoreError, match="was changed"), store.read() as work:
+            list(acts.entries(work))
+        with store.transaction() as work:
+            work.execute("DELETE FROM acts")
+            work.many("INSERT INTO acts (number, entry, hash) VALUES (?, ?, ?)", kept)
+
+
+def test_tokens_come_and_go(store: Store) -> None:
+    with store.transaction() as work:
+        made = add_token(work, "anna", ["read", "invite"])
+        found = find_token(work, made)
+        assert found is not None and found.name == "anna" and found.scopes == {"read", "invite"}
+        for name, scopes in (("anna", ["read"]), ("", ["read"]), ("x", ["all"]), ("x", [])):
+            with pytest.raises(sv.ParameterError):
+                add_token(work, name, scopes)
+        revoke_token(work, "anna")
+        assert find_token(work, made) is None
+        with pytest.raises(sv.ParameterError):
+            revoke_token(work, "anna")
+        assert [one["act"] for one in acts.entries(work)] == ["token", "revoke"]
+
+
+def test_files_that_are_not_stores(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, but long enough to look at " * 9)
+    with sqlite3.connect(tmp_path / "other") as connection:
+        connection.execute("CREATE TABLE answers (v)")
+    connection.close()
+    for name, said in (("text", "cannot be opened"), ("other", "not a store of sottovoce"), ("none", "no store")):
+        with pytest.raises(StoreError, match=said):
+            open_store(str(tmp_path / name), create=False)

@@ -1,0 +1,91 @@
+"""What is shipped: small, without dependencies, and exactly what its source builds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.registry import names
+from sottovoce.service.http.static import FOLDER
+from sottovoce.testing.codes import first_message
+
+ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "clients" / "web"
+MOST = 25 * 1024  # bytes, compressed, of what every page loads
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def loaded_at_once() -> list[Path]:
+    """The module, and what it imports before anything runs."""
+    found, left = [], ["sottovoce.js"]
+    while left:
+        path = FOLDER / left.pop()
+        found.append(path)
+        left += re.findall(r'(?:from|import)"\./([^"]+)"', path.read_text(encoding="utf-8"))
+    return found
+
+
+def test_every_page_loads_less_than_25_kib():
+    assert sum(len(gzip.compress(path.read_bytes(), 9, mtime=0)) for path in loaded_at_once()) < MOST
+    assert len(loaded_at_once()) == 2
+    assert len(list(FOLDER.glob("sottovoce*.js"))) > 3  # the others are loaded when a study needs them
+
+
+def test_there_are_no_run_time_dependencies_and_no_hosts():
+    package = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
+    assert "dependencies" not in package
+    assert "resolved" not in (CLIENT / "package-lock.json").read_text(encoding="utf-8")
+
+
+def test_the_vectors_cover_the_registry_and_are_those_of_the_package():
+    vectors = json.loads((CLIENT / "vectors" / "mechanisms.json").read_text(encoding="utf-8"))
+    assert {one["spec"]["name"] for one in vectors} == {*names()}
+    assert sum(path.stat().st_size for path in (CLIENT / "vectors").glob("*.json")) < 1_500_000
+    from sottovoce.core.coins import SeededCoins
+
+    for one in vectors:
+        if "refused" in one:
+            continue
+        found = Mechanism.from_spec(one["spec"])
+        assert found.fingerprint == one["fingerprint"]
+        answer = one["answers"][0]
+        value = dict(map(tuple, answer)) if found.domain.kind == "sparse" else answer
+        assert first_message(found, value, SeededCoins(one["seed"])).hex() == one["messages"][0]
+
+
+def test_the_quick_files_of_vectors_are_current():
+    from scripts import web_vectors
+
+    for name, content in (
+        ("budgets", list(web_vectors.budgets())),
+        ("wire", web_vectors.wire()),
+        ("domains", {"values": web_vectors.TRIED, "domains": list(web_vectors.domains())}),
+    ):
+        assert (CLIENT / "vectors" / f"{name}.json").read_text(encoding="utf-8") == web_vectors.text_of(content)
+
+
+@pytest.mark.slow
+def test_the_source_builds_exactly_what_is_shipped(tmp_path: Path, require_tool: Callable[[str], str]):
+    require_tool("npm")
+    subprocess.run([ROOT / "scripts" / "web.sh", tmp_path], check=True, timeout=300)
+    built = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert built == {path.name: path.read_bytes() for path in FOLDER.glob("sottovoce*.js")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [["node_modules/.bin/tsc", "--noEmit"], ["node_modules/.bin/vitest", "run"]])
+def test_types_and_shared_vectors_in_node(command: list[str], tmp_path: Path, require_tool: Callable[[str], str]):
+    require_tool("npm")
+    subprocess.run([ROOT / "scripts" / "web.sh", tmp_path], check=True, timeout=300)
+    done = subprocess.run(
+        command, cwd=CLIENT, capture_output=True, text=True, timeout=300, env={**os.environ, "NO_COLOR": "1"}
+    )
+    assert done.returncode == 0, done.stdout[-3000:]

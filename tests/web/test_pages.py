@@ -1,0 +1,251 @@
+"""The pages in a real browser: a participant answers, the dashboard hears it, and everyone can use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sottovoce.core.wire import Batch
+from tests.service.studies import send
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+SOURCE = b"""
+[study]
+name = "sleep"
+owner = "A sleep laboratory"
+contact = "privacy@example.org"
+purpose = "To learn when people sleep."
+unit = "person"
+epsilon = "2"
+languages = ["en", "de"]
+
+[questions.type]
+ask = "shares"
+text = { en = "What are you?", de = "Was sind Sie?" }
+categories = ["lark", "owl", "neither"]
+missing = ["don't know", "refused"]
+
+[questions.hours]
+ask = "mean"
+text = { en = "How long did you sleep?", de = "Wie lange haben Sie geschlafen?" }
+low = 0
+high = 14
+unit = "hours"
+missing = ["don't know"]
+
+[questions.coffee]
+ask = "group means"
+text = { en = "How many cups of coffee?", de = "Wie viele Tassen Kaffee?" }
+by = ["woman", "man"]
+low = 0
+high = 10
+whole = true
+"""
+PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The real collector with a study of every kind of answer."""
+    from sottovoce.service.collector import Collector
+    from sottovoce.service.http.app import Application
+    from sottovoce.service.http.server import make_server
+    from sottovoce.service.logs import make_log
+    from sottovoce.service.stores import open_store
+
+    store = open_store(str(tmp_path_factory.mktemp("pages") / "store.sqlite"))
+    collector: Any = Collector(store, log=make_log(), today=lambda: datetime.now(UTC).date())
+    collector.start()
+    collector.name = collector.create(SOURCE, 1000)
+    server, listening = make_server(Application(collector), "127.0.0.1", 0)
+    thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
+    thread.start()
+    collector.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    yield collector
+    server.should_exit = True
+    thread.join(20)
+    collector.stop()
+
+
+@pytest.fixture
+def visit(browser: Any, site: Any) -> Iterator[Callable[..., Any]]:
+    """`visit(path)` is a page, which must not complain or call anyone else."""
+    contexts, complaints, foreign = [], [], []
+
+    def go(path: str, **options: Any) -> Any:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("console", lambda one: complaints.append(one.text) if one.type == "error" else None)
+        page.on("pageerror", lambda one: complaints.append(str(one)))
+        page.on("request", lambda one: None if one.url.startswith((site.address, "data:")) else foreign.append(one.url))
+        page.goto(site.address + path)
+        return page
+
+    go.complaints = complaints  # type: ignore[attr-defined]
+    yield go
+    for context in contexts:
+        context.close()
+    assert foreign == []
+    assert [one for one in complaints if "ERR_INTERNET_DISCONNECTED" not in one] == []
+
+
+def fill(page: Any) -> None:
+    page.wait_for_selector("#form:not([hidden])")
+    page.get_by_label("owl").check()
+    page.locator("[name=hours]").fill("7.5")
+    page.locator("[name=coffee-group]").select_option("man")
+    page.locator("[name=coffee]").fill("3")
+
+
+def crowd(site: Any, people: int) -> None:
+    """So many more reports, as devices send them."""
+    manifest = site.course(site.name).manifest
+    epoch = manifest.facts.collection.epoch(datetime.now(UTC).date())
+    values = {"type": "owl", "hours": 7.5, "coffee": ("man", 3)}
+    for _ in range(people):
+        report_id = os.urandom(16)
+        arm = manifest.arm_of(report_id)
+        asked, mechanism = manifest.asked(arm), manifest.stage.arms[arm].mechanism
+        if not mechanism.takes_id(report_id):
+            continue
+        payload = mechanism.randomize(asked.answer(values[asked.name]), report_id=report_id)[16:]
+        send(site, site.name, Batch(manifest.prefix, epoch, manifest.number, arm, report_id, payload))
+
+
+def said(page: Any, selector: str, text: str) -> None:
+    """Wait until an element says something."""
+    page.locator(selector).filter(has_text=text).wait_for()
+
+
+def reports(site: Any) -> int:
+    return int(site.course(site.name).row.reports)
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+def test_a_participant_sees_what_is_sent_and_is_counted(visit, site, options):
+    before = reports(site)
+    page = visit(f"/s/{site.name}", **options)
+    fill(page)
+    page.get_by_role("button", name="Show what would be sent").click()
+    page.wait_for_selector("#preview:not([hidden])")
+    shown = page.locator("#bytes").text_content() or ""
+    assert len(shown.split()) >= 40 and page.locator("#after").text_content()
+    page.get_by_role("button", name="Send", exact=True).click()
+    said(page, "#outcome", "Thank you")
+    assert reports(site) == before + 1
+    page.reload()
+    said(page, "#outcome", "already")
+    assert page.locator("#form").is_hidden()
+    wide = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert wide, "the page is wider than the screen"
+
+
+def test_reasons_need_no_number_and_opting_out_deletes_what_is_unsent(visit, site):
+    before = reports(site)
+    page = visit(f"/s/{site.name}?lang=de")
+    page.wait_for_selector("#form:not([hidden])")
+    assert page.locator("legend").first.text_content() == "Was sind Sie?"
+    page.get_by_label("refused").check()
+    page.locator("[name=hours-reason]").select_option("don't know")
+    page.locator("[name=coffee-group]").select_option("woman")
+    page.locator("[name=coffee]").fill("0")
+    page.get_by_role("button", name="Zeigen, was gesendet würde").click()
+    page.wait_for_selector("#preview:not([hidden])")
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Senden").click()
+    said(page, "#outcome", "Auf diesem Gerät")
+    page.get_by_role("button", name="Nicht mehr teilnehmen").click()
+    said(page, "#outcome", "Sie nehmen nicht mehr")
+    page.context.set_offline(False)
+    page.wait_for_timeout(500)
+    assert reports(site) == before
+
+
+def test_the_keyboard_is_enough(visit, site):
+    before = reports(site)
+    page = visit(f"/s/{site.name}")
+    page.wait_for_selector("#form:not([hidden])")
+    for keys in (["Tab", "Tab"], ["Tab", "Space"]):
+        for key in keys:
+            page.keyboard.press(key)
+        if page.evaluate("document.activeElement.type") == "radio":
+            break
+    page.evaluate("document.querySelector('input[type=radio]').focus()")
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    page.keyboard.type("8")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.type("2")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#preview:not([hidden])")
+    assert page.evaluate("document.activeElement.id") == "preview-title"
+    for _ in range(2):  # the exact bytes, then the button
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    said(page, "#outcome", "Thank you")
+    assert reports(site) == before + 1
+
+
+def test_the_dashboard_is_live(visit, site):
+    page = visit(f"/studies/{site.name}")
+    page.wait_for_selector(".progress")
+    before = reports(site)
+    crowd(site, 600)
+    said(page, ".progress strong", f"{reports(site):,}")
+    assert reports(site) > before
+    page.wait_for_selector(".card svg")
+    assert page.locator(".card").count() == 3
+    text = page.locator("main").text_content()
+    assert "no amplification is claimed" in text and "With 1 % fake reports" in text
+    assert "planned ±" in text and page.locator("progress").count() == 1
+    picture = page.request.get(f"{site.address}/studies/{site.name}/type.svg")
+    assert picture.headers["content-type"] == "image/svg+xml" and picture.text().count("<circle") == 5
+    rows = json.loads(page.request.get(f"{site.address}/v1/studies/{site.name}/estimates").text())["rows"]
+    shown = page.locator("section[aria-labelledby=q-type] tbody tr td").first.text_content()
+    assert shown == f"{rows[0]['estimate']:.4g}"
+
+
+def test_the_planner_answers_the_sliders(visit, site):
+    page = visit(f"/plan/{site.name}")
+    page.wait_for_selector("#rows table")
+    before = page.locator("#rows caption").text_content()
+    assert "1,000 participants, epsilon 2" in before
+    page.locator("#participants").evaluate(
+        "(one) => { one.value = 50; one.dispatchEvent(new Event('input', {bubbles: true})) }"
+    )
+    said(page, "#rows caption", "100,000 participants")
+    narrower = float((page.locator("#rows tbody tr td:last-child").first.text_content() or "").split()[0])
+    assert 0 < narrower < 0.02
+
+
+def axe() -> str:
+    path = Path(__file__).parents[2] / "clients/web/node_modules/axe-core/axe.min.js"
+    if not path.is_file():
+        pytest.fail("axe-core is not installed; run `make web`.", pytrace=False)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", ["/", "/studies/{}", "/s/{}", "/plan/{}", "/problems/conflict"])
+def test_axe_finds_no_serious_violation(visit, site, path):
+    for options in ({}, {**PHONE, "color_scheme": "dark"}):
+        page = visit(path.format(site.name), bypass_csp=True, **options)
+        page.wait_for_load_state()
+        page.evaluate(axe())
+        found = page.evaluate("axe.run().then((one) => one.violations)")
+        bad = [(one["id"], one["nodes"][0]["html"][:120]) for one in found if one["impact"] in ("serious", "critical")]
+        assert bad == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
