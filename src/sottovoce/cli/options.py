@@ -60,6 +60,7 @@ Target = Annotated[str, typer.Option(help="population: those who might have answ
 Picture = Annotated[str | None, typer.Option(metavar="FILE", help="Draw error against participants: .svg or .png.")]
 
 # --- inputs of tally and estimate ---------------------------------------------------------------------------------
+Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
 Sources = Annotated[
     list[str],
     typer.Argument(
@@ -139,28 +140,3 @@ Missing = Annotated[str, typer.Option(metavar="WAY", help="Empty cells: refuse, 
 Delimiter = Annotated[str, typer.Option(help="The delimiter of a CSV input; \\t is a tab.")]
 PublicHeader = Annotated[bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")]
 Seed = Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")]
-
-# --- tally and estimate ---------------------------------------------------------------------------------------
-Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE",
-        help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies; - is standard input.",
-    ),
-]
-SourceFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="KIND",
-        help="csv, parquet, arrow, tally, hex (lines of `answer`) or messages (binary), where neither name nor content"
-        " shows it.",
-    ),
-]
-Invalid = Annotated[
-    str,
-    typer.Option(
-        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
-    ),
-]
