@@ -240,7 +240,10 @@ BAD = {
         f"privatize good.csv {V} -o out.parquet --write-spec spec.json",
         "The file for the specification exists",
     ),
-    "privatize: into a folder": (f"privatize good.csv {V} -o folder --output-format csv", "it is a folder"),
+    "privatize: into a folder": (
+        f"privatize good.csv {V} -o folder --output-format csv",
+        "A folder of reports holds Parquet",
+    ),
     "privatize: no folder": (f"privatize good.csv {V} -o no/out.parquet", "its folder does not exist"),
     "privatize: odd output": (f"privatize good.csv {V} -o out.xls", "add --output-format csv|parquet|arrow"),
     "privatize: lonely csv": (f"privatize good.csv {V} -o out.csv", "add --write-spec FILE"),
