@@ -35,7 +35,7 @@ from sottovoce.core.wire import Batch
 PEOPLE = 1000  # different answers; a participant beyond has that of an earlier one
 THREADS = 12
 FEWEST, MOST = 30, 300  # reports that are acknowledged before a kill
-PATIENCE = 60.0  # seconds that these may take
+PATIENCE = 15.0  # seconds that these may take
 ROOM = 256 * 1024  # bytes that a full disk still takes
 STUDY = """\
 [study]
