@@ -35,8 +35,8 @@ from sottovoce.core.wire import Batch
 PEOPLE = 1000  # different answers; a participant beyond has that of an earlier one
 THREADS = 12
 FEWEST, MOST = 30, 300  # reports that are acknowledged before a kill
-PATIENCE = 60.0  # seconds that these may take
-ROOM = 96 * 1024  # bytes that a full disk still takes
+PATIENCE = 15.0  # seconds that these may take
+ROOM = 256 * 1024  # bytes that a full disk still takes
 STUDY = """\
 [study]
 name = "chaos"
@@ -195,7 +195,11 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
                 collector.kill()
                 full = store is None and number == kills // 2
                 collector.most_bytes = _largest(Path(folder)) + ROOM if full else None
-                collector.start()
+                try:
+                    collector.start()
+                except CollectorError:  # the disk is too full even to begin
+                    collector.most_bytes = None
+                    collector.start()
             load.ending.set()
             for thread in crew:
                 thread.join()
