@@ -78,6 +78,7 @@ def test_an_account_of_waves_and_arms():
         "Together: epsilon 3.7.",
     ]
     assert float(Account.of([Entry.of("a", "0.1", answers=100)]).total(1e-6).epsilon) < 6
+    assert Account.of([]).total(1e-6) == Account.of([]).total() == Loss(Decimal(0))
     with pytest.raises(sv.ParameterError, match="different names"):
         Account.of([Entry.of("a", 1), Entry.of("a", 2)])
 
