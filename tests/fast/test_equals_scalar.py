@@ -31,6 +31,7 @@ from sottovoce.core.channel import (
     NodeSets,
     Noise,
     PoolSets,
+    ProjectiveSets,
     Public,
     Rounding,
     ShiftSets,
@@ -414,7 +415,10 @@ def test_at_full_width_nothing_is_redone() -> None:
     assert not draws.redo.any()
 
 
-@pytest.mark.parametrize("channel", [Subset(300, 1, UNIT // 2), Subset(300, 4, UNIT // 2)])
+@pytest.mark.parametrize(
+    "channel",
+    [Subset(300, 1, UNIT // 2), Subset(300, 4, UNIT // 2), Block(ProjectiveSets(50, 5, 5), UNIT // 2)],
+)
 def test_a_coin_with_too_few_outcomes_is_refused(channel: Channel) -> None:
     stream = WordStream.seeded(Bare(channel).words, 1)
     with pytest.raises(ValueError, match="outcomes"):
