@@ -160,7 +160,7 @@ def steps(size: float, plain: float, unique: float) -> list[list[str]]:
         for step, seconds, gigabytes in (
             ("receive, one collector", reports / REQUESTS, stored),
             ("store for a month", 0.0, stored),
-            ("count, ids known to differ", reports / plain, stored),
+            ("count, without ids", reports / plain, stored),
             ("count, each id once", reports / unique, stored),
         ):
             money = STORAGE * gigabytes if step.startswith("store") else CORE_HOUR * 2 * seconds / 3600

@@ -45,7 +45,7 @@ def test_folders_and_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     for given in ("all", "all/*/part*.parquet", f"{tmp_path}/all/**/part ?.parquet", "all/day=[0-2]/p*"):
         assert counted(given, output=output) == expected
-    assert counted("all/day=0", "all/day=1/*.parquet", output=output).n == 101
+    assert counted("all/day=0", "all/day=1/part*.parquet", output=output).n == 101
 
 
 def test_nothing_found_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -198,8 +198,8 @@ def test_columns_of_another_type_are_refused(column: pa.Array) -> None:
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([bytes(9)]),
-        pa.array([bytes(9)], pa.large_binary()),
+        pa.array([bytes(9), bytes(8)]),
+        pa.array([bytes(10)], pa.large_binary()),
         pa.array([bytes(8)], pa.binary(8)),
         pa.array([bytes(10)], pa.binary(10)),
         pa.array([1]),
@@ -209,6 +209,18 @@ def test_columns_of_another_type_are_refused(column: pa.Array) -> None:
 )
 def test_masks_of_another_type_or_length_are_refused_and_both_are_shown(column: pa.Array) -> None:
     refused(OUE, batch_of(report=column), "fixed_size_binary[9]", str(column.type))
+
+
+def test_bytes_of_variable_length_are_read_where_all_have_the_right_one() -> None:
+    """As Spark and DuckDB write them."""
+    reports = some(OLH, 50)
+    batch = to_arrow(reports)
+    for kind in (pa.binary(), pa.large_binary()):
+        other = batch.set_column(1, "id", batch.column("id").cast(kind))
+        assert OLH.tally_batches([other]) == OLH.tally(reports)
+    masks = some(OUE, 50)
+    changed = pa.RecordBatch.from_arrays([to_arrow(masks).column("report").cast(pa.binary())], ["report"])
+    assert OUE.tally_batches([changed, changed.slice(0, 0)]) == OUE.tally(masks)
 
 
 def test_ids_of_another_length_are_refused() -> None:

@@ -60,6 +60,7 @@ Target = Annotated[str, typer.Option(help="population: those who might have answ
 Picture = Annotated[str | None, typer.Option(metavar="FILE", help="Draw error against participants: .svg or .png.")]
 
 # --- inputs of tally and estimate ---------------------------------------------------------------------------------
+Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
 Sources = Annotated[
     list[str],
     typer.Argument(
@@ -150,6 +151,3 @@ SimulatedAnswers = Annotated[
 Described = Annotated[
     int | None, typer.Option("--participants", min=1, max=10_000_000, help="Of a described population.")
 ]
-
-# --- tally and estimate ---------------------------------------------------------------------------------------
-Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
