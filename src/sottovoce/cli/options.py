@@ -142,25 +142,3 @@ Seed = Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyo
 
 # --- tally and estimate ---------------------------------------------------------------------------------------
 Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE",
-        help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies; - is standard input.",
-    ),
-]
-SourceFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="KIND",
-        help="csv, parquet, arrow, tally, hex (lines of `answer`) or messages (binary), where neither name nor content"
-        " shows it.",
-    ),
-]
-Invalid = Annotated[
-    str,
-    typer.Option(
-        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
-    ),
-]
