@@ -187,7 +187,7 @@ def cumulative_error(mechanism: Mechanism, prior: Any = None) -> float:
     return math.sqrt(float(np.mean(functional_variances(mechanism, lines_of(buckets), shares))))
 
 
-def planner(request: Request) -> DistributionPlanner | ReadingPlanner:
+def planner(request: Request) -> Planner:
     """Checks the request; the prior is a `Prior`, answers of earlier days, or the shares of categories."""
     request.refuse_mechanism()
     question, methods = request.question, tuple(request.registered(Distribution))
