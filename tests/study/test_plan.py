@@ -170,7 +170,7 @@ def test_a_question_is_asked_for() -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
 def test_a_plan_says_what_its_errors_are(case: Case) -> None:
     plan = case.plan(epsilon=1, participants=1000)
-    single = isinstance(case.question, (sv.Mean, sv.Variance))
+    single = isinstance(case.question, (sv.Mean, sv.Variance, sv.Range))
     assert ("root mean square" in plan.measure) == (not single)
     assert plan.measure in plan.explain().splitlines()[0] and plan.measure in plan.advice
     assert plan.question == case.question and plan.epsilon == 1 and plan.participants == 1000
