@@ -14,7 +14,7 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples web test-spark system-deps clean
+.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples screenshots web test-spark system-deps clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -68,6 +68,9 @@ fuzz: $(STAMP) ## Try random channels and specifications, then the collector's d
 
 examples: $(STAMP) ## Plan, simulate, export and document the example studies, into build/examples
 	@$(BIN)/python -m scripts.examples
+
+screenshots: system-deps $(STAMP) ## Take the pictures of the pages again, in a real browser
+	@$(BIN)/python -m scripts.screenshots
 
 web: ## Rebuild the browser client from clients/web, with Node.js
 	@scripts/web.sh

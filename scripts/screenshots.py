@@ -1,6 +1,6 @@
-"""`python -m scripts.screenshots`: the dossier of an example study in a real browser, as a picture of the docs.
+"""`make screenshots`: the dossier of an example study and the pages of a collector in a real browser, for the docs.
 
-Needs Chromium of the system (`make system-deps`). The picture is docs/pictures/dossier.png.
+Needs Chromium of the system (`make system-deps`). The pictures are docs/pictures/*.png.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from sottovoce.cli.collected_demo import STUDY, people
+from sottovoce.cli.crowd import CollectorProcess, Crowd
 from sottovoce.study.dossier.write import write_dossier
 from sottovoce.study.reading import read_study
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = ROOT / "docs" / "pictures" / "dossier.png"
+PICTURES = ROOT / "docs" / "pictures"
+PICTURE = PICTURES / "dossier.png"
 CHROMIUM = Path("/usr/bin/chromium")
+PEOPLE = 3000
 SIZE = {"width": 960, "height": 1100}
 
 
@@ -41,8 +45,38 @@ def opened(page_file: Path, picture: Path | None = None) -> list[str]:
     return said
 
 
+def pages() -> None:
+    """The pages of a collector to which 3,000 simulated participants answered."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
+        file = Path(folder) / "study.toml"
+        file.write_text(STUDY.format(epsilon=2), encoding="utf-8")
+        collector = CollectorProcess(str(file), str(Path(folder) / "store.sqlite"), PEOPLE)
+        collector.start()
+        browser = play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        try:
+            Crowd(collector.url).answer(people(PEOPLE))
+            site, _, name = collector.url.partition("/v1/studies/")
+            for picture, path in (("studies", "/"), ("dashboard", f"/studies/{name}"), ("planner", f"/plan/{name}")):
+                page = browser.new_page(viewport={"width": 900, "height": 620 if picture == "planner" else 1000})
+                page.goto(site + path)
+                page.screenshot(path=str(PICTURES / f"{picture}.png"))
+            phone = browser.new_page(viewport={"width": 390, "height": 844})
+            phone.goto(f"{site}/s/{name}")
+            phone.wait_for_selector("#form:not([hidden])")
+            phone.screenshot(path=str(PICTURES / "participant.png"))
+            phone.get_by_label("night").check()
+            phone.locator("[name=hours]").fill("7.5")
+            phone.get_by_role("button", name="Show what would be sent").click()
+            phone.wait_for_selector("#preview:not([hidden])")
+            phone.screenshot(path=str(PICTURES / "preview.png"))
+        finally:
+            browser.close()
+            collector.stop()
+
+
 def main() -> int:
-    """Write the picture."""
+    """Write the pictures."""
+    pages()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "dossier"
         write_dossier(read_study(ROOT / "examples" / "health-survey.toml").plan(60_000), target)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
+import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +16,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.rows import Reason, account, fold
 from sottovoce.engines.sql import DIALECTS, tally_query
+from sottovoce.testing.databases import temporary_postgresql
 
 PLAIN = {"grr": sv.Integers(0, 299), "hadamard": sv.Integers(0, 5), "bernoulli": sv.Interval(-1, 1)}
 MASKS = {"oue": sv.Integers(0, 20), "sue": sv.Integers(0, 15), "unary": sv.Integers(0, 2)}
@@ -70,3 +73,17 @@ def test_a_statistic_that_needs_a_kernel_says_so() -> None:
             tally_query(m, dialect)
     with pytest.raises(ParameterError, match="duckdb, spark, postgresql"):
         tally_query(sv.mechanism("grr", sv.Integers(0, 9), epsilon=1), "oracle")
+
+
+@pytest.mark.slow
+def test_postgresql_runs_its_query(require_tool: Callable[[str], str]) -> None:
+    require_tool("initdb")
+    with temporary_postgresql() as url, psycopg.connect(url) as connection:
+        for name in (*PLAIN, *MASKS):
+            m, reports, tally = made(name)
+            kind = "bigint" if name in PLAIN else "bytea"
+            connection.execute(f"CREATE TEMPORARY TABLE reports (report {kind})")
+            rows = [(value,) for value in reports.column("report").to_pylist()]
+            connection.cursor().executemany("INSERT INTO reports VALUES (%s)", rows)
+            check(connection.execute(tally_query(m, "postgresql").encode()).fetchall(), m, tally)
+            connection.execute("DROP TABLE reports")

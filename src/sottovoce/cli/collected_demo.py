@@ -47,8 +47,8 @@ def demo(participants: int, epsilon: float, *, keeps_serving: bool, as_json: boo
     source = STUDY.format(epsilon=decimal_text(check_epsilon("the demo", epsilon)))
     study, _ = parse_study(source.encode())
     assert study is not None
-    people = _people(participants)
-    truth = _truth(people)
+    crowd_of = people(participants)
+    truth = _truth(crowd_of)
     with tempfile.TemporaryDirectory(prefix="sottovoce-") as folder:
         file = Path(folder) / "study.toml"
         file.write_text(source, encoding="utf-8")
@@ -59,7 +59,7 @@ def demo(participants: int, epsilon: float, *, keeps_serving: bool, as_json: boo
         try:
             start = time.perf_counter()
             crowd = Crowd(collector.url)
-            crowd.answer(people)
+            crowd.answer(crowd_of)
             seconds = time.perf_counter() - start
             found = collector.get("estimates")
             rows = _rows(found["rows"], truth)
@@ -74,7 +74,7 @@ def demo(participants: int, epsilon: float, *, keeps_serving: bool, as_json: boo
             collector.stop()
 
 
-def _people(count: int) -> list[dict[str, object]]:
+def people(count: int) -> list[dict[str, object]]:
     """Simulated answers; that they can be predicted does no harm."""
     chance = random.Random(SEED)
     return [

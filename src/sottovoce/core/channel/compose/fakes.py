@@ -79,7 +79,7 @@ class Fakes(Each):
         bits = 64 + max(one.bits for one in each) * len(each)
         ratio_bits = 64 + 128 * len(each)
         sums = len(each) * short_steps(bits)
-        return summed(self, Effort(bits, sum(one.likelihood for one in each) + sums, 2 * len(each) + sums, ratio_bits))
+        return summed(self, Effort(bits, sum(one.likelihood for one in each) + sums, 8 * len(each) + sums, ratio_bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of the first two channels."""
