@@ -170,7 +170,7 @@ def test_a_question_is_asked_for() -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
 def test_a_plan_says_what_its_errors_are(case: Case) -> None:
     plan = case.plan(epsilon=1, participants=1000)
-    single = isinstance(case.question, (sv.Mean, sv.Variance))
+    single = isinstance(case.question, (sv.Mean, sv.Variance, sv.Range))
     assert ("root mean square" in plan.measure) == (not single)
     assert plan.measure in plan.explain().splitlines()[0] and plan.measure in plan.advice
     assert plan.question == case.question and plan.epsilon == 1 and plan.participants == 1000
@@ -182,7 +182,8 @@ def test_a_plan_says_what_its_errors_are(case: Case) -> None:
             assert option.protocol.question == case.question or isinstance(case.question, (sv.Attributes, sv.Variance))
         else:
             assert option.mechanism.question.domain == case.question.domain
-            assert type(option.mechanism.question) is type(case.question)
+            asked = sv.Distribution if isinstance(case.question, (sv.Cdf, sv.Range)) else type(case.question)
+            assert type(option.mechanism.question) is asked
             with pytest.raises(sv.ParameterError, match="is one mechanism"):
                 option.protocol  # noqa: B018
 

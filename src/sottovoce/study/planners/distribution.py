@@ -88,7 +88,10 @@ class ReadingPlanner(Planner):
 
     @property
     def measure(self) -> str:
-        return f"the {self.question.noun}, by the width of its interval"
+        one = isinstance(self.question, (CircularMean, Range))
+        return f"the {self.question.noun}, by the width of its interval" + (
+            "" if one else ", root mean square over all"
+        )
 
     def ways(self, epsilon: Decimal) -> ReadingWays:
         exact = at_points(self.question, epsilon)
