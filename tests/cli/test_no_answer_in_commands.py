@@ -28,6 +28,7 @@ LINES = {
     "audit-program": "audit-program --claimed 1 --value 3 --value 4 --samples 100 false",
     "backup": "backup nowhere.sqlite -o out.backup",
     "bench": "bench --no-such-option",
+    "chaos": "chaos --kills 0",
     "close": "close nowhere.sqlite",
     "demo": "demo --epsilon -1",
     "device": "device nowhere",
@@ -42,6 +43,7 @@ LINES = {
     "reproduce": "reproduce no-such-experiment",
     "restore": "restore nowhere.sqlite --store out.sqlite",
     "serve": "serve nowhere.toml --store out.serve",
+    "shuffle": "shuffle",
     "simulate": "simulate study.toml good.csv",
     "status": "status nowhere.sqlite",
     "study": "study check study.toml",
@@ -141,7 +143,7 @@ def nothing_shown(arguments: list[str], stdin: bytes = b"") -> int:
 def test_every_command_has_a_line() -> None:
     assert set(LINES) == set(COMMANDS) >= set(BARE)
     files = {"plan", "privatize", "tally", "estimate", "audit", "answer", "study", "simulate", "dossier", "device"}
-    files |= {"serve", "status", "backup", "restore", "export", "close", "invite", "token"}
+    files |= {"explain", "serve", "status", "backup", "restore", "export", "close", "invite", "token"}
     assert {role.split()[0] for role in ROLES} == files
 
 

@@ -34,6 +34,7 @@ from sottovoce.core.channel import (
     Table,
     Then,
 )
+from sottovoce.core.channel.compose.stages import _matrix, _matrix_effort
 from sottovoce.core.channel.facets import slots_of
 from sottovoce.core.channel.numeric.noise import _magnitudes, _tails
 from sottovoce.core.domain import Categories, Sparse
@@ -238,6 +239,13 @@ def test_the_effort_of_a_node_is_at_least_the_operations_that_it_takes(
         with operations(monkeypatch) as counted:
             channel.likelihood(1, code)
         assert 0 < len(counted) <= effort(channel).likelihood
+
+
+def test_the_effort_of_a_matrix_is_at_least_the_operations_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for channel in (ALONE["bits"], COUNTED["then"], COUNTED["three stages"]):
+        with operations(monkeypatch) as counted:
+            _matrix(channel)
+        assert 300 < len(counted) <= _matrix_effort(channel)[0]
 
 
 def test_the_bits_of_a_likelihood_are_counted() -> None:

@@ -25,6 +25,7 @@ from sottovoce.core.channel import (
     Each,
     HadamardSets,
     HashMap,
+    Histogram,
     ListedSets,
     Mix,
     NodeSets,
@@ -33,6 +34,7 @@ from sottovoce.core.channel import (
     Public,
     Rounding,
     ShiftSets,
+    Sparing,
     Subset,
     Table,
     Then,
@@ -379,6 +381,8 @@ REJECTING = {
     "several": Each(
         (Subset(66, 1, UNIT // 2), Subset(70, 9, UNIT // 2), Then(Rounding(0, 1, 2), Subset(3, 1, UNIT // 2)))
     ),
+    "sparing": Sparing(90, tuple(range(10, 80)), UNIT // 140),
+    "histogram": Histogram(4, Subset(6, 1, UNIT // 2)),
     "then subset": Then(Table([[UNIT // 8] * 8] * 3), Subset(8, 3, UNIT // 4 * 3)),
 }
 

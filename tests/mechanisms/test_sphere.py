@@ -110,6 +110,12 @@ def integrals(channel: Cap) -> tuple[float, float]:
 
 
 # --- the law in closed form ---------------------------------------------------------------------------------------
+def test_the_series_of_the_constant_begins_where_it_is_exact() -> None:
+    for size in (99, 100, 101, 103):
+        gammas = math.lgamma(size / 2) - math.lgamma((size - 1) / 2)
+        assert log_norm(size) == pytest.approx(gammas - math.log(math.pi) / 2, abs=3e-13)
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_shares_and_angles_of_caps_are_those_of_the_beta_function(size: int) -> None:
     norm = log_norm(size)

@@ -128,6 +128,12 @@ def test_questions_of_a_study_share_its_reports() -> None:
     assert "can be anything" in what_if(estimate, 1.0).text()
     assert list(alone.to_frame()["label"]) == ["0", "1", "2", "3"]
     assert (what_if(estimate, 0).moves == 0).all()
+    rates = mechanism.channel.rates()  # type: ignore[attr-defined]
+    p, q, values = float(rates.own), float(rates.other), estimate.values
+    down = values - (values - 0.01 * (1 - q) / (p - q)) / 0.99  # all fakes said this value
+    up = (values + 0.01 * q / (p - q)) / 0.99 - values  # none of them did
+    np.testing.assert_allclose(alone.moves, np.maximum(down, up))
+    assert (down > 1.5 * up).all()
 
 
 def test_refusals() -> None:

@@ -21,13 +21,14 @@ from tests.service.studies import add, collecting, drawn, everyone, grr, send, s
 # Protocols of several rounds; those of one round differ in their arms only.
 SEVERAL = ["AdaptiveMean", "Variance", "Refine", "SideBySide"]
 MOST = 4_000  # reports of a round: enough for any quota here
-EACH = [*SEVERAL, *(pytest.param(name, marks=pytest.mark.long) for name in sorted(set(EVERY) - set(SEVERAL)))]
+# Where participants choose their budget, the arms have no question of a study to belong to.
+_OTHERS = sorted(name for name in set(EVERY) - set(SEVERAL) if not EVERY[name][0].start().chosen)
+EACH = [*SEVERAL, *(pytest.param(name, marks=pytest.mark.long) for name in _OTHERS)]
 
 
 def _study(name: str) -> tuple[Any, Any]:
     protocol, values = EVERY[name]
-    # Where participants choose their budget, the protocol runs alone.
-    return protocol if name == "SideBySide" or protocol.start().chosen else side(protocol), values
+    return protocol if name == "SideBySide" else side(protocol), values
 
 
 def _estimates(found: Any) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def collector_at_work(folder: Path, protocol: Any, **facts: Any) -> Iterator[Any
     from sottovoce.service.stores import open_store
     from tests.service.studies import add, collecting
 
+    folder.mkdir(exist_ok=True)
     store = open_store(str(folder / "store.sqlite"))
     name = add(store, protocol, **facts)
     with collecting(store, days=[datetime.now(UTC).date()]) as collector:

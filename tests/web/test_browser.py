@@ -30,6 +30,18 @@ REFUSED = (
 )
 
 
+def wait_for(page: Any, state: str) -> None:
+    """Until the one report of the page's study has a state."""
+    waiting = """async (state) => {
+      for (let i = 0; i < 400; i++) {
+        if ((await study.sent())[0]?.state === state) return true;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      return false;
+    }"""
+    assert page.evaluate(waiting, state), f"The report is not {state} after 20 seconds."
+
+
 # --- sending --------------------------------------------------------------------------------------------------------
 def test_a_report_is_counted_and_its_bytes_are_those_that_were_shown(opened, collector):
     page = opened()
@@ -88,7 +100,7 @@ def test_offline_and_back(opened, collector):
     (before,) = page.evaluate("() => study.sent()")
     assert before["attempts"] == 0
     opened.context.set_offline(False)
-    page.wait_for_function("async () => (await study.sent())[0].state === 'accepted'", timeout=20_000)
+    wait_for(page, "accepted")
     (after,) = page.evaluate("() => study.sent()")
     assert (after["id"], after["payload"]) == (before["id"], before["payload"])
     assert counted(collector) == 1
@@ -109,7 +121,7 @@ def test_a_lost_answer_is_followed_by_the_same_bytes(opened, collector):
     page.route("**/reports", lose)
     page.evaluate(OPEN, [collector.study, {}])
     assert page.evaluate(SEND, "owl")["state"] == "queued"
-    page.wait_for_function("async () => (await study.sent())[0].state === 'accepted'", timeout=20_000)
+    wait_for(page, "accepted")
     assert len(bodies) == 2
     assert bodies[0] == bodies[1]
     assert counted(collector) == 1
@@ -120,11 +132,11 @@ def test_a_page_that_is_closed_while_it_sends(opened, collector):
     page.route("**/reports", lambda route: None)  # no answer ever
     page.evaluate(OPEN, [collector.study, {}])
     page.evaluate("() => { study.send({type: 'owl'}); }")
-    page.wait_for_function("async () => (await study.sent()).length === 1")
+    wait_for(page, "queued")
     page.close()
     again = opened()
     assert again.evaluate(OPEN, [collector.study, {}]) == "answered"
-    again.wait_for_function("async () => (await study.sent())[0].state === 'accepted'", timeout=20_000)
+    wait_for(again, "accepted")
     assert counted(collector) == 1
 
 
@@ -162,7 +174,7 @@ def test_opting_out_deletes_what_is_unsent(opened, collector):
 )
 def test_without_storage_a_repeated_study_is_refused_and_says_why(opened, browser, served, tmp_path, script):
     rappor = everyone(sv.mechanism("rappor", sv.Categories(["lark", "owl", "neither"]), epsilon=1))
-    with collector_at_work(tmp_path / "..", rappor) as repeated:
+    with collector_at_work(tmp_path / "other", rappor) as repeated:
         page = opened(script)
         name, code, said = page.evaluate(PROBLEM, [repeated.study, {}])
     assert (name, code) == ("SottovoceError", "no_storage")
@@ -179,7 +191,7 @@ def test_without_storage_a_study_is_answered_once(opened, collector):
 
 def test_a_memo_is_kept_and_answers_once_in_each_epoch(opened, tmp_path):
     rappor = everyone(sv.mechanism("rappor", sv.Categories(["lark", "owl", "neither"]), epsilon=1))
-    with collector_at_work(tmp_path / "..", rappor) as repeated:
+    with collector_at_work(tmp_path / "other", rappor) as repeated:
         page = opened()
         page.evaluate(OPEN, [repeated.study, {}])
         assert page.evaluate(SEND, "owl")["state"] == "accepted"
@@ -209,7 +221,7 @@ def test_a_limit_of_the_participant_is_kept(opened, collector, options):
 
 def test_a_lifetime_is_kept_over_studies(opened, collector, tmp_path):
     more = everyone(sv.mechanism("grr", sv.Categories(["lark", "owl", "neither"]), epsilon="0.75"))
-    with collector_at_work(tmp_path / "..", more) as other:
+    with collector_at_work(tmp_path / "other", more) as other:
         page = opened()
         page.evaluate(OPEN, [collector.study, {"lifetimeLimit": 1.5}])
         assert page.evaluate(SEND, "owl")["state"] == "accepted"

@@ -175,7 +175,10 @@ def test_every_extra_is_used_by_the_package() -> None:
         found = [Requirement(line).name for line in lines if extra not in ("all", "dev")]
         # Imported by another name; and uvicorn imports its parser and its loop.
         names = [
-            {"scikit-learn": "sklearn", "httptools": "uvicorn", "uvloop": "uvicorn"}.get(name, name) for name in found
+            {"scikit-learn": "sklearn", "httptools": "uvicorn", "uvloop": "uvicorn", "pyspark-client": "pyspark"}.get(
+                name, name.replace("-", "_")
+            )
+            for name in found
         ]
         assert [name for name in names if not re.search(rf"^\s*(import|from) {name}\b", source, re.MULTILINE)] == []
 

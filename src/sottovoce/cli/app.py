@@ -150,24 +150,16 @@ def study_new(
 @app.command()
 def simulate(
     file: Annotated[str, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Answers, CSV or Parquet: a column for each question; or a population (TOML). Without it, the"
-            " population of the study file answers.",
-        ),
-    ] = None,
-    participants: Annotated[int | None, typer.Option(min=1, max=10_000_000, help="Of a described population.")] = None,
+    data: options.SimulatedAnswers = None,
+    participants: options.Described = None,
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="How often the study is simulated.")] = 1,
     seed: options.Seed = None,
     output: Annotated[str | None, typer.Option(metavar="FOLDER", help="Write the export of the first run.")] = None,
     json_: Json = False,
 ) -> None:
     """What a study would have learned: estimates beside the truth, and the export that the real study gives."""
-    load("cli.study:simulate")(
-        file, data, participants=participants, runs=runs, seed=seed, output=output, as_json=json_
-    )
+    run = load("cli.study:simulate")
+    run(file, data, participants=participants, runs=runs, seed=seed, output=output, as_json=json_)
 
 
 @app.command()

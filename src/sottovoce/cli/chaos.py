@@ -7,6 +7,7 @@ for a while the disk is full. What each device sent is known here, so the counts
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import tempfile
@@ -24,17 +25,18 @@ from sottovoce.cli.crowd import CollectorProcess
 from sottovoce.client.outbox import Entry
 from sottovoce.client.participant import Participant, today
 from sottovoce.client.tick import NoTick
-from sottovoce.client.transport import HttpTransport, Interrupted, Reply, Unreached, fetch_manifest
+from sottovoce.client.transport import HttpTransport, Interrupted, Reply, Unreached
 from sottovoce.core import codec
 from sottovoce.core.errors import CollectorError, ParameterError
 from sottovoce.core.hashing import id_words
 from sottovoce.core.manifest import Manifest
 from sottovoce.core.wire import Batch
 
-PEOPLE = 4000  # different answers; a participant beyond has that of an earlier one
+PEOPLE = 1000  # different answers; a participant beyond has that of an earlier one
 THREADS = 12
-SHORTEST, LONGEST = 0.1, 1.2  # seconds of load before a kill
-ROOM = 96 * 1024  # bytes that a full disk still takes
+FEWEST, MOST = 30, 300  # reports that are acknowledged before a kill
+PATIENCE = 15.0  # seconds that these may take
+ROOM = 256 * 1024  # bytes that a full disk still takes
 STUDY = """\
 [study]
 name = "chaos"
@@ -105,6 +107,7 @@ class Load:
     devices: list[Participant] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     manifests: dict[str, Manifest] = field(default_factory=dict)
+    acknowledged: int = 0
     ending: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -119,41 +122,51 @@ class Load:
         chance = random.Random(f"{self.seed} {number}")
         transport = Faults(keep=True, chance=chance)
         while not self.ending.is_set():
-            try:
-                manifest, url = fetch_manifest(self.url, transport)
-            except CollectorError:
-                time.sleep(0.02)
-                continue
-            for _ in range(20):
-                if self.ending.is_set():
-                    break
-                self._one(manifest, url, transport, chance)
+            with suppress(CollectorError):
+                manifest = self._manifest(transport)
+                while not self.ending.is_set() and self._one(manifest, transport, chance):
+                    pass
+            time.sleep(0.05)
         transport.close()
         with self._lock:
             self.seen.update(transport.seen)
 
-    def _one(self, manifest: Manifest, url: str, transport: Faults, chance: random.Random) -> None:
-        days = chance.choice((-1, 0, 0, 0, 0, 0, 0, 1, 5, -5))
+    def _manifest(self, transport: HttpTransport) -> Manifest:
+        """The current one, read once by all threads."""
+        content = transport.get(f"{self.url}/manifest").body
+        with self._lock:
+            known = self.manifests.get(hashlib.sha256(content).hexdigest())
+            if known is None:
+                known = Manifest.from_spec(content)
+                self.manifests[known.hash] = known
+            return known
+
+    def _one(self, manifest: Manifest, transport: Faults, chance: random.Random) -> bool:
+        """One participant; whether the collector is there, and in this round."""
+        days = chance.choice((0, 0, 0, 0, 0, 0, -1, 1, 5, -5))
         device = Participant(None, tick=NoTick(), transport=transport, today=lambda: today() + timedelta(days))
         with self._lock:
             place = len(self.devices)
             self.devices.append(device)
-            self.manifests.setdefault(manifest.hash, manifest)
-        found = device.answer(manifest, {"who": place % PEOPLE, "spread": chance.random()}, url=url)
-        for _ in range(3):
-            if found.state != "queued" or self.ending.is_set():
-                break
-            found = device.send()[0] if device.reports() else found
+        found = device.answer(manifest, {"who": place % PEOPLE, "spread": chance.random()}, url=self.url)
+        if found.state == "queued":
+            found = next(iter(device.send()), found)
+        with self._lock:
+            self.acknowledged += found.state == "accepted"
+        return found.state not in ("queued", "outdated_manifest") or days > 1
+
+    def wait_for(self, more: int) -> None:
+        """Until so many more reports are acknowledged."""
+        target, end = self.acknowledged + more, time.monotonic() + PATIENCE
+        while self.acknowledged < target and time.monotonic() < end:
+            time.sleep(0.005)
 
     def settle(self) -> None:
-        """Everyone sends what is left, without faults."""
+        """Everyone sends what is left, without faults; whose clock is days ahead is refused until then."""
         transport = HttpTransport(keep=True)
         for device in self.devices:
             object.__setattr__(device, "transport", transport)
-            for _ in range(5):
-                if not any(one.state == "queued" for one in device.send()):
-                    break
-                time.sleep(0.02)
+            device.send()
         transport.close()
 
     def entries(self) -> Iterator[Entry]:
@@ -178,11 +191,15 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
             load = Load(collector.url, seed)
             crew = load.run()
             for number in range(kills):
-                time.sleep(chance.uniform(SHORTEST, LONGEST))
+                load.wait_for(chance.randint(FEWEST, MOST) if collector.most_bytes is None else FEWEST)
                 collector.kill()
                 full = store is None and number == kills // 2
                 collector.most_bytes = _largest(Path(folder)) + ROOM if full else None
-                collector.start()
+                try:
+                    collector.start()
+                except CollectorError:  # the disk is too full even to begin
+                    collector.most_bytes = None
+                    collector.start()
             load.ending.set()
             for thread in crew:
                 thread.join()

@@ -58,9 +58,25 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 8000,
+    key: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The private key, where reports come through a shuffler.")
+    ] = None,
 ) -> None:
     """Collect the reports of a study over HTTP, exactly once, and give estimates."""
-    load("cli.serve:serve")(study, participants=participants, store=store, host=host, port=port)
+    load("cli.serve:serve")(study, participants=participants, store=store, host=host, port=port, key=key)
+
+
+def shuffle(
+    collector: Annotated[str | None, typer.Argument(metavar="URL", help="The collector to pass reports on to.")] = None,
+    file: Annotated[str, typer.Option(metavar="FILE", help="Where sealed reports wait (SQLite).")] = "shuffler.sqlite",
+    new_key: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a collector's private key, and print its public one.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 8001,
+) -> None:
+    """Take sealed reports from devices, and pass them on to a collector in large batches, in random order."""
+    load("cli.shuffle:shuffle")(collector, file=file, new_key=new_key, host=host, port=port)
 
 
 def status(
@@ -123,4 +139,4 @@ def token(
     load("cli.operations:token")(store, name, scope or [], revoke=revoke)
 
 
-VERBS = (demo, chaos, serve, status, backup, restore, export, close, invite, token)
+VERBS = (demo, chaos, serve, shuffle, status, backup, restore, export, close, invite, token)

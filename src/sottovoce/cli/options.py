@@ -60,6 +60,7 @@ Target = Annotated[str, typer.Option(help="population: those who might have answ
 Picture = Annotated[str | None, typer.Option(metavar="FILE", help="Draw error against participants: .svg or .png.")]
 
 # --- inputs of tally and estimate ---------------------------------------------------------------------------------
+Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
 Sources = Annotated[
     list[str],
     typer.Argument(
@@ -139,6 +140,14 @@ Missing = Annotated[str, typer.Option(metavar="WAY", help="Empty cells: refuse, 
 Delimiter = Annotated[str, typer.Option(help="The delimiter of a CSV input; \\t is a tab.")]
 PublicHeader = Annotated[bool, typer.Option("--public-header", help="The names of columns may be shown in errors.")]
 Seed = Annotated[int | None, typer.Option(help="SIMULATION ONLY: noise that anyone can repeat.")]
-
-# --- tally and estimate ---------------------------------------------------------------------------------------
-Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]
+SimulatedAnswers = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        help="Answers, CSV or Parquet: a column for each question; or a population (TOML). Without it, the population"
+        " of the study file answers.",
+    ),
+]
+Described = Annotated[
+    int | None, typer.Option("--participants", min=1, max=10_000_000, help="Of a described population.")
+]

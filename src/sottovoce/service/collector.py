@@ -18,7 +18,7 @@ from sottovoce.service.logs import Log, make_log
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.stores.base import CLOSED, DONE, DRAFT, OPEN, Store, StudyRow, Transaction
 from sottovoce.service.writer import QUEUE_FULL, CommitWriter, utc_today
-from sottovoce.study.reading import StudyFileError, parse_study
+from sottovoce.study.reading import check_study
 from sottovoce.study.whole import plan_study
 
 PARTICIPANTS = 10_000  # of a plan, where nobody says how many are expected
@@ -139,10 +139,7 @@ class Collector:
 
 def planned(source: bytes, participants: int) -> tuple[Manifest, bytes]:
     """The first manifest of a study file, and its protocol in plain data."""
-    study, mistakes = parse_study(source)
-    if study is None:
-        raise StudyFileError(mistakes)
-    made = plan_study(study, participants)
+    made = plan_study(check_study(source), participants)
     return made.manifest(), written_protocol(made.protocol, {one.asked.name: one.report for one in made.questions})
 
 

@@ -203,7 +203,7 @@ class CommitWriter:
 
     def _upkeep(self) -> None:
         """When nothing waits: notice what others did, drop the digests of closed epochs a part at a time."""
-        with suppress(StoreFullError, StoreDownError, StoreError):
+        try:
             for name in list(self.courses):
                 course = self._fresh(name)
                 if name not in self._slices:
@@ -211,6 +211,10 @@ class CommitWriter:
                         course.noted(work.study(course.number))
                     self._advance(course)
                 self._forget(course)
+        except (StoreFullError, StoreDownError, StoreError):
+            return  # tried again later
+        except Exception as found:  # a bug must not end the thread
+            self._log.error("upkeep_failed", kind=type(found).__name__)
 
     def _forget(self, course: Course) -> None:
         """Two epochs ago no report can come any more, so its digests have served."""

@@ -75,15 +75,18 @@ def _row(plan: StudyPlan, one: PlannedQuestion, axes: Sequence[Any], *, last: bo
     curves: list[tuple[Sequence[float], Sequence[float]]] = [by_participants(plan, one), by_epsilon(plan, one)]
     points = (float(one.participants), float(plan.epsilon))
     for ax, (places, widths), at in zip(axes, curves, points, strict=True):
+        # The interval of a quantile of whole numbers may have no width, and this axis has no zero.
+        least = min((width for width in widths if width > 0), default=1.0) / 3
+        widths, here = [max(width, least) for width in widths], max(one.half_width, least)
         ax.plot(places, widths, color=COLOUR)
-        ax.plot([at], [one.half_width], "o", color="black", zorder=5)
+        ax.plot([at], [here], "o", color="black", zorder=5)
         if one.goal is not None:
             ax.axhline(float(one.goal), color="0.6", linestyle="--", linewidth=1)
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.grid(True, which="major", color="0.92")
         _ticks(ax.xaxis, sorted({places[0], at, places[-1]}))
-        _ticks(ax.yaxis, sorted({widths[0], one.half_width, widths[-1]}))
+        _ticks(ax.yaxis, sorted({widths[0], here, widths[-1]}))
     axes[0].set_ylabel(f"+- {unit}" if unit else "+-")
     axes[0].set_title(f"{one.asked.name}: +- {one.half_width:.3g} with {one.participants:,}", fontsize="small")
     axes[1].set_title(f"at epsilon {decimal_text(plan.epsilon)}", fontsize="small")

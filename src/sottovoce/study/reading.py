@@ -63,6 +63,11 @@ def read_study(path: str | Path) -> Study:
         content = Path(path).read_bytes()
     except OSError as problem:
         raise ParameterError(f"The study file cannot be read: {problem.strerror}.") from None
+    return check_study(content)
+
+
+def check_study(content: bytes) -> Study:
+    """The study of a file's content; all mistakes are raised at once."""
     study, mistakes = parse_study(content)
     if study is None:
         raise StudyFileError(mistakes)

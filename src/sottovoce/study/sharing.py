@@ -27,6 +27,7 @@ from sottovoce.study.study import Study
 READ = (Mean, Variance, Quantile, Cdf, Range, Distribution)  # what a distribution answers
 MOST_SUBSETS = 5  # questions of which every part is tried; of more, all or none
 KEPT = 2  # methods that are tried for parts
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Joint:
         self, one: ExpectedDistribution, some: Sequence[Asked], apart: Mapping[str, tuple[int, float]]
     ) -> list[tuple[str, float]]:
         n = sum(apart[asked.name][0] for asked in some)
-        return [(asked.name, self.width(one, asked, n) / apart[asked.name][1]) for asked in some]
+        return [(asked.name, ratio_of(self.width(one, asked, n), apart[asked.name][1])) for asked in some]
 
     def _sharing(
         self, one: ExpectedDistribution, some: Sequence[Asked], apart: Mapping[str, tuple[int, float]], *, shared: bool
@@ -186,6 +187,11 @@ class Joint:
             return 2
         found = search.least(lambda n: self.width(one, asked, n), goals[asked.name], search.participants(2))
         return math.inf if found is None else found
+
+
+def ratio_of(width: float, other: float) -> float:
+    """A width over another; the interval of a quantile of whole numbers may be one number, with no width at all."""
+    return (width + _NOTHING) / (other + _NOTHING)
 
 
 def shared_option(joint: ExpectedDistribution, asked: Asked, n: int, level: float, others: Iterable[str]) -> Option:

@@ -29,7 +29,7 @@ from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
 from sottovoce.study.planners.base import normal_quantile
 from sottovoce.study.planners.distribution import DESIGNED, READINGS, built_for, expected_of
-from sottovoce.study.sharing import Joint, Sharing, StudyReport, attributes_of, shared_option
+from sottovoce.study.sharing import Joint, Sharing, StudyReport, attributes_of, ratio_of, shared_option
 from sottovoce.study.study import Study
 
 if TYPE_CHECKING:
@@ -355,14 +355,14 @@ class _Planner:
         """What would improve the study most."""
         # Buckets remain as wide as they are, however many take part.
         doubled = [
-            self.width_at(one, epsilon, 2 * one.participants) / one.half_width
+            ratio_of(self.width_at(one, epsilon, 2 * one.participants), one.half_width)
             for one in questions
             if one.shared or isinstance(one.asked.question, READINGS)
         ]
         most = f"{math.sqrt(0.5):.2f}" if not doubled else f"{math.sqrt(0.5):.2f} to {max(doubled):.2f}"
         said = [f"Twice the participants make every +- {most} times as wide."]
         more = min(Decimal(20), epsilon * Decimal("1.5"))
-        gains = [self.width_at(one, more, one.participants) / one.half_width for one in questions]
+        gains = [ratio_of(self.width_at(one, more, one.participants), one.half_width) for one in questions]
         said.append(
             f"An epsilon of {decimal_text(more)} makes them {min(gains):.2f} to {max(gains):.2f} times as wide."
         )

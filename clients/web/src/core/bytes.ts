@@ -46,7 +46,8 @@ export function toBytes(number: bigint, length: number): Uint8Array {
 }
 
 export function bitLength(number: bigint): number {
-  return number === 0n ? 0 : number.toString(2).length;
+  const digits = number.toString(16);
+  return number === 0n ? 0 : 4 * digits.length - Math.clz32(parseInt(digits[0]!, 16)) + 28;
 }
 
 export function bitCount(number: bigint): number {

@@ -109,6 +109,8 @@ export function loss(ratio: Fraction): number {
   const rest = Fraction.of(ratio.n, ratio.d << BigInt(halved));
   const near = Math.log1p(quotient(rest.n - rest.d, rest.d)) + halved * Math.LN2;
   if (near > Number(LARGE)) return near;
+  // So near to 1 the comparison with 60 digits says no for every small epsilon; this is above the loss.
+  if (near < 1e-40) return Math.max(1.001 * near, 1e-58);
   let found = near;
   for (let step = 0; step < 8; step++) found = beside(found, -1);
   while (!within(ratio, exactly(found))) found = beside(found, 1);

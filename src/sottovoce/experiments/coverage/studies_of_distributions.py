@@ -6,7 +6,9 @@ from sottovoce.experiments.coverage.studies import PAGE
 from sottovoce.experiments.coverage.study import standard_error, study
 from sottovoce.experiments.page import PageColumn, Section, percent
 
-DISTRIBUTIONS = ("square-wave", "square-wave-discrete", "coded-wave", "designed-distribution", "hierarchy", "haar")
+DISTRIBUTIONS = ("square-wave", "square-wave-discrete", "coded-wave", "designed-distribution")
+HIERARCHIES = ("hierarchy", "haar")
+HIERARCHY_RUNS = 200
 DISTRIBUTION_RUNS = 1000
 DISTRIBUTION_KINDS = ("mean", "variance", "cdf", "quantile", "band")
 DISTRIBUTION = study(
@@ -39,6 +41,41 @@ DISTRIBUTION = study(
         " intervals warn. Intervals of means and variances from buckets allow for answers anywhere inside them, so they"
         f" cover more often than 95 %. There are {DISTRIBUTION_RUNS:,} runs; the standard error of a mean and of a band"
         f" is {standard_error(DISTRIBUTION_RUNS):.1f} points.",
+        by=("mechanism", "crowd", "n"),
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("crowd", "crowd"),
+            PageColumn("n", "n", ","),
+            *(percent(kind, 1, of=kind) for kind in DISTRIBUTION_KINDS),
+        ),
+    ),
+)
+
+HIERARCHY = study(
+    "hierarchies",
+    "Intervals and bands of a distribution, from hierarchies",
+    cell="distribution:cell",
+    grid=(
+        ("mechanism", HIERARCHIES),
+        ("crowd", ("smooth", "spiky")),
+        ("n", (10_000, 100_000)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    quick=(
+        ("mechanism", HIERARCHIES[:1]),
+        ("crowd", ("smooth",)),
+        ("n", (10_000,)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    runs=HIERARCHY_RUNS,
+    quick_runs=5,
+    section=Section(
+        page=PAGE,
+        heading="### Hierarchies",
+        text=f"The same for reports about the levels of a tree, {HIERARCHY_RUNS} runs; the standard error of a mean"
+        f" and of a band is {standard_error(HIERARCHY_RUNS):.1f} points.",
         by=("mechanism", "crowd", "n"),
         columns=(
             PageColumn("mechanism", "mechanism"),
@@ -91,4 +128,4 @@ COMPATIBLE = study(
     ),
 )
 
-STUDIES = (DISTRIBUTION, COMPATIBLE)
+STUDIES = (DISTRIBUTION, HIERARCHY, COMPATIBLE)

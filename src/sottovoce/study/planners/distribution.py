@@ -124,7 +124,7 @@ class ReadingWays(Ways):
             self.made[participants] = tuple(
                 Option(
                     *(name, self.each[name].mechanism, error),
-                    *(codec.payload_bytes(self.each[name].mechanism.channel), _reason(error / least)),
+                    *(codec.payload_bytes(self.each[name].mechanism.channel), _reason(error / least if least else 1.0)),
                 )
                 for name, error in sorted(errors.items(), key=lambda item: item[1])
             )

@@ -1,0 +1,90 @@
+"""What a shuffler keeps: sealed reports until enough of a round are there, then all of them in random order.
+
+A row is a seal and the prefix of its manifest, found by its hash: no address, no time, no order of arrival. A batch is
+deleted when the collector has acknowledged it; after a crash it is passed on again, and the collector counts it once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from sottovoce.core.errors import CollectorError
+
+PASSED_AT_ONCE = 500  # seals of one request, and bytes
+BYTES_AT_ONCE = 200_000
+
+
+class Mixer:
+    """Seals in an SQLite file, of studies whose manifests are given by `take`."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        with self._changed() as database:
+            database.execute(
+                "CREATE TABLE IF NOT EXISTS seal (hash BLOB PRIMARY KEY, study TEXT NOT NULL, prefix BLOB NOT NULL,"
+                " sealed BLOB NOT NULL) WITHOUT ROWID"
+            )
+
+    @contextmanager
+    def _changed(self) -> Iterator[sqlite3.Connection]:
+        database = sqlite3.connect(self._path, timeout=30, isolation_level=None)
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
+            database.execute("PRAGMA secure_delete = ON")
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+            database.execute("COMMIT")
+        finally:
+            database.close()
+
+    def take(self, study: str, prefix: bytes, sealed: bytes) -> bool:
+        """Keep a seal, durably; false if it was there already."""
+        with self._changed() as database:
+            row = (hashlib.sha256(sealed).digest(), study, prefix, sealed)
+            return database.execute("INSERT OR IGNORE INTO seal VALUES (?, ?, ?, ?)", row).rowcount == 1
+
+    def waiting(self) -> dict[tuple[str, bytes], int]:
+        """How many seals wait, by study and manifest."""
+        with self._changed() as database:
+            rows = database.execute("SELECT study, prefix, COUNT(*) FROM seal GROUP BY study, prefix").fetchall()
+        return {(study, bytes(prefix)): count for study, prefix, count in rows}
+
+    def pass_on(self, study: str, prefix: bytes, least: int, send: Callable[[bytes], None]) -> int:
+        """Send all seals of a manifest in random order, if there are at least so many; how many were sent.
+
+        `send` raises `CollectorError` unless the collector has acknowledged. Reports that come meanwhile wait for the
+        next batch.
+        """
+        with self._changed() as database:
+            rows = database.execute(
+                "SELECT hash, sealed FROM seal WHERE study = ? AND prefix = ?", (study, prefix)
+            ).fetchall()
+        if not rows or len(rows) < least:
+            return 0
+        secrets.SystemRandom().shuffle(rows)
+        step = max(1, min(PASSED_AT_ONCE, BYTES_AT_ONCE // len(rows[0][1])))
+        for place in range(0, len(rows), step):
+            send(b"".join(bytes(sealed) for _, sealed in rows[place : place + step]))
+        with self._changed() as database:
+            database.executemany("DELETE FROM seal WHERE hash = ?", [(one,) for one, _ in rows])
+        return len(rows)
+
+
+def pass_on_due(mixer: Mixer, least_of: Callable[[str, bytes], int | None], send: Callable[[str, bytes], None]) -> int:
+    """Pass on every batch that is large enough; collectors that are away are tried again the next time."""
+    passed = 0
+    for study, prefix in mixer.waiting():
+        least = least_of(study, prefix)
+        if least is None:
+            continue
+        try:
+            passed += mixer.pass_on(study, prefix, least, partial(send, study))
+        except CollectorError:
+            continue
+    return passed

@@ -1,0 +1,116 @@
+"""The shuffler over HTTP: devices send it sealed reports; it passes them on to one collector, mixed."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from sottovoce.client.transport import HttpTransport, fetch_manifest
+from sottovoce.core.errors import CollectorError, SottovoceError
+from sottovoce.core.manifest import Manifest
+from sottovoce.service.http.problems import problem
+from sottovoce.service.http.reports import Refused, read_body
+from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
+from sottovoce.service.shuffler.sealing import sealed_bytes
+
+SEALED_TYPE = "application/octet-stream"
+LATER = (408, 429, 500, 502, 503, 504, 507)  # the collector takes the batch later
+PAUSE = 1.0  # seconds between looks at what waits
+COUNTED = {"accepted": 1, "duplicates": 0, "failed": []}
+
+
+class Relay:
+    """A mixer, and the collector that it passes on to."""
+
+    def __init__(self, mixer: Mixer, collector: str, transport: HttpTransport | None = None) -> None:
+        self.mixer, self.collector = mixer, collector.rstrip("/")
+        self._transport = HttpTransport() if transport is None else transport
+        self._manifests: dict[tuple[str, bytes], Manifest] = {}
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="mixer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to pass on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; what waits stays in the file."""
+        self._ending.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ending.wait(PAUSE):
+            self.pass_on()
+
+    def pass_on(self) -> int:
+        """Pass on what is due; how many reports."""
+        return pass_on_due(self.mixer, self._least, self._send)
+
+    def manifest(self, study: str) -> Manifest:
+        """The current manifest of a study; of a study that is not sealed none is given."""
+        found, _ = fetch_manifest(f"{self.collector}/v1/studies/{study}", self._transport)
+        if found.facts.collection.sealed_for is None:
+            raise CollectorError("This study does not go through a shuffler.")
+        self._manifests[study, found.prefix] = found
+        return found
+
+    def _least(self, study: str, prefix: bytes) -> int | None:
+        if (study, prefix) not in self._manifests:
+            with suppress(SottovoceError):
+                self.manifest(study)
+        known = self._manifests.get((study, prefix))
+        return None if known is None else known.facts.collection.batch
+
+    def _send(self, study: str, body: bytes) -> None:
+        reply = self._transport.post(f"{self.collector}/v1/studies/{study}/sealed", body, SEALED_TYPE)
+        # A round that is over, or a study that is closed, takes them never: they are dropped.
+        if reply.status in LATER:
+            raise CollectorError("The collector takes this batch later.")
+
+    # --- HTTP ------------------------------------------------------------------------------------
+    def application(self) -> Starlette:
+        """What devices reach. It logs nothing, and keeps seals only."""
+        study = "/v1/studies/{study}"
+        return Starlette(
+            routes=[
+                Route(f"{study}/manifest", self._manifest),
+                Route(f"{study}/sealed", self._take, methods=["POST"]),
+                Route("/healthz", _healthy),
+            ],
+            exception_handlers={Refused: _refused, CollectorError: _away},
+        )
+
+    async def _manifest(self, request: Request) -> Response:
+        found = await run_in_threadpool(self.manifest, request.path_params["study"])
+        return Response(found.content, media_type="application/json")
+
+    async def _take(self, request: Request) -> Response:
+        study, body = request.path_params["study"], await read_body(request.receive)
+        known = self._manifests.get((study, body[:8]))
+        if known is None:
+            known = await run_in_threadpool(self.manifest, study)
+        if body[:8] != known.prefix:
+            return problem("outdated_manifest", manifest=known.hash)
+        if len(body) != sealed_bytes(known):
+            raise Refused("invalid_batch")
+        await run_in_threadpool(self.mixer.take, study, known.prefix, body)
+        return JSONResponse(COUNTED)
+
+
+async def _healthy(request: Request) -> Response:
+    return PlainTextResponse("ok")
+
+
+async def _refused(request: Request, found: Exception) -> Response:
+    return problem(found.code if isinstance(found, Refused) else "invalid_request")
+
+
+async def _away(request: Request, found: Exception) -> Response:
+    return problem("unavailable")

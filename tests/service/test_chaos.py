@@ -1,0 +1,31 @@
+"""A collector that is killed under load loses nothing that it acknowledged, and counts nothing twice."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sottovoce.cli import main
+
+KILLS = 5
+
+
+@pytest.mark.slow
+def test_kills_under_load(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ["--store", place] if place.startswith("postgresql") else []
+    assert main(["chaos", "--kills", str(KILLS), "--json", *store]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kills"], found["lost"], found["double"]) == (KILLS, 0, 0)
+    assert found["acknowledged"] >= 100 and found["counts_agree"]
+
+
+@pytest.mark.slow
+def test_the_demo_over_http(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--collector", "--participants", "1000", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["states"] == {"accepted": 1000} and len(found["rows"]) == 4
+    assert sum(row["n"] for row in found["rows"][2:]) == 1000
+    for row in found["rows"]:
+        half = (row["high"] - row["low"]) / 2
+        assert abs(row["estimate"] - row["truth"]) < 3 * half  # six standard errors

@@ -1,0 +1,211 @@
+"""Sealed reports: only the collector reads them, all are equally long, and a shuffler passes them on mixed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sottovoce.client import NoTick
+from sottovoce.client.participant import Participant
+from sottovoce.core.errors import CollectorError, ParameterError, ReportError
+from sottovoce.core.manifest import Collection, Manifest
+from sottovoce.core.wire import Batch
+from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
+from sottovoce.service.shuffler.sealing import (
+    SEAL_BYTES,
+    new_key,
+    public_key,
+    read_key,
+    seal,
+    sealed_bytes,
+    unseal,
+    unseal_all,
+)
+from tests.client.collectors import ANSWERS, Scripted, sleep
+
+PRIVATE, PUBLIC = new_key()
+URL = "http://shuffler.test/v1/studies/0123456789abcdef"
+
+
+@pytest.fixture
+def key(tmp_path: Path):
+    (tmp_path / "key").write_text(PRIVATE + "\n")
+    return read_key(tmp_path / "key")
+
+
+def manifest(**changes: object) -> Manifest:
+    return sleep(collection=Collection(sealed_for=PUBLIC, batch=3), **changes)
+
+
+def sealed_by_devices(study: Manifest, count: int) -> list[bytes]:
+    transport = Scripted(manifest=study)
+    for _ in range(count):
+        device = Participant(None, tick=NoTick(), transport=transport)
+        assert device.answer(study, ANSWERS, url=URL).state == "accepted"
+    assert {(url, kind) for url, _, kind in transport.bodies} == {(f"{URL}/sealed", "application/octet-stream")}
+    return [body for _, body, _ in transport.bodies]
+
+
+def test_the_collector_alone_opens_what_devices_seal(key) -> None:
+    study = manifest()
+    bodies = sealed_by_devices(study, 12)
+    assert {len(body) for body in bodies} == {sealed_bytes(study)} and len(set(bodies)) == 12
+    batches = [unseal(key, study, body) for body in bodies]
+    assert {batch.arm for batch in batches} == {0, 1}  # payloads of different arms, sealed equally long
+    assert all(batch.arm == study.arm_of(batch.ids) for batch in batches)
+    assert all(
+        batch.ids not in body and body.startswith(study.prefix) for batch, body in zip(batches, bodies, strict=True)
+    )
+    assert public_key(key) == PUBLIC and SEAL_BYTES == 48
+
+
+def test_a_retry_sends_the_same_seal(tmp_path: Path) -> None:
+    study = manifest()
+    from sottovoce.client.transport import Interrupted, Reply
+    from tests.client.collectors import COUNTED
+
+    transport = Scripted(manifest=study, said=[Interrupted("x"), Reply(200, COUNTED)])
+    device = Participant(tmp_path / "device", tick=NoTick(), transport=transport)
+    assert device.answer(study, ANSWERS, url=URL).state == "queued"
+    assert [one.state for one in device.send()] == ["accepted"]
+    assert len({body for _, body, _ in transport.bodies}) == 1 and len(transport.bodies) == 2
+
+
+def test_anything_else_is_refused(key) -> None:
+    study = manifest()
+    (body,) = sealed_by_devices(study, 1)
+    other = manifest(purpose="Another round.")
+    with pytest.raises(ReportError, match="another manifest"):
+        unseal(key, other, body)
+    # With the prefix of the other manifest the seal itself refuses: its hash is part of it.
+    with pytest.raises(ReportError, match="cannot be opened"):
+        unseal(key, other, other.prefix + body[8:])
+    for place in (8, 20, 45, len(body) - 1):
+        changed = bytearray(body)
+        changed[place] ^= 1
+        with pytest.raises(ReportError, match="cannot be opened"):
+            unseal(key, study, bytes(changed))
+    for wrong in (body[:-1], body + b"\0", b""):
+        with pytest.raises(ReportError, match="another length"):
+            unseal(key, study, wrong)
+    assert unseal_all(key, study, body + bytes(changed)) == ([unseal(key, study, body)], 1)
+    with pytest.raises(ReportError, match="equally long"):
+        unseal_all(key, study, body[:-1])
+
+
+def test_what_can_be_sealed(tmp_path: Path) -> None:
+    study = manifest()
+    two = Batch(study.prefix, 1, 1, 0, bytes(32), bytes(2))
+    for batch in (two, replace(two, ids=bytes(16), payloads=b"\0", manifest=bytes(8))):
+        with pytest.raises(ParameterError, match="can be sealed"):
+            seal(study, batch)
+    with pytest.raises(ParameterError, match="can be sealed"):
+        seal(sleep(), replace(two, ids=bytes(16), payloads=b"\0"))
+    (tmp_path / "key").write_text("ab")
+    for path in ("key", "missing"):
+        with pytest.raises(ParameterError, match="64 hexadecimal digits"):
+            read_key(tmp_path / path)
+
+
+def test_a_shuffler_waits_for_enough_and_forgets_the_order(tmp_path: Path) -> None:
+    path = tmp_path / "mixer"
+    mixer, sent = Mixer(str(path)), []
+    seals = [bytes([number]) * 40 for number in range(30)]
+    for one in seals[:4]:
+        assert mixer.take("s", b"prefix00", one)
+    assert not mixer.take("s", b"prefix00", seals[0])
+    mixer.take("t", b"prefix11", b"other")
+
+    def due(least: int) -> int:
+        return pass_on_due(mixer, lambda study, _: least if study == "s" else None, lambda to, body: sent.append(body))
+
+    assert due(5) == 0 and sent == []
+    for one in seals[4:]:
+        mixer.take("s", b"prefix00", one)
+    assert due(5) == 30 and mixer.waiting() == {("t", b"prefix11"): 1}
+    (body,) = sent
+    passed = [body[place : place + 40] for place in range(0, len(body), 40)]
+    assert sorted(passed) == seals
+    assert passed != seals and passed != sorted(seals, key=lambda one: hashlib.sha256(one).digest())
+    content = b"".join(file.read_bytes() for file in tmp_path.glob("mixer*") if file.name == "mixer")
+    assert seals[7] not in content
+
+
+def test_a_collector_that_is_away_loses_nothing(tmp_path: Path) -> None:
+    mixer = Mixer(str(tmp_path / "mixer"))
+    for number in range(3):
+        mixer.take("s", b"prefix00", bytes([number]) * 8)
+
+    def away(to: str, body: bytes) -> None:
+        raise CollectorError("away")
+
+    assert pass_on_due(mixer, lambda *_: 2, away) == 0
+    assert mixer.waiting() == {("s", b"prefix00"): 3}
+
+
+# --- devices, shuffler and collector ------------------------------------------------------------------------------
+def test_reports_pass_from_devices_through_the_shuffler_to_the_collector(tmp_path: Path, key) -> None:
+    """A device knows the shuffler only, the shuffler no report, and the collector no sender; each is counted once."""
+    from starlette.testclient import TestClient
+
+    from sottovoce.client.transport import HttpTransport, Reply
+    from sottovoce.service.collector import Collector
+    from sottovoce.service.http.app import Application
+    from sottovoce.service.shuffler.opening import sealed_route
+    from sottovoce.service.shuffler.relay import Relay
+    from sottovoce.service.stores import open_store
+    from tests.service.studies import SOURCE
+
+    class Bridge(HttpTransport):
+        """Requests to an application in this process."""
+
+        def __init__(self, application: object) -> None:
+            super().__init__()
+            self.client = TestClient(application, base_url="http://test")
+
+        def get(self, url: str) -> Reply:
+            found = self.client.get(url)
+            return Reply(found.status_code, found.content)
+
+        def post(self, url: str, body: bytes, kind: str) -> Reply:
+            found = self.client.post(url, content=body, headers={"content-type": kind})
+            return Reply(found.status_code, found.content)
+
+    collector = Collector(open_store(str(tmp_path / "store.sqlite")))
+    collector.start()
+    try:
+        source = SOURCE + f'\n[collection]\nsealed_for = "{PUBLIC}"\nbatch = 5\n'.encode()
+        name = collector.create(source, 1000)
+        to_collector = Bridge(Application(collector, [sealed_route(key)]))
+        relay = Relay(Mixer(str(tmp_path / "mixer")), "http://test", to_collector)
+        to_shuffler = Bridge(relay.application())
+        url = f"http://test/v1/studies/{name}"
+
+        def answer(count: int) -> None:
+            for _ in range(count):
+                device = Participant(None, tick=NoTick(), transport=to_shuffler)
+                study, address = device.fetch(url)
+                assert device.answer(study, {"type": "owl"}, url=address).state == "accepted"
+
+        answer(4)
+        assert relay.pass_on() == 0 and collector.course(name).reports == 0
+        answer(3)
+        assert relay.pass_on() == 7 and collector.course(name).reports == 7
+        assert relay.mixer.waiting() == {}
+        # Plain reports of this study are refused, and so is what no device sealed.
+        study = collector.course(name).manifest
+        plain = Batch(study.prefix, 1, 1, 0, bytes(16), b"\0").to_cbor()
+        assert to_collector.post(f"{url}/reports", plain, "application/cbor").status == 403
+        junk = study.prefix + bytes(sealed_bytes(study) - 8)
+        assert b"invalid_payload" in to_collector.post(f"{url}/sealed", junk, "application/octet-stream").body
+        for body, status in ((bytes(sealed_bytes(study)), 409), (study.prefix + b"x", 400)):
+            assert to_collector.post(f"{url}/sealed", body, "application/octet-stream").status == status
+            assert to_shuffler.post(f"{url}/sealed", body, "application/octet-stream").status == status
+        assert to_shuffler.get("http://test/v1/studies/0000000000000000/manifest").status == 503
+        assert to_shuffler.get("http://test/healthz").status == 200
+        assert collector.course(name).reports == 7
+    finally:
+        collector.stop()
