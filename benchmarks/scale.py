@@ -25,7 +25,7 @@ SIZES = (10**6, 10**9, 10**12)
 GIGABYTE = 10**9
 STORAGE = 0.023  # dollars for a gigabyte of object storage in a month
 CORE_HOUR = 0.05  # dollars
-REQUESTS = 25_000  # reports in a second that one collector takes: its own benchmark measures this
+REQUESTS = 25_000  # reports in a second that one collector takes: an assumption
 TARGET_RATIO, TARGET_MEGABYTES = 1.5, 1000
 MARKS = "<!-- scale: begin -->", "<!-- scale: end -->"
 

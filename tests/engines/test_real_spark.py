@@ -1,4 +1,4 @@
-"""What needs real Spark: an executor that is lost in the middle of a job, and the cost of a partition."""
+"""What needs real Spark: an executor that is lost in the middle of a job."""
 
 from __future__ import annotations
 

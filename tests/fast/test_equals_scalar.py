@@ -71,6 +71,7 @@ class Bare:
     words = Mechanism.words
     draw = Mechanism.draw
     _public = Mechanism._public
+    _takes = Mechanism._takes
 
 
 # --- channels ----------------------------------------------------------------------------------------------------

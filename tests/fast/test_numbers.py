@@ -303,6 +303,7 @@ class Several:
     channel = Each((Subset(9, 1, UNIT // 2), Then(Rounding(1, "2.5", 4), Subset(5, 2, UNIT // 4 * 3))))
     words = channel.words + channel.words % 2
     _public = sv.Mechanism._public
+    _takes = sv.Mechanism._takes
     draw = sv.Mechanism.draw
 
 

@@ -548,6 +548,7 @@ class Bare:
     words = Mechanism.words
     draw = Mechanism.draw
     _public = Mechanism._public
+    _takes = Mechanism._takes
 
 
 @st.composite

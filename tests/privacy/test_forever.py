@@ -192,8 +192,8 @@ class CohortOfEachId(Mechanism):
 class IgnoresItsCohort(Mechanism):
     """One memo, sent with ids of any cohort."""
 
-    def _public(self, coins: Coins, cohort: int | None = None) -> Words:
-        return Mechanism._public(self, coins)
+    def _public(self, coins: Coins, cohort: int | None = None, report_id: bytes | None = None) -> Words:
+        return Mechanism._public(self, coins, report_id=report_id)
 
 
 class ForgetsTheCohort(Mechanism):

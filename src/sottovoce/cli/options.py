@@ -151,6 +151,3 @@ SimulatedAnswers = Annotated[
 Described = Annotated[
     int | None, typer.Option("--participants", min=1, max=10_000_000, help="Of a described population.")
 ]
-
-# --- tally and estimate ---------------------------------------------------------------------------------------
-Spec = Annotated[str | None, typer.Option(metavar="FILE", help="The mechanism's specification (JSON).")]

@@ -153,7 +153,7 @@ def _in_sql(source: _Source, arms: Arms, query: str, *, simulated: bool, strict:
     rows = source.relation.query("reports", query).to_arrow_table().cast(SCHEMA)
     wrong = account(rows).refused
     if wrong and strict:
-        raise ReportError(f"There are reports {next(iter(wrong))}, which --strict refuses.")
+        raise ReportError(f"There are reports {next(iter(wrong))}, which a strict count refuses.")
     if not simulated:
         return rows
     mark = [[arms.mechanisms[0].fingerprint], [0], [SIMULATED_ROW], [1]]

@@ -93,7 +93,7 @@ class PartitionCounter:
     def _refuse(self, arm: int, counts: Any) -> None:
         for number, count in counts.items():
             if self._strict:
-                raise ReportError(f"There are reports {Reason(number).words}, which --strict refuses.")
+                raise ReportError(f"There are reports {Reason(number).words}, which a strict count refuses.")
             self._extra[arm, Reason(number).cell] += count
 
     def _count(self, arm: int, payload: NDArray[Any], ids: NDArray[np.uint8] | None, keep: NDArray[np.bool_]) -> None:
