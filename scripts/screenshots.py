@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from sottovoce.cli.collected_demo import STUDY, people
-from sottovoce.cli.crowd import CollectorProcess, Crowd
+from sottovoce.cli.crowd import CollectorProcess, SimulatedCrowd
 from sottovoce.study.dossier.write import write_dossier
 from sottovoce.study.reading import read_study
 
@@ -54,7 +54,7 @@ def pages() -> None:
         collector.start()
         browser = play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         try:
-            Crowd(collector.url).answer(people(PEOPLE))
+            SimulatedCrowd(collector.url).answer(people(PEOPLE))
             site, _, name = collector.url.partition("/v1/studies/")
             for picture, path in (("studies", "/"), ("dashboard", f"/studies/{name}"), ("planner", f"/plan/{name}")):
                 page = browser.new_page(viewport={"width": 900, "height": 620 if picture == "planner" else 1000})

@@ -21,7 +21,7 @@ from sottovoce.core.errors import ReportError
 from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.arms import Arms
-from sottovoce.engines.rows import Account, account, fold_arms
+from sottovoce.engines.rows import CountedRows, account, fold_arms
 from sottovoce.fast.batch import from_payloads
 from sottovoce.tally.tally import Tally
 
@@ -127,7 +127,7 @@ def plain_table(*arms: Rows) -> pa.Table:
 
 
 # --- what must come out -------------------------------------------------------------------------------------
-def by_definition(arms: Arms, rows: pa.Table) -> tuple[tuple[Tally, ...], Account]:
+def by_definition(arms: Arms, rows: pa.Table) -> tuple[tuple[Tally, ...], CountedRows]:
     """One row after the other: is it valid, which bytes of its id are smallest, what does it add."""
     kept: dict[bytes, set[tuple[int, bytes]]] = defaultdict(set)
     read, bad = 0, 0
@@ -158,7 +158,7 @@ def by_definition(arms: Arms, rows: pa.Table) -> tuple[tuple[Tally, ...], Accoun
         checksum ^= int.from_bytes(hashlib.sha256(one).digest(), "big")
     tallies = tuple(Tally.from_rows(m, own.items()) for m, own in zip(arms.mechanisms, cells, strict=True))
     conflicts = sum(len(variants) > 1 for variants in kept.values())
-    return tallies, Account(len(kept), read - bad - len(kept), conflicts, {"": bad}, f"{checksum:064x}")
+    return tallies, CountedRows(len(kept), read - bad - len(kept), conflicts, {"": bad}, f"{checksum:064x}")
 
 
 def by_kernels(rows: Rows) -> tuple[Tally, int, int]:
@@ -173,7 +173,7 @@ def by_kernels(rows: Rows) -> tuple[Tally, int, int]:
     return rows.mechanism.tally(batch), len(rows.ids) - int(new.sum()), several
 
 
-def check_rows(found: Any, arms: Arms, expected: tuple[tuple[Tally, ...], Account]) -> None:
+def check_rows(found: Any, arms: Arms, expected: tuple[tuple[Tally, ...], CountedRows]) -> None:
     """Rows of an engine say what they must, to the bit."""
     tallies, told = expected
     assert fold_arms(found, arms) == tallies

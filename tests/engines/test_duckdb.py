@@ -66,7 +66,7 @@ def test_outputs_are_counted_in_one_query_and_bad_rows_by_reason(tmp_path: Path)
     assert seen.checksum is None and seen.rows == 8
     assert str(seen) == "4 of 8 rows counted; 1 of a wrong length; 3 with a payload that no device sends."
     assert engine.refused(rows, m).column("reason").to_pylist() == [Reason.PAYLOAD.words] * 3 + [Reason.LENGTH.words]
-    with pytest.raises(ReportError, match="--strict refuses"):
+    with pytest.raises(ReportError, match="a strict count refuses"):
         engine.count(rows, m, strict=True)
     relation = duckdb.connect().from_arrow(rows)
     assert engine.fold(engine.count(relation, m), m) == engine.fold(found, m)

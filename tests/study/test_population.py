@@ -5,7 +5,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.asked import Asked
-from sottovoce.study.population import LAWS, Expected, NumberLaw, drawn_answers
+from sottovoce.study.population import LAWS, ExpectedAnswers, NumberLaw, drawn_answers
 from sottovoce.study.population_tables import read_population
 
 PARAMETERS = {
@@ -42,8 +42,8 @@ def test_missing_answers_and_groups():
     hours = Asked("hours", sv.Mean(sv.Interval(0, 14)), missing=("don't know", "refused"))
     weight = Asked("weight", sv.GroupMean(sv.Categories(["f", "m"]), sv.Interval(30, 200)), missing=("no",))
     population = {
-        "hours": Expected.of(laws=[NumberLaw.of("normal", mean=7, sd=1)], missing=[0.1, 0.05]),
-        "weight": Expected.of(
+        "hours": ExpectedAnswers.of(laws=[NumberLaw.of("normal", mean=7, sd=1)], missing=[0.1, 0.05]),
+        "weight": ExpectedAnswers.of(
             shares=[0.6, 0.4],
             laws=[NumberLaw.of("normal", mean=65, sd=5), NumberLaw.of("normal", mean=85, sd=5)],
             missing=[0.2],

@@ -11,7 +11,7 @@ from sottovoce.core.manifest import Manifest
 from sottovoce.estimate.distribution.expected import ExpectedDistribution, cumulative
 from sottovoce.estimate.prior import Prior
 from sottovoce.study.planners.distribution import at_points
-from sottovoce.study.population import Expected, NumberLaw, drawn_answers
+from sottovoce.study.population import ExpectedAnswers, NumberLaw, drawn_answers
 from sottovoce.study.sharing import Joint
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("shared reports")]
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("shared reports")]
 ABOUT = {"unit": "person", "owner": "Institute", "contact": "privacy@example.org", "purpose": "How people sleep."}
 HOURS = sv.Integers(0, 15)
 OFTEN = sv.Categories(["never", "rarely", "often", "always"])
-LAW = Expected.of(laws=[NumberLaw.of("normal", mean=7, sd=2)])
+LAW = ExpectedAnswers.of(laws=[NumberLaw.of("normal", mean=7, sd=2)])
 PRIOR = LAW.laws[0].prior(HOURS)
 QUANTILE = 1.959963984540054
 
@@ -147,8 +147,8 @@ def test_ordered_categories_and_circles():
     bedtime = sv.Asked("bedtime", sv.Distribution(sv.Circle(24), buckets=8))
     often = sv.Asked("often", sv.Distribution(OFTEN), {"en": "How often?"})
     population = {
-        "bedtime": Expected.of(laws=[NumberLaw.of("normal", mean=23, sd=2)]),
-        "often": Expected.of(shares=[0.1, 0.5, 0.3, 0.1]),
+        "bedtime": ExpectedAnswers.of(laws=[NumberLaw.of("normal", mean=23, sd=2)]),
+        "often": ExpectedAnswers.of(shares=[0.1, 0.5, 0.3, 0.1]),
     }
     made = the_study(bedtime, often, population=population).plan(12_000)
     answers = drawn_answers(made.study.questions, population, 12_000, 1)
@@ -173,9 +173,9 @@ KINDS = {
     "long +- 3 points": sv.Asked("long", sv.Range(HOURS, 9, 15)),
 }
 EXPECTED = {
-    "smoker": Expected.of(shares=[0.3, 0.5, 0.2]),
-    "weight": Expected.of(shares=[0.5, 0.5], laws=[NumberLaw.of("normal", mean=75, sd=12)]),
-    "often": Expected.of(shares=[0.1, 0.5, 0.3, 0.1]),
+    "smoker": ExpectedAnswers.of(shares=[0.3, 0.5, 0.2]),
+    "weight": ExpectedAnswers.of(shares=[0.5, 0.5], laws=[NumberLaw.of("normal", mean=75, sd=12)]),
+    "often": ExpectedAnswers.of(shares=[0.1, 0.5, 0.3, 0.1]),
 }
 
 

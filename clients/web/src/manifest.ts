@@ -37,6 +37,8 @@ export interface Facts {
   collection: Collection;
 }
 
+type Labels = { [language: string]: { [answer: string]: string } };
+
 /** A question of a study: named, with its texts, and with reasons for giving no answer, which are answers too. */
 export class Question {
   constructor(
@@ -51,6 +53,7 @@ export class Question {
     readonly share: number,
     /** Of a number, such as "hours". */
     readonly unit: string,
+    readonly labels: Labels = {},
   ) {
     need(/^[a-z][a-z0-9_-]{0,39}$/.test(name), "The name of a question has small letters, digits and hyphens.");
     need(new Set(missing).size === missing.length && missing.every((one) => one.trim()), "The reasons must differ.");
@@ -72,6 +75,11 @@ export class Question {
   /** The text in a language, else in the first one; without any, the name. */
   text(language: string): string {
     return this.texts[language] ?? Object.values(this.texts)[0] ?? this.name;
+  }
+
+  /** What a participant reads for an answer or a reason. */
+  label(answer: string, language: string): string {
+    return this.labels[language]?.[answer] ?? answer;
   }
 
   /** The answers of a list, as a page shows them; null where an answer is a number or a text. */
@@ -281,7 +289,10 @@ function readFacts(spec: unknown): Facts {
 }
 
 function readQuestion(spec: unknown): Question {
-  const [name, asked, written, missing, share, unit] = take(spec, "a question", "name", "question", "texts", "missing", "share", "unit");
+  const optional = isSpec(spec) && "labels" in spec ? ["labels"] : [];
+  const [name, asked, written, missing, share, unit, labels] = take(
+    spec, "a question", "name", "question", "texts", "missing", "share", "unit", ...optional,
+  );
   const [fields, rest] = kindOf(asked, "kind", QUESTIONS, "A question of a manifest");
   take(rest, "a question", "domain", ...fields);
   need(isSpec(written), "The text of a question is a table of texts by language.");
@@ -293,7 +304,17 @@ function readQuestion(spec: unknown): Question {
     texts(missing, "a question", "missing"),
     Number(integer(share, "a question", "share", 1n, 1000n)),
     text(unit, "a question", "unit"),
+    readLabels(labels),
   );
+}
+
+/** What participants read instead of an answer, by language. */
+function readLabels(spec: unknown): Labels {
+  if (spec === undefined) return {};
+  const tables = isSpec(spec) ? Object.values(spec) : [];
+  const fine = tables.every((one) => isSpec(one) && Object.values(one).every((label) => typeof label === "string"));
+  need(tables.length > 0 && fine, "The labels of a question are tables of texts by language.");
+  return spec as unknown as Labels;
 }
 
 function readArm(spec: unknown): Arm {

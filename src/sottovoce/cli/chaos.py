@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.cli.crowd import CollectorProcess
-from sottovoce.client.outbox import Entry
+from sottovoce.client.outbox import Outgoing
 from sottovoce.client.participant import Participant, today
 from sottovoce.client.tick import NoTick
 from sottovoce.client.transport import HttpTransport, Interrupted, Reply, Unreached
@@ -169,7 +169,7 @@ class Load:
             device.send()
         transport.close()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[Outgoing]:
         """All reports that were made."""
         for device in self.devices:
             yield from device.reports()
@@ -252,7 +252,7 @@ def _compared(load: Load, tallies: Any, checksum: Any) -> dict[str, Any]:
     }
 
 
-def _cells(manifest: Manifest, entry: Entry) -> Iterator[tuple[int, int, int]]:
+def _cells(manifest: Manifest, entry: Outgoing) -> Iterator[tuple[int, int, int]]:
     """Where the collector counts a report."""
     mechanism = manifest.stage.arms[entry.arm].mechanism
     report = codec.decode(mechanism.channel, entry.payload)

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from sottovoce.cli.crowd import CollectorProcess, Crowd
+from sottovoce.cli.crowd import CollectorProcess, SimulatedCrowd
 from sottovoce.core.params import check_epsilon, decimal_text
 from sottovoce.study.reading import parse_study
 from sottovoce.study.whole import plan_study
@@ -58,7 +58,7 @@ def demo(participants: int, epsilon: float, *, keeps_serving: bool, as_json: boo
         collector.start()
         try:
             start = time.perf_counter()
-            crowd = Crowd(collector.url)
+            crowd = SimulatedCrowd(collector.url)
             crowd.answer(crowd_of)
             seconds = time.perf_counter() - start
             found = collector.get("estimates")

@@ -80,7 +80,7 @@ class CollectorProcess:
 
 
 @dataclass(slots=True)
-class Crowd:
+class SimulatedCrowd:
     """Participants with devices in memory; each answers through the real client code, some threads at a time."""
 
     url: str

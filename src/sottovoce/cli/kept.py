@@ -19,7 +19,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptTallies:
     """A folder with a file for each input that was counted: what was left out of it, and its tally.
 
     The name of a file comes from the place, size and time of the input, and from how it is counted: an input that
@@ -30,7 +30,7 @@ class Kept:
     how: str
 
     @classmethod
-    def at(cls, folder: str, *, spec: Mechanism | None, kind: str | None, invalid: str) -> Kept:
+    def at(cls, folder: str, *, spec: Mechanism | None, kind: str | None, invalid: str) -> KeptTallies:
         """The folder, which is made where it does not exist."""
         place = Path(folder)
         try:

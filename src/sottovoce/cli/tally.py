@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sottovoce.cli.files import STANDARD, FileProblem, check_apart, check_free, naming, writing
 from sottovoce.cli.intake import REFUSE, Intake
-from sottovoce.cli.kept import Kept
+from sottovoce.cli.kept import KeptTallies
 from sottovoce.cli.places import each_input, expanded, is_address, size_of, total_size
 from sottovoce.cli.privatize import read_spec
 from sottovoce.cli.reports import MESSAGE_KINDS, tally_of
@@ -60,7 +60,7 @@ def merged_tally(
     intake = Intake(invalid)
     mechanism = read_spec(spec) if spec is not None else None
     files = expanded(paths)
-    kept = None if resume is None else Kept.at(resume, spec=mechanism, kind=kind, invalid=invalid)
+    kept = None if resume is None else KeptTallies.at(resume, spec=mechanism, kind=kind, invalid=invalid)
     merged, again = None, 0
     places: dict[bytes, list[int]] = {}  # of inputs with the same counts
     with Gauge("tally", total_size(files)) as gauge:

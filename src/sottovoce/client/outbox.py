@@ -17,7 +17,7 @@ WITHDRAWN = "withdrawn"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Outgoing:
     """One report.
 
     Attributes:
@@ -54,28 +54,28 @@ class Entry:
         )
 
 
-_COLUMNS = tuple(one.name for one in fields(Entry))
+_COLUMNS = tuple(one.name for one in fields(Outgoing))
 
 
-def add(database: sqlite3.Connection, entry: Entry) -> None:
+def add(database: sqlite3.Connection, entry: Outgoing) -> None:
     """Write a new report."""
     marks = ", ".join("?" * len(_COLUMNS))
     database.execute(f"INSERT INTO report VALUES ({marks})", [getattr(entry, name) for name in _COLUMNS])
 
 
-def entries(database: sqlite3.Connection, study: str | None = None) -> list[Entry]:
+def entries(database: sqlite3.Connection, study: str | None = None) -> list[Outgoing]:
     """All reports, or those of a study, in the random order of their ids."""
     condition, given = ("", ()) if study is None else (" WHERE study = ?", (study,))
-    return [Entry(*row) for row in database.execute(f"SELECT {', '.join(_COLUMNS)} FROM report{condition}", given)]
+    return [Outgoing(*row) for row in database.execute(f"SELECT {', '.join(_COLUMNS)} FROM report{condition}", given)]
 
 
-def entry_of(database: sqlite3.Connection, report_id: bytes) -> Entry | None:
+def entry_of(database: sqlite3.Connection, report_id: bytes) -> Outgoing | None:
     """The report with this id."""
     row = database.execute(f"SELECT {', '.join(_COLUMNS)} FROM report WHERE id = ?", (report_id,)).fetchone()
-    return None if row is None else Entry(*row)
+    return None if row is None else Outgoing(*row)
 
 
-def begin_attempt(database: sqlite3.Connection, entry: Entry) -> None:
+def begin_attempt(database: sqlite3.Connection, entry: Outgoing) -> None:
     """An attempt with this epoch and these bytes is about to be made."""
     database.execute(
         "UPDATE report SET attempts = attempts + 1, epoch = ?, body = ? WHERE id = ?",

@@ -20,7 +20,7 @@ from sottovoce.client import ledger, outbox
 from sottovoce.client.client import exact_limit
 from sottovoce.client.device_file import DeviceFile
 from sottovoce.client.memo import keep_in
-from sottovoce.client.outbox import Entry
+from sottovoce.client.outbox import Outgoing
 from sottovoce.client.tick import WRITTEN, NoTick, Tick, public_tick
 from sottovoce.client.transport import (
     QUEUED,
@@ -69,7 +69,7 @@ class Delivery(NamedTuple):
     retry_after: float = 0.0
 
 
-class Account(NamedTuple):
+class DeviceAccount(NamedTuple):
     """What a device lost: altogether, and by owner of a study."""
 
     total: Decimal
@@ -166,7 +166,7 @@ class Participant:
 
     def _written(
         self, manifest: Manifest, values: list[Any], chosen: int | None, token: bytes, url: str, attempts: int
-    ) -> Entry:
+    ) -> Outgoing:
         """Draw the report and write it with its charge, in one transaction; or raise why not, after it."""
         with self._changed() as database:
             self._check_once(database, manifest)
@@ -197,9 +197,9 @@ class Participant:
             raise PrivacyError(refusal)
         return entry
 
-    def _entry(self, manifest: Manifest, arm: int, message: bytes, token: bytes, url: str, attempts: int) -> Entry:
+    def _entry(self, manifest: Manifest, arm: int, message: bytes, token: bytes, url: str, attempts: int) -> Outgoing:
         facts = manifest.facts
-        entry = Entry(
+        entry = Outgoing(
             id=message[:ID_BYTES],
             study=manifest.study,
             name=facts.name,
@@ -271,7 +271,7 @@ class Participant:
             time.sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
 
-    def _delivered(self, entry: Entry) -> Delivery:
+    def _delivered(self, entry: Outgoing) -> Delivery:
         """Send a queued report; one that was never sent is first brought up to date."""
         if entry.attempts:
             with self._changed() as database:
@@ -295,7 +295,7 @@ class Participant:
             outbox.begin_attempt(database, now)
         return self._posted(now)
 
-    def _posted(self, entry: Entry) -> Delivery:
+    def _posted(self, entry: Outgoing) -> Delivery:
         """One attempt, which was written down before."""
         place, kind = ("sealed", SEALED_TYPE) if entry.sealed else ("reports", CBOR_TYPE)
         try:
@@ -312,7 +312,7 @@ class Participant:
         return _delivery(entry, found)
 
     # --- what the participant sees and decides ---------------------------------------------------------
-    def reports(self) -> list[Entry]:
+    def reports(self) -> list[Outgoing]:
         """Every report that this device made, with what was sent and what became of it."""
         with self._changed() as database:
             return outbox.entries(database)
@@ -333,11 +333,11 @@ class Participant:
                     ledger.refund(database, entry.id)
         return len(queued)
 
-    def account(self) -> Account:
+    def account(self) -> DeviceAccount:
         """What was lost so far."""
         with self._changed() as database:
             by_owner = {owner: ledger.lost(database, owner=owner) for owner in ledger.owners(database)}
-            return Account(ledger.lost(database), by_owner)
+            return DeviceAccount(ledger.lost(database), by_owner)
 
     # --- parts -----------------------------------------------------------------------------------------
     @property
@@ -360,7 +360,7 @@ class Participant:
         return Tick(max(written, *(public_tick(arm.mechanism).seconds for arm in manifest.stage.arms)))
 
 
-def _delivery(entry: Entry, found: Outcome) -> Delivery:
+def _delivery(entry: Outgoing, found: Outcome) -> Delivery:
     return Delivery(entry.id, entry.question, found.state, entry.payload, found.retry_after)
 
 
@@ -398,7 +398,7 @@ def _values(manifest: Manifest, answers: Mapping[str, object]) -> list[Any]:
     return found
 
 
-def _body(manifest: Manifest, entry: Entry) -> bytes:
+def _body(manifest: Manifest, entry: Outgoing) -> bytes:
     """What is sent: a batch of one report, sealed for the collector where the study has a shuffler."""
     if manifest.facts.collection.sealed_for is None:
         return entry.batch.to_cbor()

@@ -21,7 +21,7 @@ from sottovoce.core.simulation import COLUMN, METADATA
 from sottovoce.engines.arms import Arms
 from sottovoce.engines.partition import CHECKED, REFUSED, PartitionCounter, checked
 from sottovoce.engines.partition import refused as refused_rows
-from sottovoce.engines.rows import SCHEMA, Account, Reason, account, fold, fold_arms
+from sottovoce.engines.rows import SCHEMA, CountedRows, Reason, account, fold, fold_arms
 from sottovoce.engines.sql import DUCKDB, plain_count
 from sottovoce.tally.stream import MECHANISM
 from sottovoce.tally.tally import SIMULATED_ROW
@@ -31,7 +31,7 @@ try:
 except ModuleNotFoundError as problem:  # pragma: no cover
     raise missing(problem) from None
 
-__all__ = ["Account", "Reason", "account", "count", "fold", "fold_arms", "refused"]
+__all__ = ["CountedRows", "Reason", "account", "count", "fold", "fold_arms", "refused"]
 
 MEMORY = "512MB"  # of DuckDB; what it does not hold goes to disk
 BATCH_ROWS = 1 << 17

@@ -64,7 +64,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class CountedRows:
     """What became of all rows that were read.
 
     Attributes:
@@ -107,7 +107,7 @@ def fold_arms(rows: Any, what: Any) -> tuple[Tally, ...]:
     return tuple(_tally(found, arms, arm) for arm in range(len(arms.mechanisms)))
 
 
-def account(rows: Any) -> Account:
+def account(rows: Any) -> CountedRows:
     """What the rows say beside the tallies, over all arms."""
     sums: Counter[int] = Counter()
     words = dict.fromkeys(CHECKSUM, 0)
@@ -120,7 +120,7 @@ def account(rows: Any) -> Account:
             sums[cell] += n
     refused = {reason.words: sums[reason.cell] for reason in Reason if sums[reason.cell]}
     checksum = "".join(f"{word:016x}" for word in words.values()) if with_ids else None
-    return Account(sums[REPORTS], sums[REPEATED], sums[CONFLICTS], refused, checksum)
+    return CountedRows(sums[REPORTS], sums[REPEATED], sums[CONFLICTS], refused, checksum)
 
 
 def _tally(rows: Iterable[tuple[str, int, int, int]], arms: Arms, arm: int) -> Tally:

@@ -22,7 +22,7 @@ from sottovoce.engines.arms import Arms
 from sottovoce.engines.drawing import drawn
 from sottovoce.engines.partition import CHECKED_COLUMNS, REFUSED_COLUMNS, PartitionCounter, checked
 from sottovoce.engines.partition import refused as refused_rows
-from sottovoce.engines.rows import ADDED, COLUMNS, Account, Reason, account, fold, fold_arms
+from sottovoce.engines.rows import ADDED, COLUMNS, CountedRows, Reason, account, fold, fold_arms
 
 # Classic Spark would start the first `python3` of PATH for its workers, which need not have this package.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -32,7 +32,7 @@ try:
 except ModuleNotFoundError as problem:  # pragma: no cover
     raise missing(problem) from None
 
-__all__ = ["Account", "Reason", "account", "count", "fold", "fold_arms", "privatize", "refused"]
+__all__ = ["CountedRows", "Reason", "account", "count", "fold", "fold_arms", "privatize", "refused"]
 
 Frame = Any  # a DataFrame of Spark Connect or of classic Spark, which share no class
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]

@@ -29,7 +29,7 @@ from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, count_text, reject
 from sottovoce.privacy.drawn import ALPHA
-from sottovoce.privacy.events import Batch, Event, columns, find
+from sottovoce.privacy.events import Event, EventBatch, columns, find
 
 OWNER = "audit_black_box"
 EVENTS = 18  # at most, that are counted in the second stage
@@ -208,8 +208,8 @@ def audit_black_box(
     source, order = _source(draw), np.random.default_rng(seed)
     part = min(SEARCH_MOST, int(samples * SEARCH_SHARE))
     searched = _drawn(source, values, [2 * part] * len(values), order)
-    proposing = [Batch(messages[:part]) for messages in searched]
-    scoring = [Batch(messages[part:]) for messages in searched]
+    proposing = [EventBatch(messages[:part]) for messages in searched]
+    scoring = [EventBatch(messages[part:]) for messages in searched]
     events = find(proposing, scoring, columns([*proposing, *scoring], values, skip, views or {}), EVENTS)
     fresh = samples - 2 * part
     counts = _counted(source, values, events, fresh, order)
@@ -345,7 +345,7 @@ def _counted(
     wanted = [fresh if place in used else 0 for place in range(len(values))]
     counts = np.zeros((len(events), 2), dtype=np.int64)
     for place, messages in _chunks(source, values, wanted, order):
-        batch = Batch(messages)
+        batch = EventBatch(messages)
         for row, event in enumerate(events):
             for side, own in enumerate((event.first, event.second)):
                 if own == place:

@@ -37,7 +37,7 @@ Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 
 
-class Batch:
+class EventBatch:
     """Some reports of one value, with the columns that were read off them."""
 
     def __init__(self, messages: Sequence[bytes]) -> None:
@@ -64,7 +64,7 @@ class Column:
     """One thing that is read off a report, in words; `flag` ends the sentence where it is only true or false."""
 
     words: str
-    of: Callable[[Batch], Any]
+    of: Callable[[EventBatch], Any]
     categories: int = CATEGORIES
     flag: tuple[str, str] | None = None
 
@@ -77,7 +77,7 @@ class Literal:
     members: frozenset[Hashable]
     inside: bool = True
 
-    def mask(self, batch: Batch) -> Bools:
+    def mask(self, batch: EventBatch) -> Bools:
         """Which reports it holds for."""
         read = batch.read(self.column)
         if isinstance(read, np.ndarray):
@@ -106,7 +106,7 @@ class Event:
     first: int
     second: int
 
-    def count(self, batch: Batch) -> int:
+    def count(self, batch: EventBatch) -> int:
         mask = np.ones(len(batch.messages), dtype=np.bool_)
         for literal in self.literals:
             mask &= literal.mask(batch)
@@ -118,7 +118,7 @@ class Event:
 
 # --- columns -------------------------------------------------------------------------------------------------
 def columns(
-    samples: Sequence[Batch],
+    samples: Sequence[EventBatch],
     values: Sequence[object],
     skip: int,
     views: Mapping[str, Callable[[bytes], Hashable]],
@@ -198,7 +198,9 @@ Grown = tuple[float, tuple[Literal, ...], Bools, Bools]
 
 
 # --- the search ------------------------------------------------------------------------------------------------
-def find(proposing: Sequence[Batch], scoring: Sequence[Batch], looked_at: Sequence[Column], limit: int) -> list[Event]:
+def find(
+    proposing: Sequence[EventBatch], scoring: Sequence[EventBatch], looked_at: Sequence[Column], limit: int
+) -> list[Event]:
     """The events with the largest cautious ratios on the scored batches, best first."""
     literals = list(_literals(proposing, looked_at))
     rows = [_LiteralRows(batch, literals) for batch in scoring]
@@ -239,7 +241,7 @@ def _wilson(count: Floats, n: int, z: float) -> Floats:
     return np.where((count == 0) & (z < 0), 0.0, np.minimum(bound, 1.0))
 
 
-def _literals(proposing: Sequence[Batch], looked_at: Iterable[Column]) -> Iterator[Literal]:
+def _literals(proposing: Sequence[EventBatch], looked_at: Iterable[Column]) -> Iterator[Literal]:
     """One for each frequent category of each column."""
     for column in looked_at:
         if column.flag:
@@ -254,12 +256,12 @@ def _literals(proposing: Sequence[Batch], looked_at: Iterable[Column]) -> Iterat
                 yield Literal(column, frozenset([category]))
 
 
-def _counted(batch: Batch, column: Column) -> Counter[Hashable]:
+def _counted(batch: EventBatch, column: Column) -> Counter[Hashable]:
     read = batch.read(column)
     return Counter(read.tolist() if isinstance(read, np.ndarray) else read)
 
 
-def _ratio_sets(first: Batch, second: Batch, looked_at: Iterable[Column]) -> Iterator[Literal]:
+def _ratio_sets(first: EventBatch, second: EventBatch, looked_at: Iterable[Column]) -> Iterator[Literal]:
     """Categories whose estimated log ratio lies above a threshold, and the few with the best cautious scores."""
     n, m = len(first.messages), len(second.messages)
     for column in looked_at:
@@ -275,7 +277,7 @@ def _ratio_sets(first: Batch, second: Batch, looked_at: Iterable[Column]) -> Ite
         yield from (Literal(column, members) for members in dict.fromkeys(sets) if members)
 
 
-def _weighed(first: Batch, second: Batch) -> Iterator[Literal]:
+def _weighed(first: EventBatch, second: EventBatch) -> Iterator[Literal]:
     """The evidence of all informative bits together, each with its own log ratio, as if they were independent."""
     n, m = len(first.messages), len(second.messages)
     p, q = (
@@ -288,7 +290,7 @@ def _weighed(first: Batch, second: Batch) -> Iterator[Literal]:
     clear = np.log((1 - p) / (1 - q))[chosen]
     gain = np.log(p / q)[chosen] - clear
 
-    def weigh(batch: Batch) -> Bytes:
+    def weigh(batch: EventBatch) -> Bytes:
         total = np.unpackbits(batch.array(), axis=1)[:, chosen] @ gain + clear.sum()
         return np.asarray(np.clip(np.rint(EVIDENCE_STEPS * total) + 128, 0, 255), np.uint8)
 
@@ -300,7 +302,7 @@ def _weighed(first: Batch, second: Batch) -> Iterator[Literal]:
 class _LiteralRows:
     """Which reports of a batch each literal holds for, eight to a byte."""
 
-    def __init__(self, batch: Batch, literals: Sequence[Literal]) -> None:
+    def __init__(self, batch: EventBatch, literals: Sequence[Literal]) -> None:
         self.batch = batch
         self.size = len(batch.messages)
         packed = [np.packbits(literal.mask(batch)) for literal in literals]

@@ -95,7 +95,7 @@ class NumberLaw:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedAnswers:
     """The answers to one question.
 
     Attributes:
@@ -111,7 +111,7 @@ class Expected:
     @classmethod
     def of(
         cls, *, shares: Sequence[Any] | None = None, laws: Sequence[NumberLaw] = (), missing: Sequence[Any] = ()
-    ) -> Expected:
+    ) -> ExpectedAnswers:
         """Checked as far as it can be without the question."""
         listed = None if shares is None else _shares("shares", shares)
         if listed is not None and abs(sum(listed) - 1) > 1e-6:
@@ -195,7 +195,7 @@ class Expected:
 
 
 def drawn_answers(
-    questions: Sequence[Asked], population: Mapping[str, Expected], participants: int, seed: int | None
+    questions: Sequence[Asked], population: Mapping[str, ExpectedAnswers], participants: int, seed: int | None
 ) -> dict[str, list[Any]]:
     """The answers of a described population, a column for each question that is no question about another's answer."""
     found: dict[str, list[Any]] = {}

@@ -10,7 +10,7 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import GroupMean
 from sottovoce.study.lines import key_lines, line_of
-from sottovoce.study.population import LAWS, Expected, NumberLaw
+from sottovoce.study.population import LAWS, ExpectedAnswers, NumberLaw
 from sottovoce.study.question_tables import Notes
 
 TABLE = "population"
@@ -25,12 +25,12 @@ class PopulationTables:
     def __init__(self, tables: Any, questions: Sequence[Asked], notes: Notes) -> None:
         self.tables, self.questions, self.notes = tables, {one.name: one for one in questions}, notes
 
-    def population(self) -> dict[str, Expected]:
+    def population(self) -> dict[str, ExpectedAnswers]:
         """What is expected of the questions that are described."""
         if not isinstance(self.tables, Mapping):
             self.notes.note((TABLE,), "The population is not a table.", "Write [population.NAME] for each question.")
             return {}
-        found: dict[str, Expected] = {}
+        found: dict[str, ExpectedAnswers] = {}
         for name, table in self.tables.items():
             asked = self.questions.get(name)
             if asked is None or asked.attribute:
@@ -49,7 +49,7 @@ class PopulationTables:
         return found
 
 
-def read_population(content: bytes, questions: Sequence[Asked]) -> dict[str, Expected]:
+def read_population(content: bytes, questions: Sequence[Asked]) -> dict[str, ExpectedAnswers]:
     """A population from a file of its own; the first mistake, with its line, where there is one."""
     try:
         text = content.decode("utf-8-sig")
@@ -81,10 +81,10 @@ class _FirstNote:
                 self.note((*path, key), f"This {word} is not known here.", f"Known: {', '.join(known)}.")
 
 
-def _expected(asked: Asked, table: Mapping[str, Any]) -> Expected:
+def _expected(asked: Asked, table: Mapping[str, Any]) -> ExpectedAnswers:
     listed = asked.answers[: len(asked.answers) - len(asked.missing)]
     shares = table.get("shares")
-    return Expected.of(
+    return ExpectedAnswers.of(
         shares=None if shares is None else _by_name("shares", shares, listed),
         laws=_laws(asked, table),
         missing=_missing(asked, table.get("missing", 0)),

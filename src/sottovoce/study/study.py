@@ -14,7 +14,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.manifest import UNITS, Collection, StudyFacts
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.question import Question
-from sottovoce.study.population import Expected
+from sottovoce.study.population import ExpectedAnswers
 
 if TYPE_CHECKING:
     from sottovoce.study.whole import StudyPlan
@@ -64,7 +64,7 @@ class Study:
     languages: tuple[str, ...] = ("en",)
     strata: tuple[Stratum, ...] = ()
     collection: Collection | None = None
-    population: tuple[tuple[str, Expected], ...] = ()
+    population: tuple[tuple[str, ExpectedAnswers], ...] = ()
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Study:
         languages: Sequence[str] = ("en",),
         strata: Mapping[str, int] | Sequence[Stratum] = (),
         collection: Collection | None = None,
-        population: Mapping[str, Expected] | Sequence[tuple[str, Expected]] = (),
+        population: Mapping[str, ExpectedAnswers] | Sequence[tuple[str, ExpectedAnswers]] = (),
     ) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ParameterError("The name of a study is made like that of a question, such as sleep-2027.")
@@ -132,7 +132,7 @@ class Study:
         """The question under which the answers to this one are known."""
         return self.question(name).attribute or name
 
-    def expected(self, name: str) -> Expected | None:
+    def expected(self, name: str) -> ExpectedAnswers | None:
         """The answers that are expected of a question, if the study says so."""
         return dict(self.population).get(self.attribute(name))
 
@@ -199,7 +199,7 @@ def _of_attribute(asked: Asked, others: Sequence[Asked]) -> Asked:
     )
 
 
-def _population(given: Any, questions: Sequence[Asked]) -> tuple[tuple[str, Expected], ...]:
+def _population(given: Any, questions: Sequence[Asked]) -> tuple[tuple[str, ExpectedAnswers], ...]:
     found = tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
     known = {one.name: one for one in questions}
     for name, expected in found:
