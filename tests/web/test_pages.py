@@ -32,6 +32,7 @@ ask = "shares"
 text = { en = "What are you?", de = "Was sind Sie?" }
 categories = ["lark", "owl", "neither"]
 missing = ["don't know", "refused"]
+labels.de = { lark = "Lerche", owl = "Eule", refused = "keine Angabe" }
 
 [questions.hours]
 ask = "mean"
@@ -155,7 +156,7 @@ def test_reasons_need_no_number_and_opting_out_deletes_what_is_unsent(visit, sit
     page = visit(f"/s/{site.name}?lang=de")
     page.wait_for_selector("#form:not([hidden])")
     assert page.locator("legend").first.text_content() == "Was sind Sie?"
-    page.get_by_label("refused").check()
+    page.get_by_label("keine Angabe").check()
     page.locator("[name=hours-reason]").select_option("don't know")
     page.locator("[name=coffee-group]").select_option("woman")
     page.locator("[name=coffee]").fill("0")

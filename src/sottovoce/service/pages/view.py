@@ -155,18 +155,19 @@ def fields(manifest: Manifest, language: str) -> Iterator[dict[str, Any]]:
                 "name": asked.name,
                 "text": asked.text(language),
                 "unit": asked.unit,
-                "missing": asked.missing,
-                **_field(asked),
+                "missing": [(one, asked.label(one, language)) for one in asked.missing],
+                **_field(asked, language),
             }
 
 
-def _field(asked: Asked) -> dict[str, Any]:
+def _field(asked: Asked, language: str) -> dict[str, Any]:
     question = asked.question
     if isinstance(question, GroupMean):
-        return {"kind": "pair", "choices": [str(one) for one in question.by.labels()], **_number(root(question.value))}
+        groups = [(str(one), asked.label(one, language)) for one in question.by.labels()]
+        return {"kind": "pair", "choices": groups, **_number(root(question.value))}
     domain = root(question.domain)
     if isinstance(domain, Categories):
-        return {"kind": "choice", "choices": [str(one) for one in domain.values]}
+        return {"kind": "choice", "choices": [(str(one), asked.label(one, language)) for one in domain.values]}
     return {"kind": "number", **_number(domain)} if hasattr(domain, "low") else {"kind": "text"}
 
 
