@@ -146,6 +146,7 @@ class Bare:
     words = Mechanism.words
     draw = Mechanism.draw
     _public = Mechanism._public
+    _takes = Mechanism._takes
 
 
 def check_draws(channel: Channel, seed: int, count: int, bits: int) -> None:
