@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 MASTER = "SOTTOVOCE_SPARK_MASTER"
+collect_ignore = [] if MASTER in os.environ else ["test_real_spark.py"]  # needs the cluster of `make test-spark`
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +29,9 @@ def spark() -> Iterator[Any]:
         session.stop()
         return
     os.environ.setdefault("RUST_LOG", "error")
+    # A worker of pytest-xdist has no main file, and then the client believes that it runs its own doctests.
+    if not hasattr(sys.modules["__main__"], "__file__"):
+        sys.modules["__main__"].__file__ = __file__
     from pysail.spark import SparkConnectServer
     from pyspark.sql import SparkSession
 
