@@ -204,7 +204,7 @@ def main(argv: list[str] | None = None) -> int:
         page = Path(args.page)
         begin, end = MARKS
         head, _, rest = page.read_text().partition(begin)
-        page.write_text(f"{head}{begin}\n```\n{whole}\n```\n{end}{rest.partition(end)[2]}")
+        page.write_text(f"{head}{begin}\n```console\n{whole}\n```\n{end}{rest.partition(end)[2]}")
     return 0
 
 
