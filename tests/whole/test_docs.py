@@ -109,7 +109,8 @@ def test_output_is_shown_only_where_it_is_checked(page: Path) -> None:
 
 @each_page
 def test_fences_have_a_known_language(page: Path) -> None:
-    assert {block[1] for block in FENCE.finditer(text_of(page))} <= {"python", "text", "console", "diff", "html", "toml"}
+    known = {"python", "text", "console", "diff", "html", "toml"}
+    assert {block[1] for block in FENCE.finditer(text_of(page))} <= known
     assert len(re.findall(r"^```", text_of(page), flags=re.MULTILINE)) % 2 == 0
 
 
