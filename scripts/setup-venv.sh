@@ -53,7 +53,7 @@ if [ -z "$uv" ]; then
     if [ -x .venv/bin/uv ]; then uv=.venv/bin/uv; fi
 fi
 
-say "installing into .venv with ${uv:-pip} (once; about one gigabyte)"
+say "installing into .venv with ${uv:-pip} (once; about two gigabytes)"
 # The build back-ends first, pinned (the Spark client comes as source); then the package without build isolation,
 # which would fetch others.
 install hatchling editables setuptools wheel
