@@ -220,6 +220,21 @@ def test_the_dashboard_is_live(visit, site):
     assert shown == f"{rows[0]['estimate']:.4g}"
 
 
+def test_forged_reports_raise_an_alarm(visit, site):
+    manifest = site.course(site.name).manifest
+    epoch = manifest.facts.collection.epoch(datetime.now(UTC).date())
+    page = visit(f"/studies/{site.name}")
+    assert page.locator(".alarm").count() == 0
+    report_id = next(one for one in iter(lambda: os.urandom(16), None) if manifest.arm_of(one) == 0)
+    mechanism = manifest.stage.arms[0].mechanism
+    payloads = {mechanism.randomize("owl", report_id=report_id)[16:] for _ in range(200)}
+    for payload in sorted(payloads)[:2]:
+        send(site, site.name, Batch(manifest.prefix, epoch, manifest.number, 0, report_id, payload))
+    page.reload()
+    said(page, ".alarm", "somebody forges reports")
+    said(page, "section[aria-labelledby=uploads]", "conflict")
+
+
 def test_the_planner_answers_the_sliders(visit, site):
     page = visit(f"/plan/{site.name}")
     page.wait_for_selector("#rows table")

@@ -63,11 +63,6 @@ class Metrics:
         """How far a study is."""
         self._studies.labels(name, str(number)).set(reports)
 
-    def outcomes(self) -> dict[str, int]:
-        """Reports by outcome since the start."""
-        (family,) = self._outcomes.collect()
-        return {one.labels["outcome"]: int(one.value) for one in family.samples if one.name.endswith("_total")}
-
     def text(self) -> bytes:
         """All of it, as Prometheus reads it."""
         return bytes(generate_latest(self.registry))
