@@ -47,6 +47,8 @@ def main() -> int:
     for seed in SEEDS:
         check(seed)
     arguments = [sys.argv[0], f"-max_total_time={int(60 * options.minutes)}", "-max_len=4096", "-print_final_stats=1"]
+    # The peak of memory that libFuzzer looks at is inherited from the process that started this one.
+    arguments.append("-rss_limit_mb=0")
     if options.seeds is not None:
         for place, seed in enumerate(SEEDS):
             (Path(options.seeds) / f"seed-{place}").write_bytes(seed)

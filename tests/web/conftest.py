@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 MODULE = """<!doctype html><meta charset="utf-8"><title>A page</title><p id="said"></p>
 <script type="module">
 import * as sottovoce from "{address}/static/sottovoce.js";
@@ -48,6 +51,17 @@ def served() -> Iterator[Served]:
     threading.Thread(target=made.server.serve_forever, daemon=True).start()
     yield made
     made.server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def built(require_tool: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a build from source. Workers take turns: two installations at once break each other."""
+    require_tool("npm")
+    folder = tmp_path_factory.mktemp("built")
+    with (ROOT / "clients" / "web" / "package.json").open() as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        subprocess.run([ROOT / "scripts" / "web.sh", folder], check=True, timeout=300)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,18 +72,14 @@ def test_the_quick_files_of_vectors_are_current():
 
 
 @pytest.mark.slow
-def test_the_source_builds_exactly_what_is_shipped(tmp_path: Path, require_tool: Callable[[str], str]):
-    require_tool("npm")
-    subprocess.run([ROOT / "scripts" / "web.sh", tmp_path], check=True, timeout=300)
-    built = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert built == {path.name: path.read_bytes() for path in FOLDER.glob("sottovoce*.js")}
+def test_the_source_builds_exactly_what_is_shipped(built: Path):
+    made = {path.name: path.read_bytes() for path in built.iterdir()}
+    assert made == {path.name: path.read_bytes() for path in FOLDER.glob("sottovoce*.js")}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [["node_modules/.bin/tsc", "--noEmit"], ["node_modules/.bin/vitest", "run"]])
-def test_types_and_shared_vectors_in_node(command: list[str], tmp_path: Path, require_tool: Callable[[str], str]):
-    require_tool("npm")
-    subprocess.run([ROOT / "scripts" / "web.sh", tmp_path], check=True, timeout=300)
+def test_types_and_shared_vectors_in_node(command: list[str], built: Path):
     done = subprocess.run(
         command, cwd=CLIENT, capture_output=True, text=True, timeout=300, env={**os.environ, "NO_COLOR": "1"}
     )

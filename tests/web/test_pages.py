@@ -7,13 +7,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sottovoce.core.wire import Batch
 from tests.service.studies import send
+from tests.web.conftest import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -248,19 +248,13 @@ def test_the_planner_answers_the_sliders(visit, site):
     assert 0 < narrower < 0.02
 
 
-def axe() -> str:
-    path = Path(__file__).parents[2] / "clients/web/node_modules/axe-core/axe.min.js"
-    if not path.is_file():
-        pytest.fail("axe-core is not installed; run `make web`.", pytrace=False)
-    return path.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("path", ["/", "/studies/{}", "/s/{}", "/plan/{}", "/problems/conflict"])
-def test_axe_finds_no_serious_violation(visit, site, path):
+def test_axe_finds_no_serious_violation(visit, site, built, path):
+    axe = (ROOT / "clients/web/node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
     for options in ({}, {**PHONE, "color_scheme": "dark"}):
         page = visit(path.format(site.name), bypass_csp=True, **options)
         page.wait_for_load_state()
-        page.evaluate(axe())
+        page.evaluate(axe)
         found = page.evaluate("axe.run().then((one) => one.violations)")
         bad = [(one["id"], one["nodes"][0]["html"][:120]) for one in found if one["impact"] in ("serious", "critical")]
         assert bad == []
