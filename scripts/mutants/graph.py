@@ -17,7 +17,7 @@ from pathlib import Path
 
 from scripts.mutants.sample import PACKAGE
 
-COMPILED = {"njit", "jit", "vectorize", "guvectorize"}
+COMPILED = {"compiled", "njit", "jit", "vectorize", "guvectorize"}
 CACHED = {"cache", "lru_cache", "cached_property"}
 
 

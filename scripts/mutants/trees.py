@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,7 @@ COLLECTING = 240.0  # seconds
 TICK = 0.1
 OPTIONS = ("-n", "0", "-q", "-p", "no:cacheprovider", "-p", "scripts.mutants.plugin")
 SEED = "SOTTOVOCE_TEST_SEED"
+COMPILES = re.compile(r"\b(compiled|njit)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Tree:
         before = {name: (self.folder / name).stat() for name in {mutant.file, *stale}}
         source = path.read_text(encoding="utf-8")
         cache = self.numba
-        if any("njit" in (self.folder / name).read_text(encoding="utf-8") for name in before):
+        if any(COMPILES.search((self.folder / name).read_text(encoding="utf-8")) for name in before):
             cache = self.numba.with_name(self.numba.name + "-mutant")
             shutil.rmtree(cache, ignore_errors=True)
             shutil.copytree(self.numba, cache, copy_function=os.link)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numba import njit
+from sottovoce.fast.compiled import compiled
 
 STEPS = 80  # of Newton's method, which takes about ten
 TOLERANCE = 1e-10
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def project_columns(t, total):
     """The nearest matrix in [0, 1] whose columns sum to `total`, in place: each column less some number, clipped.
 

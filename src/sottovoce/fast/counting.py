@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each, Public
@@ -11,6 +10,7 @@ from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.statistic.each import starts
 from sottovoce.core.statistic.moments import POWERS, bounds
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Count, Reports, counter
 from sottovoce.fast.kernels.compose.each import unpacked
 from sottovoce.fast.kernels.compose.public import count_cohorts, count_seeds
@@ -96,7 +96,7 @@ def moments(channel: Channel) -> Count:
     return count
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_moments(ys, zs, first, second, cells):
     for i in range(ys.shape[0]):
         row, column = 0, 0

@@ -8,7 +8,6 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.client.typed import root
@@ -16,6 +15,7 @@ from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Intege
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.bins import bins, reads_bins
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import digits, reads_digits
 from sottovoce.fast.threads import run
 
@@ -110,7 +110,7 @@ def _plain(values: Any) -> Any:
     return list(values) if became_float else array
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _shift(values, low, size, out):
     """Codes of integers; returns how many lie outside. Below `low` the difference wraps around to a large number."""
     outside = np.int64(0)

@@ -14,7 +14,6 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each, Keyed, Rounding
@@ -39,6 +38,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.balls import ball_codes
 from sottovoce.fast.clamped import clamped_positions
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
@@ -219,7 +219,7 @@ def _filter(rounding: Rounding) -> _GridFilter:
     return _GridFilter(*ends, two(low), two(scale), float(scale) * HALF_ULP * 1.000001, fixed)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _locate(values, first, last, low, low_rest, scale, scale_rest, of_value, fixed, out, doubtful):
     """Positions of floats, and which of them are not certain; returns how many lie outside and how many are doubtful.
 

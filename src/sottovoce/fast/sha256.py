@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sottovoce.fast.compiled import compiled
+
 LONGEST = 55  # bytes that fit into one block, beside its padding
 _MASK = np.uint64(0xFFFFFFFF)
 
@@ -43,7 +45,7 @@ def _turned(word, places):
     return (word >> np.uint64(places) | word << np.uint64(32 - places)) & _MASK
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _digests(rows, start, constants, out):
     length = rows.shape[1]
     words = np.empty(64, np.uint64)

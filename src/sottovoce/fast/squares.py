@@ -13,12 +13,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Integers, Square
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import first_float
 from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, difference, located, product, two
 from sottovoce.fast.encode import encode
@@ -73,7 +73,7 @@ def _filter(domain: Square, rounding: Rounding) -> _SquareFilter:
     return _SquareFilter(first_float(low), -first_float(-high), two(centre), two(least), two(scale), fixed)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _locate(values, first, last, centre, centre_rest, low, low_rest, scale, scale_rest, fixed, out, doubtful):
     """Positions of squares, and which are not certain; returns how many values lie outside and how many are doubtful.
 

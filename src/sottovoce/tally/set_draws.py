@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import HadamardSets, NodeSets, PoolMap, PoolSets
 from sottovoce.core.field import polynomial
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 
 Ints = NDArray[np.int64]
@@ -80,7 +80,7 @@ def _without_frequent(
     return few
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _scatter(rng, totals, cells):
     outputs = cells.shape[1]
     for run in range(cells.shape[0]):
@@ -88,7 +88,7 @@ def _scatter(rng, totals, cells):
             cells[run, int(rng.random() * outputs)] += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _half_output(index, row):
     """The index-th output of a group that has an even number of bits in common with the row (`HadamardSets`)."""
     lowest = row & -row
@@ -101,13 +101,13 @@ def _half_output(index, row):
     return free | lowest if common & 1 else free
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _hadamard_places(code, order, groups, out):
     for index in range(out.shape[0]):
         out[index] = code % groups * order + _half_output(index, code // groups + 1)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _scatter_hadamard(rng, reports, order, groups, cells):
     size = order // 2
     for run in range(reports.shape[0]):
@@ -117,7 +117,7 @@ def _scatter_hadamard(rng, reports, order, groups, cells):
                 cells[run, start + _half_output(int(rng.random() * size), row)] += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _pool_value(seed, code, g, digits, products, binary):
     """The inner product of two vectors of digits (`core.field.dot`)."""
     value = np.int64(0)
@@ -131,13 +131,13 @@ def _pool_value(seed, code, g, digits, products, binary):
     return value
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _pool_places(code, g, digits, odd, products, binary, out):
     for seed in range(out.shape[0]):
         out[seed] = seed * g + _pool_value(seed << odd | odd, code, g, digits, products, binary)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _scatter_pool(rng, reports, seeds, g, digits, odd, products, binary, cells):
     for run in range(reports.shape[0]):
         for code in range(reports.shape[1]):

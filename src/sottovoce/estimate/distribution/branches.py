@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Block, Channel, Mix, NodeSets, PoolMap, PoolSets
 from sottovoce.core.field import polynomial
 from sottovoce.core.rational import UNIT
 from sottovoce.estimate.shares.mixture import Pool
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 
 Floats = NDArray[np.float64]
@@ -103,7 +103,7 @@ class LevelReports:
         return np.asarray(low * shares.sum() + (high - low) * self.spread(shares))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _values(places, g, digits, odd, products, binary):
     """The value of each node under each map (`core.field.dot`)."""
     for number in range(places.shape[0]):
@@ -119,7 +119,7 @@ def _values(places, g, digits, odd, products, binary):
             places[number, node] = value
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_pairs(places, rates, found):
     """Nodes of equal value are in the same sets; only pairs whose first node is not before the second are filled."""
     maps, nodes = places.shape

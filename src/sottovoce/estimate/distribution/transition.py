@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import ArcSets, Block, Channel, Rounding, ShiftSets, Then, Window
@@ -20,6 +19,7 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.rational import units
 from sottovoce.estimate.distribution.branches import LevelReports, branches_of
 from sottovoce.estimate.shares.mixture import Mixture
+from sottovoce.fast.compiled import compiled
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ class WaveTransition(Transition):
         return out
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _forward(shares, per_bucket, rounded, circular, stride, width, low, high, out):
     """Each code opens its window at its start and closes it behind its end; a running sum fills it."""
     outputs = out.shape[0]
@@ -136,7 +136,7 @@ def _forward(shares, per_bucket, rounded, circular, stride, width, low, high, ou
         out[y] = low * total + (high - low) * level
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _backward(ratios, per_bucket, rounded, circular, stride, width, low, high, out):
     outputs = ratios.shape[0]
     sums = np.empty(outputs + 1)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtri
+
+from sottovoce.fast.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,7 +20,7 @@ Ints = NDArray[np.int64]
 _REACH = 9.0  # standard deviations beyond which the mass, below 1e-18, is left out
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _window(n, p):
     spread = _REACH * math.sqrt(n * p * (1.0 - p)) + 12.0
     low = max(0, math.floor(n * p - spread))
@@ -27,7 +28,7 @@ def _window(n, p):
     return low, high
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fill_pmf(n, p, low, high, out):
     """Binomial probabilities on [low, high] by recurrence from the mode, then scaled to sum to one."""
     mode = min(max(int((n + 1) * p), low), high)
@@ -47,7 +48,7 @@ def _fill_pmf(n, p, low, high, out):
     out /= total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def lower_tail(count, held, n, p, q):
     """P(Bin(held, p) + Bin(n - held, q) <= count)."""
     if count < 0:
@@ -74,13 +75,13 @@ def lower_tail(count, held, n, p, q):
     return min(1.0, total)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _keeps_low(count, held, n, p, q, alpha):
     """Whether `held` is not too small for the count: P(count or more) > alpha."""
     return 1.0 - lower_tail(count - 1, held, n, p, q) > alpha
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _smallest_kept(count, n, p, q, alpha, guess, step):
     """The smallest held count that is kept: widen from the guess, then bisect. n + 1 if none is kept."""
     low = -1
@@ -112,7 +113,7 @@ def _smallest_kept(count, n, p, q, alpha, guess, step):
     return high
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def held_ranges(counts, n, p, q, alpha, deviate, low, high):
     """For each count the range of held counts that neither one-sided test of level alpha rejects.
 

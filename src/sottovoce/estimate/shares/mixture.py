@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import HadamardSets, PoolMap
 from sottovoce.core.field import polynomial
 from sottovoce.estimate.shares.pool import one_digit as one_digit
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 from sottovoce.fast.threads import run
 
@@ -231,7 +231,7 @@ class Masks(Mixture):
         return np.asarray(self.low * rows.sum() + self.rise * supported)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _look_up(packed, tables, base, start, stop, out):
     for i in range(start, stop):
         total = base
@@ -240,7 +240,7 @@ def _look_up(packed, tables, base, start, stop, out):
         out[i] = total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_up(packed, rows, start, stop, sums):
     for i in range(start, stop):
         row = rows[i]

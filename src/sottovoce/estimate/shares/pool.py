@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import NumberedMap, PermutationMap, PoolMap, Public, Subset
 from sottovoce.core.field import polynomial
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.shares.design import rows_of
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 
 Ints = NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _product(a, b, g, products, binary):
     return np.int64(products[a, b]) if binary else a * b % g
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _direct(cells, codes, g, digits, seeds, products, binary, out):
     """One inner product for each pair of code and map."""
     for v in range(codes):
@@ -36,7 +36,7 @@ def _direct(cells, codes, g, digits, seeds, products, binary, out):
         out[v] = total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def one_digit(table, following, before, after, g, products, binary):
     """Replace one digit of the map by one digit of the code: sum over the former, shifting the value by the product."""
     for left in range(before):
@@ -74,7 +74,7 @@ def pool_supports(chosen: PoolMap, cells: Ints) -> Ints:
     return table.reshape(seeds, g)[: chosen.k, 0].copy()
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _permuted(cells, codes, prime, g, start, stride, out):
     """One permutation and remainder for each pair of code and function; `start` of `stride` cells are no values."""
     for i in range(codes.shape[0]):

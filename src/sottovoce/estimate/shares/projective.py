@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import ProjectiveSets
 from sottovoce.core.channel.finite.sets import spaces
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.finite.sets import output, tables
 
 Ints = NDArray[np.int64]
@@ -56,7 +56,7 @@ def _by_transform(sets: ProjectiveSets, cells: Ints, values: Ints) -> Ints:
     return np.rint(total / sets.order).astype(np.int64)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count(cells, powers, starts, inverse, counts):  # type: ignore[no-untyped-def]
     """Point after point of each hyperplane."""
     digits = powers.shape[0]

@@ -16,9 +16,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
+
+from sottovoce.fast.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,7 +33,7 @@ _BETWEEN = 1.02  # a margin for expected zeros between those
 _SPAN = 1e-5  # to which ends of intervals are found, outward, in half widths
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _factor(count, hit, drift, angle):
     """Logarithm of the modulus, a bound of it without dips, and the phase of `count` scores at this frequency."""
     if count == 0:
@@ -44,7 +45,7 @@ def _factor(count, hit, drift, angle):
     return count * size, count * max(size, -1.0), count * math.atan2(sine, 1.0 - hit * rise)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def upper_tail(least, counts, hits, drifts):
     """P(D >= least): counts[i] of the scores are not 0 with hits[i] and have mean drifts[i].
 
@@ -93,7 +94,7 @@ def upper_tail(least, counts, hits, drifts):
 
 
 # --- the population: n scores of one law ---------------------------------------------------------------------------
-@njit(nogil=True, cache=True)
+@compiled
 def _largest_tail(least, n, rate, drift, alpha, more_zeros):
     """The largest P(D >= least) over hit rates up to `rate`, for scores of this mean; or one that exceeds alpha."""
     counts, hits, drifts = np.array([n]), np.array([max(rate, abs(drift))]), np.array([drift])
@@ -110,7 +111,7 @@ def _largest_tail(least, n, rate, drift, alpha, more_zeros):
     return min(found, 1.0)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _least_drift(total, n, rate, alpha, more_zeros, deviate):
     """The least mean score whose upper tail from `total` on exceeds alpha: the lower end of an interval."""
     if total <= -n:
@@ -130,7 +131,7 @@ def _least_drift(total, n, rate, alpha, more_zeros, deviate):
     return _between(low, below, high, above, total, n, rate, alpha, more_zeros, _SPAN * spread)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _between(low, below, high, above, total, n, rate, alpha, more_zeros, span):
     """A drift at most `span` below the one whose tail is alpha.
 
@@ -151,7 +152,7 @@ def _between(low, below, high, above, total, n, rate, alpha, more_zeros, span):
     return low
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _drift_ranges(totals, rates, n, alpha, more_zeros, deviate, low, high):
     for i in range(totals.shape[0]):
         low[i] = _least_drift(totals[i], n, rates[i], alpha, more_zeros, deviate)
@@ -171,7 +172,7 @@ def drift_limits(
 
 
 # --- these participants: holders, mates of their group, and others -------------------------------------------------
-@njit(nogil=True, cache=True)
+@compiled
 def _keeps(least, held, group, n, hit_own, hit_other, drift, sign, alpha):
     """Whether a sum of `least` or more does not refute that `held` participants hold the code.
 
@@ -189,7 +190,7 @@ def _keeps(least, held, group, n, hit_own, hit_other, drift, sign, alpha):
     return False
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _end(least, guess, step, group, n, hit_own, hit_other, drift, sign, alpha):
     """The outermost held count that is kept: the smallest for the sum itself, the largest for its negative.
 
@@ -225,7 +226,7 @@ def _end(least, guess, step, group, n, hit_own, hit_other, drift, sign, alpha):
     return sign * kept
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _score_ranges(totals, groups, n, hit_own, hit_other, alpha, deviate, low, high):
     drift = hit_own - hit_other
     for i in range(totals.shape[0]):

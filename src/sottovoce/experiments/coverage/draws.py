@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.round import Round
+from sottovoce.fast.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _aliases(law):
     """Walker's alias tables: each output keeps a share of its cell and gives the rest to one other."""
     size = len(law)
@@ -41,7 +41,7 @@ def _aliases(law):
     return kept, other
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add(rng, kept, other, features, n, out):
     size = len(kept)
     for _ in range(n):
@@ -53,7 +53,7 @@ def _add(rng, kept, other, features, n, out):
             out[feature] += features[output, feature]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _runs(rng, law, features, steps, out):
     kept, other = _aliases(law)
     for run in range(out.shape[0]):

@@ -8,10 +8,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sottovoce.fast.compiled import compiled
+
 _PLANES = 12
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_indices(reports, cells):
     """Add one to the cell of each report. Callers have checked that every report is below the number of cells."""
     for i in range(reports.shape[0]):
@@ -25,7 +27,7 @@ def _sum3(a, b, c):
     return half ^ c, a & b | half & c
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_planes(reports, cells):
     """Vertical counters: bit j of plane b is bit b of the count of lane j, so 64 lanes are added at once.
 
@@ -67,7 +69,7 @@ def _add_planes(reports, cells):
         start = stop
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _spread(planes, cells):
     """Add the counters to the cells, and clear them."""
     for j in range(min(cells.shape[0], 64 * planes.shape[1])):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import NoBatchError
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import (
     Codes,
     Draws,
@@ -25,7 +25,7 @@ from sottovoce.fast.kernels.base import (
 )
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def pack(parts, shift, out):
     """Add reports of 64 lanes per word to rows that are zero from bit `shift` on."""
     lane = shift // 64

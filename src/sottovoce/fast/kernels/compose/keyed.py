@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Each, Keyed
 from sottovoce.core.channel.facets import outputs_of, rounding_of
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import (
     Codes,
     Count,
@@ -25,20 +25,20 @@ from sottovoce.fast.kernels.masks import count_indices
 from sottovoce.fast.kernels.pick import find, weights
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _supports_index(keys, groups, out):
     for i in range(groups.shape[0]):
         out[i] = keys[i] == groups[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _supports_mask(keys, groups, out):
     for i in range(groups.shape[0]):
         group = np.uint64(groups[i])
         out[i] = keys[i, group >> np.uint64(6)] >> (group & np.uint64(63)) & np.uint64(1)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _settle(supported, rejected, words, at, cumulative, guide, bits, within, redo):
     """The neutral draw in place of the inner report where the key does not support the group."""
     shift = np.uint64(64 - bits)
@@ -49,13 +49,13 @@ def _settle(supported, rejected, words, at, cumulative, guide, bits, within, red
         redo[i] |= rejected[i] & supported[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _join(keys, within, outputs, out):
     for i in range(within.shape[0]):
         out[i] = np.uint64(keys[i]) * outputs + np.uint64(within[i])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_masks(reports, inner_bits, groups, outputs, cells):
     one = np.uint64(1)
     low = (one << np.uint64(inner_bits)) - one

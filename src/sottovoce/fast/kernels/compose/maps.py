@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import ArcSets, AskedMap, Bits, Block, Channel, MultiplierMap
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.field import inverses
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Count, Reports
 from sottovoce.fast.kernels.compose.public import Public64, chosen_numbers, map_counter, mapper
 
@@ -33,7 +33,7 @@ def _(chosen: AskedMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
     return apply
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_wheel(reports, numbers, inverse, size, cells):
     """The codes whose multiples lie at a report or up to `size` - 1 before it."""
     order = np.int64(inverse.shape[0])
@@ -62,7 +62,7 @@ def _(chosen: MultiplierMap, inner: Channel) -> Count:
     return count
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_asked(masks, numbers, asked, cells):
     k = cells.shape[0]
     for i in range(masks.shape[0]):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Mix, Rounding
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import (
     Codes,
     Draws,
@@ -24,7 +24,7 @@ from sottovoce.fast.kernels.pick import find, weights
 _PLACES = np.uint64(PLACES)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _choose(words, at, cumulative, guide, bits, chosen):
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
@@ -32,7 +32,7 @@ def _choose(words, at, cumulative, guide, bits, chosen):
         chosen[i] = find((words[i, at] >> shift) << scale, cumulative, guide)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _take(chosen, channel, start, reports, rejected, out, redo):
     """Without a branch on the coin; rejections of the other channels do not count."""
     for i in range(chosen.shape[0]):
@@ -41,7 +41,7 @@ def _take(chosen, channel, start, reports, rejected, out, redo):
         redo[i] |= rejected[i] & np.uint8(mine)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _positions(codes, steps, top, out):
     """code / top * steps * 2**32, rounded to the nearest: whole steps first, so that all fits 64 bits.
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, HashMap, NumberedMap, PoolMap, Public, SampledCoordinates, Subset
@@ -16,6 +15,7 @@ from sottovoce.core.errors import NoBatchError
 from sottovoce.core.field import multiply, polynomial
 from sottovoce.core.hashing import WORD, bucket_start, derived_words
 from sottovoce.core.rational import FINE
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import lowest
 from sottovoce.fast.kernels.base import ByClass, Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.vector.sampled import refused_starts
@@ -23,7 +23,7 @@ from sottovoce.fast.kernels.vector.sampled import refused_starts
 Public64 = NDArray[np.uint64]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def copy_public(words, out):
     """The first two words of each row. (NumPy copies pairs slowly.)"""
     for i in range(out.shape[0]):
@@ -31,7 +31,7 @@ def copy_public(words, out):
         out[i, 1] = words[i, 1]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def hash_codes(public, codes, g, bits, out):
     half = np.uint64(bits // 2)
     shift = np.uint64(64 - bits)  # short words: the sum modulo 2**bits
@@ -41,7 +41,7 @@ def hash_codes(public, codes, g, bits, out):
         out[i] = ((total >> half) * np.uint64(g)) >> half
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_hashes(reports, public, starts, cells):
     """For every candidate, the number of reports that equal its hash.
 
@@ -83,7 +83,7 @@ def _(chosen: HashMap) -> Callable[[Public64, Codes], NDArray[np.uint32]]:
     return apply
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _choose(public, choices, limit, unused, dropped, out, refused):
     for i in range(public.shape[0]):
         drawn = (public[i, 0] << unused) >> dropped  # the leading bits of a word, which in proofs is short
@@ -91,7 +91,7 @@ def _choose(public, choices, limit, unused, dropped, out, refused):
         out[i] = drawn % choices
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _pool_hash(seeds, codes, g, digits, products, binary, out):
     """Inner products of digit vectors; `products` is the multiplication table of a binary field, or empty."""
     base = np.uint64(g)
@@ -109,13 +109,13 @@ def _pool_hash(seeds, codes, g, digits, products, binary, out):
         out[i] = total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_pairs(seeds, reports, payloads, cells):
     for i in range(reports.shape[0]):
         cells[seeds[i] * payloads + reports[i]] += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_bits(seeds, masks, bits, cells):
     one = np.uint64(1)
     for i in range(masks.shape[0]):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import BloomMap, PermutationMap, PoolMap, RowMap
 from sottovoce.core.channel.compose.rows import row_words
 from sottovoce.core.hashing import WORD
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes
 from sottovoce.fast.kernels.compose.public import hash_codes, valuer
 
@@ -43,7 +43,7 @@ def _(chosen: RowMap) -> Values:
     return values
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _permute(seeds, codes, prime, g, out):
     for i in range(codes.shape[0]):
         slope, start = seeds[i] // prime + 1, seeds[i] % prime

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Bits
 from sottovoce.core.coins import LEVELS, flip_levels, flips_span
 from sottovoce.core.rational import FINE, UNIT
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import lowest
 from sottovoce.fast.kernels.base import (
     Codes,
@@ -28,7 +28,7 @@ from sottovoce.fast.kernels.masks import add_masks, popcounts
 Background = Callable[[Draws, int, Reports], None]  # what a position without a 1 reports
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def flip_lanes(words, at, span, k, num, levels, out, redo):
     """The bit-sliced `flips` of `sottovoce.core.coins` for all lanes of each report.
 
@@ -72,7 +72,7 @@ def flip_lanes(words, at, span, k, num, levels, out, redo):
                 column += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _flip_each(words, at, nums, bits, out):
     """One word per position, each with its own probability."""
     shift = np.uint64(64 - bits)
@@ -86,7 +86,7 @@ def _flip_each(words, at, nums, bits, out):
                 out[i, j >> 6] |= one << np.uint64(j & 63)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _flip_own(masks, words, at, nums, bits, out):
     """Draw the positions that hold a 1 again, in rising order, each from its own word."""
     shift = np.uint64(64 - bits)
@@ -106,7 +106,7 @@ def _flip_own(masks, words, at, nums, bits, out):
             out[i, b] = result
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _flip_code(codes, words, at, nums, bits, out):
     """The same for encodings of at most one 1; a code beyond the positions sets none."""
     shift = np.uint64(64 - bits)
@@ -120,7 +120,7 @@ def _flip_code(codes, words, at, nums, bits, out):
             out[i, code >> 6] = out[i, code >> 6] & ~(one << place) | set_bit
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _flip_signed(codes, words, at, nums, bits, out):
     """The same for a place with a sign: the lowest bit of the code chooses the probability."""
     shift = np.uint64(64 - bits)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from sottovoce.core.channel import ArcSets, Block, HadamardSets, ListedSets, ShiftSets
 from sottovoce.core.errors import NoBatchError
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, high_product, last_start, lowest, ones, remainder
 from sottovoce.fast.kernels.base import ByClass, Codes, Draws, Reports, Sample, sampler
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_hadamard(codes, words, at, order_bits, inside, groups, choices, bits, out, redo):
     """No branch depends on a coin; `choices` holds the divisors for indices inside the set and beyond it.
 
@@ -64,7 +64,7 @@ def _(sets: HadamardSets, inside: int) -> Sample:
     return draw
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_arcs(codes, words, at, outputs, size, inside, choices, bits, out, redo):
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
@@ -94,7 +94,7 @@ def _(sets: ArcSets, inside: int) -> Sample:
     return draw
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_listed(codes, words, at, order, inside, choices, bits, out, redo):
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
@@ -122,7 +122,7 @@ def _(sets: ListedSets, inside: int) -> Sample:
     return draw
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_shifts(codes, words, at, starts, places, cells, inside, choices, bits, out, redo):
     """`places` holds the cells of all ones, then of all zeros; `starts` the first output of their patterns."""
     shift = np.uint64(64 - bits)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import ProjectiveSets
 from sottovoce.core.channel.finite.sets import spaces
 from sottovoce.core.field import inverses
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import last_start
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample
 from sottovoce.fast.kernels.finite.block import sets_sampler
@@ -16,7 +16,7 @@ from sottovoce.fast.kernels.finite.block import sets_sampler
 Ints = NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _index(words, at, inside, sizes, bits):
     """Whether a report lies inside, its index there, and whether the draw must be repeated."""
     shift, scale = np.uint64(64 - bits), np.uint64(53 - bits)
@@ -27,7 +27,7 @@ def _index(words, at, inside, sizes, bits):
     return near, np.int64(index), drawn - index > (np.uint64(1) << np.uint64(bits)) - outcomes
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _point(number, order, powers, starts, digits, out):
     """The coordinates of a point, and how many follow its first non-zero one."""
     follow = 0
@@ -39,7 +39,7 @@ def _point(number, order, powers, starts, digits, out):
     return follow
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def output(code, index, near, powers, starts, inverse, vector, free, whole):
     """`ProjectiveSets.output`; the last three are room for coordinates."""
     order, digits = inverse.shape[0], powers.shape[0]
@@ -64,7 +64,7 @@ def output(code, index, near, powers, starts, inverse, vector, free, whole):
     return value - powers[follow] + starts[follow]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_projective(codes, words, at, inside, sizes, powers, starts, inverse, bits, out, redo):
     digits = powers.shape[0]
     vector, free, whole = np.empty(digits, np.int64), np.empty(digits, np.int64), np.empty(digits, np.int64)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Sparing
 from sottovoce.core.rational import UNIT
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import last_start
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.masks import count_indices
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(codes, words, at, sensitive, places, keeps, bits, out, redo):
     """`places` has each code's place among the sensitive ones, or their number; `keeps` the two ways to be kept."""
     shift, scale = np.uint64(64 - bits), np.uint64(53 - bits)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Subset
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, impossible_masks, sampler
 from sottovoce.fast.kernels.masks import add_masks, count_indices, popcounts
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_index(codes, words, at, keep, n, magic, extra, last, bits, out, redo):
     """Without a branch on the coin, which processors cannot predict."""
     shift = np.uint64(64 - bits)
@@ -29,7 +29,7 @@ def _draw_index(codes, words, at, keep, n, magic, extra, last, bits, out, redo):
             redo[i] = 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_mask(codes, words, at, k, keep, numbers, bits, out, redo):
     """Floyd's algorithm; row t of the numbers is the divisor of the draw from k - w + t outcomes.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Table
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, possible_outputs, sampler
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(codes, words, at, cumulative, bits, out):
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sottovoce.core.channel import NodeSets, PoolSets
 from sottovoce.core.field import polynomial
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample
 from sottovoce.fast.kernels.compose.public import product_table
 from sottovoce.fast.kernels.finite.block import sets_sampler
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_nodes(codes, words, at, width, inside, choices, bits, out, redo):
     shift, scale = np.uint64(64 - bits), np.uint64(53 - bits)
     size = np.uint64(1) << np.uint64(bits)
@@ -29,7 +29,7 @@ def _draw_nodes(codes, words, at, width, inside, choices, bits, out, redo):
         out[i] = other if beyond else node
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_pool(codes, words, at, width, inside, choices, g, digits, odd, products, binary, bits, out, redo):
     """Inside a set the index is a map; outside it is a map and one of the other values."""
     shift, scale = np.uint64(64 - bits), np.uint64(53 - bits)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sottovoce.core.channel import Noise
 from sottovoce.core.rational import UNIT
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 from sottovoce.fast.kernels.pick import find, weights
 
 _HALF = np.uint64(UNIT // 2)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(codes, words, at, steps, limit, bands, band_guide, first, first_guide, cycle, cycle_guide, bits, out):
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.rational import FINE
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 
 _PLACES = np.uint64(PLACES)
@@ -15,7 +15,7 @@ _REST = np.uint64((1 << PLACES) - 1)
 _TO_UNITS = np.uint64(FINE - PLACES)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(positions, words, at, bits, out):
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)

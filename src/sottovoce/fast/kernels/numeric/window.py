@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sottovoce.core.channel import Window
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(codes, words, at, stride, inside, choices, bits, out, redo):
     """Without a branch on the coin; `choices` holds the divisors for outputs inside the window and beyond it."""
     shift = np.uint64(64 - bits)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import HalfSpace
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.half_space import TRIES
 from sottovoce.core.rational import FINE
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import ones
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, lanes, sampler
 from sottovoce.fast.kernels.masks import add_masks
@@ -19,7 +19,7 @@ _REST = np.uint64((1 << PLACES) - 1)
 _TO_UNITS = np.uint64(FINE - PLACES)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(positions, words, at, inside, tries, bits, out, redo):
     """Corners first, then where the report differs from its corner; the last lanes beyond the vector stay zero."""
     shift = np.uint64(64 - bits)

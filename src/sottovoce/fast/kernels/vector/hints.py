@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import accumulate
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Hints
@@ -13,6 +12,7 @@ from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.hints import TRIES
 from sottovoce.core.coins import flip_levels, flips_span
 from sottovoce.core.rational import FINE, UNIT
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, impossible_masks, lanes, sampler
 from sottovoce.fast.kernels.finite.bits import flip_lanes
@@ -22,7 +22,7 @@ from sottovoce.fast.kernels.vector.place import EMPTY, POSITION, SHIFT
 _TO_UNITS = np.uint64(FINE - PLACES)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(codes, words, at, signs_at, speak, cumulative, turns, bits, speaking, out, redo):
     """Random signs everywhere, then the entries; `speaking` marks the places with a random sign."""
     shift = np.uint64(64 - bits)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sottovoce.core.channel import Place, SignedSets
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.rational import FINE
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 from sottovoce.fast.kernels.finite.block import sets_sampler
@@ -18,7 +18,7 @@ POSITION = np.uint64((1 << (PLACES + 1)) - 1)
 _TO_UNITS = np.uint64(FINE - PLACES)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(codes, words, at, choices, bits, out, redo):
     """`choices` holds the divisors for the slots, then for the signed places that are free beside 0, 1, ... entries."""
     shift = np.uint64(64 - bits)
@@ -61,7 +61,7 @@ def _(channel: Place) -> Sample:
     return draw
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _reflect(codes, groups, order_bits, out):
     """For sign -1 the halves of the place's own group change places."""
     for i in range(codes.shape[0]):

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Projected
 from sottovoce.core.channel.vector import projected as node
 from sottovoce.core.channel.vector.projected import GOLDEN, MIXERS, ROUNDS, unfolded_scale
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.vector.sphere import as_bytes
 
-_compiled = njit(nogil=True, cache=True)
-_walsh, _turn, _fold = (_compiled(each) for each in (node.walsh, node.turn, node.fold))
-_unfold, _round_off = _compiled(node.unfold), _compiled(node.round_off)
+_walsh, _turn, _fold = (compiled(each) for each in (node.walsh, node.turn, node.fold))
+_unfold, _round_off = compiled(node.unfold), compiled(node.round_off)
 
 _GOLDEN = np.uint64(GOLDEN)
 _FIRST, _SECOND = (np.uint64(mixer) for mixer in MIXERS)
@@ -34,7 +34,7 @@ def _mixed(word):
     return word ^ (word >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _public_draws(first, second, signs, dithers):
     place = first
     for i in range(signs.shape[0]):
@@ -44,7 +44,7 @@ def _public_draws(first, second, signs, dithers):
         dithers[i] = (np.float64(word >> np.uint64(12)) + 0.5) / 4503599627370496.0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _project(codes, public, padded, out):
     signs = np.empty(padded, np.int64)
     dithers = np.empty(padded)
@@ -64,7 +64,7 @@ def _project(codes, public, padded, out):
         _fold(values, signs, math.sqrt(square), out[i])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_unfolded(levels, public, k, padded, scale, cells):
     size = cells.shape[0] // 2
     signs = np.empty(padded, np.int64)

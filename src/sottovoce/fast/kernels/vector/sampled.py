@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Each, SampledCoordinates
 from sottovoce.core.rational import FINE
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import (
     Codes,
     Count,
@@ -48,14 +48,14 @@ def _drawn(channel: SampledCoordinates, public: NDArray[np.uint64]) -> NDArray[n
     return np.asarray(word >> np.uint64(channel.bits - read))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _gather(codes, first, place, out):
     width = codes.shape[1]
     for i in range(codes.shape[0]):
         out[i] = codes[i, (first[i] + place) % width]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count(reports, first, chosen, bits, width, outputs, cells):
     low = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     for i in range(reports.shape[0]):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Signs
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.rational import FINE
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.masks import add_masks
@@ -19,7 +19,7 @@ from sottovoce.fast.kernels.vector.place import EMPTY, POSITION, SHIFT
 _TO_UNITS = np.uint64(FINE - PLACES)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(codes, words, at, dimensions, least, inside, choices, subsets, bits, out, redo):
     """Fair signs, then the entries: `subsets[m, a]` is the number of subsets of a of m slots."""
     shift = np.uint64(64 - bits)

@@ -10,21 +10,20 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Cap
 from sottovoce.core.channel.vector import cap_law
 from sottovoce.core.channel.vector import sphere as sphere_node
 from sottovoce.core.channel.vector.sphere import facts
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
 
-_compiled = njit(nogil=True, cache=True)
-_cap, _tail, _signed_share = (_compiled(each) for each in (cap_law.cap, cap_law.tail, cap_law.signed_share))
-_draw_levels = _compiled(sphere_node.draw_levels)
+_cap, _tail, _signed_share = (compiled(each) for each in (cap_law.cap, cap_law.tail, cap_law.signed_share))
+_draw_levels = compiled(sphere_node.draw_levels)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(codes, words, at, keep, sphere, size, norm, above, below, reach, out):
     """One row of bytes for each report, of the words of its row."""
     span = 3 + size + size % 2
@@ -44,7 +43,7 @@ def _draw(codes, words, at, keep, sphere, size, norm, above, below, reach, out):
         out[i, size:] = 0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_levels(levels, size, cells):
     for i in range(levels.shape[0]):
         for j in range(size):
