@@ -10,7 +10,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Frequency
-from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.mechanisms.frequency.common import categories
 
 BYTE = 8
@@ -35,4 +35,4 @@ def build(domain: Domain, *, epsilon: Any, d: int | None = None) -> Mechanism:
     odds_of_a_bit = e if asked == 1 else sqrt_down(e)
     own = floor_unit(odds_of_a_bit / (odds_of_a_bit + 1))
     channel = Public(AskedMap(k, asked), Bits(asked, own, UNIT - own, "optional"))
-    return Mechanism("d-bit-flip", Frequency(domain), channel, budget, CountSupports())
+    return Mechanism("d-bit-flip", Frequency(domain), channel, budget, CountAsked())
