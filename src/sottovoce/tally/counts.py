@@ -60,7 +60,15 @@ from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
 MAX_STEPS = 1 << 22
-DRAWN = (CountOutputs, CountSupports, CountSeeds, CountCohorts, CountKeyed, CountAsked, Sums)  # what is drawn is counted so
+DRAWN = (
+    CountOutputs,
+    CountSupports,
+    CountSeeds,
+    CountCohorts,
+    CountKeyed,
+    CountAsked,
+    Sums,
+)  # what is drawn is counted so
 BY_CELL = (CountSupports, CountAsked)  # what can be drawn code by code, whatever the joint law is
 
 
@@ -96,7 +104,11 @@ def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int
     if not joint and not isinstance(mechanism.statistic, BY_CELL):
         raise ParameterError("Only counts of supports can be drawn cell by cell; leave joint=True.")
     each_run = np.broadcast_to(held.astype(np.int64), (runs, len(held)))
-    return _draw(mechanism.channel, each_run, rng) if joint else _each_cell(mechanism.channel, mechanism.statistic, each_run, rng)
+    return (
+        _draw(mechanism.channel, each_run, rng)
+        if joint
+        else _each_cell(mechanism.channel, mechanism.statistic, each_run, rng)
+    )
 
 
 def _each_cell(channel: Channel, statistic: Statistic, held: Ints, rng: np.random.Generator) -> Ints:

@@ -103,9 +103,7 @@ class AskedEvidence(SharesEvidence):
         return Contributions(least, most, self._reports)
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> AskedEvidence:
-        return replace(
-            self, counts=self.counts[codes], asked=self.asked[codes], counted=self._among(codes, labels)
-        )
+        return replace(self, counts=self.counts[codes], asked=self.asked[codes], counted=self._among(codes, labels))
 
     def null_errors(self) -> Floats:
         return np.asarray(np.sqrt(np.broadcast_to(self.curve("population").free, self.counts.shape)))

@@ -16,8 +16,8 @@ from sottovoce.core.channel import Block, Contrast, Histogram, Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.core.registry import mechanism as build
+from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.estimate.evidence import Evidence, most_excess
 from sottovoce.estimate.shares.asked import AskedEvidence, asked_rates
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence

@@ -23,9 +23,10 @@ def build(domain: Domain, *, epsilon: Any, d: int | None = None) -> Mechanism:
         p = e**(epsilon/2) / (e**(epsilon/2) + 1) for the true code, else with q = 1 - p.
     Privacy: p (1-q) / (q (1-p)) = e**epsilon: two codes differ in at most two bits. If d is 1 they differ in one, and
         p = e**epsilon / (e**epsilon + 1).
-    Estimator: (count / n - q d / k) / ((p - q) d / k), where count is the number of reports whose bit for v is 1. It
-        does not use how many were asked about v, which costs a factor of (1 - q d / k) / (1 - q) for rare values.
-    Cost: d bits; for rare values k / d times that factor times the variance of symmetric unary encoding.
+    Estimator: (count / asked - q) / ((p - q) s), where asked is the number of reports that have a bit for v, count the
+        number of those whose bit is 1, and s = 1 - (1 - d/k)**n the probability that asked is not 0; 0 if it is. The
+        published estimator divides by n d / k, the mean of asked: for a share f it has f**2 (k/d - 1) / n more variance.
+    Cost: d bits; for rare values and large n k / d times the variance of symmetric unary encoding.
     Reference: Ding, Kulkarni, Yekhanin, "Collecting telemetry data privately", NeurIPS 2017.
     """
     budget = check_epsilon("d-bit-flip", epsilon)
