@@ -76,7 +76,8 @@ def _pair_law(kinds: list[tuple[int, float, float]], n: int, target: str) -> tup
     plus, minus = (sum(count * kind[side] for count, *kind in kinds) for side in (0, 1))
     if target == "population":
         kinds = [(n, plus / n, minus / n)]
-    spread = math.sqrt(sum(count * (up + down) * (1 - up - down) for count, up, down in kinds))
+    # Where everyone is asked there is no rest, and the sum of both rates may be rounded to above 1.
+    spread = math.sqrt(sum(count * (up + down) * max(1 - up - down, 0) for count, up, down in kinds))
     likely = _around(plus + minus, spread, n)
     step = -(-len(likely) // ROWS)
     rows = likely[step // 2 :: step]

@@ -25,7 +25,7 @@ def build(domain: Domain, *, epsilon: Any, d: int | None = None) -> Mechanism:
         p = e**epsilon / (e**epsilon + 1).
     Estimator: (count / asked - q) / ((p - q) s), where asked is the number of reports that have a bit for v, count the
         number of those whose bit is 1, and s = 1 - (1 - d/k)**n the probability that asked is not 0; 0 if it is. The
-        published estimator divides by n d / k, the mean of asked: for a share f it has f**2 (k/d - 1) / n more variance.
+        published one divides by n d / k, the mean of asked: for a share f its variance is f**2 (k/d - 1) / n larger.
     Cost: d bits; for rare values and large n k / d times the variance of symmetric unary encoding.
     Reference: Ding, Kulkarni, Yekhanin, "Collecting telemetry data privately", NeurIPS 2017.
     """

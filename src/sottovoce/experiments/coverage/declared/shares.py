@@ -104,8 +104,8 @@ DECODED_STUDY = study(
         page=PAGE,
         heading="## Projected and likelihood estimates",
         text="Simulated, 2,000 runs a line; the standard errors near 90, 95 and 99 are 0.7, 0.5 and 0.2. Intervals of"
-        " the decoders `simplex` and `em`: *bounded* is the exact interval of the unbiased share, moved into [0, 1], *own*"
-        " that of the decoder, which is given at these three levels only. Columns are true share, or *all* for"
+        " the decoders `simplex` and `em`: *bounded* is the exact interval of the unbiased share, moved into [0, 1],"
+        " *own* that of the decoder, which is given at these three levels only. Columns are true share, or *all* for"
         " `simultaneous=True`, and level; *width* is the mean of intervals of 95 %. Empty: `ci` warns there.",
         by=(*FOUND, "method"),
         columns=(
