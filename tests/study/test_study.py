@@ -174,8 +174,8 @@ def test_a_simulation_writes_the_export_of_the_real_study(plan, people, tmp_path
 
 
 def test_publication_leaves_out_what_is_too_uncertain(people):
-    few = study(sv.Asked("age", sv.Mean(sv.Integers(0, 100000))), epsilon="0.1").plan(300)
-    answers = {"age": people["age"].head(300)}
+    few = study(sv.Asked("age", sv.Mean(sv.Integers(0, 100000))), epsilon="0.1").plan(20)
+    answers = {"age": people["age"].head(20)}
     results = sv.simulate_study(few, answers, seed=1).results
     with warnings.catch_warnings():
         # A collector computes these in threads: nothing may go through Python's warnings, which would stop it here.
@@ -188,7 +188,7 @@ def test_publication_leaves_out_what_is_too_uncertain(people):
     assert doubt in text
     assert "| mean | .. | .. |" in text
     assert "1 number with an interval wider" in text
-    assert text.count("SIMULATION. Methods: 300 participants") == 1
+    assert text.count("SIMULATION. Methods: 20 participants") == 1
 
 
 def test_refusals_of_answers(plan, people):
