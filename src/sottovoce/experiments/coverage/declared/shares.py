@@ -126,7 +126,25 @@ DECODED_STUDY = study(
 
 # --- cohorts -------------------------------------------------------------------------------------------------------
 COHORT_KINDS = (("normal", "population"), ("normal", "sample"))
-COHORTS = tuple(product(("rappor", "one-time-rappor"), SIZES[:2], BUDGETS, PEOPLE))
+COHORTS = tuple(product(("rappor", "one-time-rappor"), (16,), BUDGETS, PEOPLE))
+MANY = tuple(product(("rappor", "one-time-rappor"), (1024,), (3.0,), (1_000, 1_000_000)))
+COHORT_COLUMNS = (
+    PageColumn("mechanism", "mechanism"),
+    PageColumn("k", "k"),
+    PageColumn("epsilon", "epsilon", "g"),
+    PageColumn("n", "n"),
+    *(
+        percent(
+            f"{'all, ' if of == ALL else ''}{method}, {target[0]}, {100 * level:g}",
+            1,
+            of=of,
+            method=method,
+            target=target,
+            level=level,
+        )
+        for of, (method, target), level in product((ONE, ALL), COHORT_KINDS, LEVELS)
+    ),
+)
 
 COHORTS_STUDY = study(
     "cohorts",
@@ -145,24 +163,25 @@ COHORTS_STUDY = study(
         " is lower than each of them. *All*: crowds in which all k intervals hold, with standard errors of 0.7, 0.5 and"
         " 0.2. Empty: `ci` warns there.",
         by=FOUND,
-        columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("k", "k"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n"),
-            *(
-                percent(
-                    f"{'all, ' if of == ALL else ''}{method}, {target[0]}, {100 * level:g}",
-                    1,
-                    of=of,
-                    method=method,
-                    target=target,
-                    level=level,
-                )
-                for of, (method, target), level in product((ONE, ALL), COHORT_KINDS, LEVELS)
-            ),
-        ),
+        columns=COHORT_COLUMNS,
     ),
 )
 
-STUDIES = (LEVELS_STUDY, COHORTS_STUDY, DECODED_STUDY)
+MANY_STUDY = study(
+    "cohorts-many",
+    "Intervals for shares of Bloom filters with two hashes, of 1,024 values",
+    cell="cohorts:cell",
+    grid=((FOUND, MANY),),
+    quick=((FOUND, MANY[:1]),),
+    runs=500,
+    quick_runs=2,
+    section=Section(
+        page=PAGE,
+        heading="## Bloom filters, 1,024 values",
+        text="The same for more values, 500 crowds a line: standard errors are twice as large.",
+        by=FOUND,
+        columns=COHORT_COLUMNS,
+    ),
+)
+
+STUDIES = (LEVELS_STUDY, COHORTS_STUDY, MANY_STUDY, DECODED_STUDY)
