@@ -217,8 +217,9 @@ def second_moments(rows: RowCounts, shares: Floats) -> Floats:
     for one in range(h):
         for two in range(one):
             pairs = places[:, one] * size + places[:, two]
-            for row in pairs:
-                square += 2 * np.bincount(row, shares, size**2)[row] / len(rows.numbers)
+            cells = (np.arange(len(pairs))[:, None] * size**2 + pairs).ravel()
+            held = np.bincount(cells, np.tile(shares, len(pairs)))[cells].reshape(pairs.shape)
+            square += 2 * held.mean(axis=0)
     rest, gain = rows.other * (1 - rows.other), rows.own * (1 - rows.own) - rows.other * (1 - rows.other)
     noise = rest * rows.norm + gain * (mean * (1 - 1 / g) ** 2 + (h - mean) / g**2)
     signal = rows.slope**2 * (square - 2 * mean * h / g + (h / g) ** 2)
