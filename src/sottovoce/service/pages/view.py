@@ -65,7 +65,7 @@ def _card(result: QuestionResult, found: StudyOutcome) -> Card:
         chart_of(result.asked, lines),
         max(0, len(lines) - MOST_LINES),
         max(widths, default=math.nan),
-        _fakes(estimates, found.row.reports, issued=found.manifest.facts.collection.invitations),
+        _fakes(estimates, found.row.reports),
     )
 
 
@@ -86,10 +86,11 @@ def _point(line: ResultLine) -> Point:
     return Point(line.label or line.measure, line.value, line.low, line.high)
 
 
-def _fakes(estimates: list[Estimate], reports: int, *, issued: bool) -> str:
+def _fakes(estimates: list[Estimate], reports: int) -> str:
+    """How far fakes move it. An invitation allows a report, but not its id: whoever is invited chooses that."""
     for one in estimates:
         with suppress(ParameterError):  # an estimate that is no mean of one number from each report
-            return what_if(one, FAKES, issued=issued, of=max(reports, one.n)).text()
+            return what_if(one, FAKES, of=max(reports, one.n)).text()
     return ""
 
 

@@ -1,8 +1,8 @@
 """What a shuffler keeps: sealed reports until enough of a round are there, then all of them in random order.
 
 A row is a seal and the prefix of its manifest, found by its hash: no address, no time, no order of arrival. Which seals
-are a batch is written down before the first is sent, and stays until the collector has acknowledged all of them. After a
-crash the same batch is passed on again, and the collector counts it once. Seals that come meanwhile wait for the next
+are a batch is written down before the first is sent, and stays until the collector has acknowledged all of them. After
+a crash the same batch is passed on again, and the collector counts it once. Seals that come meanwhile wait for the next
 batch: sent along with one that was seen before, they would be the only new ones, and hidden among themselves only.
 """
 
