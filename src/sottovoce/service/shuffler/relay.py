@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from sottovoce.client.transport import HttpTransport, fetch_manifest
 from sottovoce.core.errors import CollectorError, SottovoceError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.params import check_integer
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import Refused, read_body
