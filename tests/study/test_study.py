@@ -110,6 +110,14 @@ def test_missing_answers_are_bounded(plan, people):
     assert np.sum(held) >= 65 and np.mean(sizes) < 0.6
 
 
+def test_a_reason_that_nobody_gave_has_a_true_share_of_zero(plan, people):
+    some = people[:3000].dropna().assign(smoker="no")
+    frame = sv.simulate_study(plan, some, seed=1).to_frame().set_index(["question", "label"])
+    for place in (("hours", "don't know"), ("smoker", "refused"), ("smoker", "yes")):
+        assert frame.loc[place, "truth"] == 0
+    assert frame["truth"].notna().all()
+
+
 def test_goals_find_participants_and_epsilon():
     asked = study(SMOKER, AGE)
     found = sv.plan_study(asked, goals=["smoker +- 2 points", "age +- 1.5"])

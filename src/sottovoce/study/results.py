@@ -76,8 +76,8 @@ class QuestionResult:
         domain: Any = self.asked.question.domain
         # Two intervals that hold together: of the mean of those who answered, and of how many they are.
         apart = _apart(level, 2)
-        ends = np.clip([one[answered] for one in estimate.ci(apart)], float(domain.low), float(domain.high))
-        silent = float(np.clip(1 - shares.ci(apart)[0][answered], 0, 1))
+        ends = np.clip([one[answered] for one in estimate.quiet_ci(apart)], float(domain.low), float(domain.high))
+        silent = float(np.clip(1 - shares.quiet_ci(apart)[0][answered], 0, 1))
         could = [
             (1 - silent) * mine + silent * float(end) for mine, end in zip(ends, (domain.low, domain.high), strict=True)
         ]
