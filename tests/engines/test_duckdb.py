@@ -136,6 +136,16 @@ def test_other_tables_are_refused_in_one_sentence(rows: object, said: str) -> No
         engine.count(rows, mechanism_of("keyed"))
 
 
+def test_what_is_no_integer_is_never_rounded_to_a_report() -> None:
+    m = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
+    for column in ([0.4, 1.6, 2.0], [True, False], ["1"], [Decimal("1.5")]):
+        for ids in ({}, {"id": [bytes([place]) * 16 for place in range(len(column))]}):
+            with pytest.raises(SottovoceError, match="must hold integers or bytes"):
+                engine.count(pa.table({"report": pa.array(column), **ids}), m)
+    found = engine.count(pa.table({"report": pa.array([b"\x00", b"\x03", b"\x04"])}), m)
+    assert engine.fold(found, m).cells.tolist() == [1, 0, 0, 1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["outputs", "supports by hashing"])
 def test_a_million_reports_give_the_integers_of_the_kernels(kind: str, tmp_path: Path) -> None:
