@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.service import acts
 from sottovoce.service.collector import UnknownStudyError
 from sottovoce.service.course import stored_tallies
