@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Categories
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.late import load
 from sottovoce.core.params import reject
 from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
+MOST_BUCKETS = 1 << 11  # all covariances of whose cumulative shares are computed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +79,11 @@ def _linear(source: DistributionEvidence, level: float, target: str, seed: int) 
     if source.unevenness is not None:
         warnings.warn(source.unevenness, PoorIntervalWarning, stacklevel=5)
     d = len(source.buckets)
+    if d > MOST_BUCKETS:
+        raise TooLargeError(
+            f"A band over {d} buckets needs too large a matrix; {MOST_BUCKETS} are possible. Intervals of single"
+            " cumulative shares and quantiles work for any number."
+        )
     found = source.fitted(np.tri(d - 1, d), target)
     half = reach(found.covariance, level, seed) * found.errors
     lower = np.maximum.accumulate(np.clip(found.values - half, 0, 1))

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Histogram
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import Circle
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
@@ -76,8 +75,8 @@ def buckets_of(mechanism: Mechanism, n: int) -> Buckets:
     if grid is None:
         return coded_buckets(mechanism.domain)
     wanted = asked.buckets if isinstance(asked, Distribution) else None
-    # Around a circle of as many buckets as steps, a share that changes with each bucket would not show.
-    most = grid.steps // 2 if isinstance(asked.domain, Circle) and grid.steps % 2 == 0 else grid.steps
+    # In as many buckets as steps, a share that changes with each bucket would hardly show.
+    most = grid.steps // 2 if grid.steps % 2 == 0 else grid.steps
     return even_buckets(asked.domain, wanted or near_root(n, most))
 
 

@@ -86,6 +86,11 @@ class OutputsEvidence(DistributionEvidence):
         first = (scores @ rates) ** 2 if target == "population" else rows**2 @ self.values()
         return np.maximum(scores**2 @ rates - first, 0) / self.n
 
+    def height_spreads(self, target: str) -> Floats:
+        rates, heights = self.cells / self.n, np.cumsum(self.values())[:-1]
+        first = heights**2 if target == "population" else heights
+        return np.maximum(self.decode.height_squares(rates) - first, 0) / self.n
+
     def contributions(self) -> Contributions:
         """An output is read as its score."""
         scores = self.scores(np.eye(len(self.buckets)))
