@@ -82,6 +82,10 @@ class LinearAnswer(AnswerEvidence):
         return self.question.noun
 
     @property
+    def quality(self) -> str:  # type: ignore[override]
+        return self.source.quality
+
+    @property
     def limits(self) -> tuple[float, float]:
         return self.ends
 

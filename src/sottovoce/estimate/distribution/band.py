@@ -32,7 +32,8 @@ class Band:
     Attributes:
         points: the edges of the buckets.
         values: the estimated cumulative shares at these.
-        low, high: the limits, cut to what a cumulative distribution can be.
+        low, high: the limits, cut to what a cumulative distribution can be; of a truncated series, which need not be
+            one, as they are.
         half: half the width of the band before it was cut, at each edge.
     """
 
@@ -86,6 +87,8 @@ def _linear(source: DistributionEvidence, level: float, target: str, seed: int) 
         )
     found = source.fitted(np.tri(d - 1, d), target)
     half = reach(found.covariance, level, seed) * found.errors
+    if not source.rises:
+        return found.values - half, found.values + half, half
     lower = np.maximum.accumulate(np.clip(found.values - half, 0, 1))
     return lower, np.minimum.accumulate(np.clip(found.values + half, 0, 1)[::-1])[::-1], half
 

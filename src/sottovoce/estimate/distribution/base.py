@@ -130,6 +130,11 @@ class DistributionEvidence(Evidence):
         return self.methods
 
     @property
+    def rises(self) -> bool:
+        """Whether what is estimated is a distribution, so that its cumulative shares rise from 0 to 1."""
+        return True
+
+    @property
     def unevenness(self) -> str | None:
         """The warning about shares of buckets where they are right for evenly spread answers only; None elsewhere."""
         return None

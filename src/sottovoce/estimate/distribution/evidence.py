@@ -22,6 +22,7 @@ from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
 from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.of_shares import of_shares
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.series import SeriesEvidence, is_projection
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
 from sottovoce.estimate.distribution.transition import LevelsTransition, transition_of
 from sottovoce.estimate.estimate import check_target
@@ -46,7 +47,11 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> OutputsEvidence:
     """The evidence of cells that count outputs."""
     buckets = buckets_of(mechanism, n)
     transition = transition_of(mechanism.channel, len(buckets))
-    shape = HierarchyEvidence if isinstance(transition, LevelsTransition) else OutputsEvidence
+    shape: type[OutputsEvidence] = OutputsEvidence
+    if isinstance(transition, LevelsTransition):
+        shape = HierarchyEvidence
+    elif is_projection(mechanism.channel):
+        shape = SeriesEvidence
     return shape(buckets, n, cells, transition, Counted(mechanism, n, cells))
 
 
@@ -98,8 +103,9 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
     if isinstance(mechanism.channel, Histogram):
         return np.diag(share_covariance(mechanism.channel, truth, target)) / n
     transition = transition_of(mechanism.channel, len(truth))
-    second = linear_decode(mechanism.channel, len(truth)).squares(transition.forward(truth))
-    return np.asarray((second - (truth**2 if target == "population" else truth)) / n)
+    decode, rates = linear_decode(mechanism.channel, len(truth)), transition.forward(truth)
+    first = decode.values(rates) ** 2 if target == "population" else decode.between(truth)
+    return np.asarray((decode.squares(rates) - first) / n)
 
 
 def functional_variances(mechanism: Mechanism, weights: Floats, shares: Floats) -> Floats:

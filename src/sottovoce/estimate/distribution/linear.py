@@ -38,6 +38,10 @@ class LinearDecode(ABC):
     def squares(self, rates: Floats) -> Floats:
         """The mean square of the score of each bucket."""
 
+    def between(self, shares: Floats) -> Floats:
+        """The mean square of the mean score of each bucket given the answer, which is 1 for its own and else 0."""
+        return shares
+
     def height_squares(self, rates: Floats) -> Floats:
         """The mean square of the score of the cumulative share up to each edge inside."""
         buckets = len(self.values(rates))
@@ -185,6 +189,9 @@ def linear_decode(channel: Channel, buckets: int) -> LinearDecode:
     if isinstance(found, LevelsTransition):
         levels: LinearDecode = load("estimate.distribution.hierarchy:levels_decode")(found)
         return levels
+    if load("estimate.distribution.series:is_projection")(channel):
+        projected: LinearDecode = load("estimate.distribution.series:ProjectedDecode")(channel, found)
+        return projected
     if isinstance(found, WaveTransition) and found.moves_by_one and (not found.rounded or buckets > MOST_SOLVED):
         return ChainDecode(found)
     return DenseDecode(found)
