@@ -22,7 +22,7 @@ from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.laws import law_at
 from sottovoce.tally.tally import report_cells
-from sottovoce.testing.codes import require
+from sottovoce.testing.codes import loosest, require
 from sottovoce.testing.statistics import check_mean, check_rate, reports_for_mean
 
 HELD = Fraction(7, 10)  # of the way through the codes: the answer of everyone when reports are drawn
@@ -36,7 +36,9 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     if grid is not None:
         around = isinstance(mechanism.question.domain, Circle)
         domain = Circle(grid.high) if around else Interval(grid.low, grid.high)
-    return Mechanism(mechanism.name, Distribution(domain), channel, Decimal(MAX_EPSILON), mechanism.statistic)
+    promise = loosest(mechanism.guarantee)
+    claimed = Decimal(MAX_EPSILON)
+    return Mechanism(mechanism.name, Distribution(domain), channel, claimed, mechanism.statistic, guarantee=promise)
 
 
 def check_small(mechanism: Mechanism) -> None:

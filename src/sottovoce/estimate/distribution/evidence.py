@@ -21,7 +21,7 @@ from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets, even
 from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
 from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.of_shares import of_shares
-from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.outputs import ApproximateEvidence, OutputsEvidence
 from sottovoce.estimate.distribution.series import SeriesEvidence, is_projection
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
 from sottovoce.estimate.distribution.transition import LevelsTransition, transition_of
@@ -50,6 +50,8 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> OutputsEvidence:
     shape: type[OutputsEvidence] = OutputsEvidence
     if isinstance(transition, LevelsTransition):
         shape = HierarchyEvidence
+    elif mechanism.delta is not None:
+        shape = ApproximateEvidence
     elif is_projection(mechanism.channel):
         shape = SeriesEvidence
     return shape(buckets, n, cells, transition, Counted(mechanism, n, cells))

@@ -59,17 +59,15 @@ class DenseDecode(LinearDecode):
         law = transition.matrix
         weight = law.mean(axis=1)
         used = weight > 0
-        scaled = law[used].T / weight[used]
         self.matrix = np.zeros(law.T.shape)
-        try:
-            self.matrix[:, used] = np.linalg.solve(scaled @ law[used], scaled)
-        except np.linalg.LinAlgError:
-            self.matrix[:] = np.inf
-        if not np.abs(self.matrix @ law - np.eye(transition.buckets)).max() < _EXACT:  # also refuses NaN
-            raise ParameterError(
-                f"These reports do not determine the shares of {transition.buckets} buckets: some changes of the shares"
-                " leave the law of a report as it is."
-            )
+        for solve in (_normal_equations, _orthogonal):
+            self.matrix[:, used] = solve(law[used], weight[used])
+            if np.abs(self.matrix @ law - np.eye(transition.buckets)).max() < _EXACT:  # not NaN either
+                return
+        raise ParameterError(
+            f"These reports do not determine the shares of {transition.buckets} buckets: some changes of the shares"
+            " leave the law of a report as it is, or nearly."
+        )
 
     def scores(self, weights: Floats) -> Floats:
         return np.asarray(weights @ self.matrix)
@@ -79,6 +77,24 @@ class DenseDecode(LinearDecode):
 
     def squares(self, rates: Floats) -> Floats:
         return np.asarray(self.matrix**2 @ rates)
+
+
+def _normal_equations(law: Floats, weight: Floats) -> Floats:
+    scaled = law.T / weight
+    try:
+        return np.asarray(np.linalg.solve(scaled @ law, scaled))
+    except np.linalg.LinAlgError:
+        return np.full(law.T.shape, np.nan)
+
+
+def _orthogonal(law: Floats, weight: Floats) -> Floats:
+    """The same with twice as many digits, in twice the time."""
+    root = np.sqrt(weight)
+    basis, triangle = np.linalg.qr(law / root[:, None])
+    try:
+        return np.asarray(np.linalg.solve(triangle, basis.T / root))
+    except np.linalg.LinAlgError:
+        return np.full(law.T.shape, np.nan)
 
 
 class ChainDecode(LinearDecode):
