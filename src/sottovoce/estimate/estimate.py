@@ -173,17 +173,40 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         these participants, so that only the privacy noise counts. `simultaneous` makes all intervals
         hold at once (Bonferroni).
         """
-        check_level(level)
+        doubt = self.doubt(level, method=method, simultaneous=simultaneous)
+        if doubt is not None:
+            warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
+        return self.quiet_ci(level, method=method, target=target, simultaneous=simultaneous)
+
+    def quiet_ci(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> Bounds:
+        """The intervals of `ci` without its warning, for callers who show `doubt` themselves.
+
+        Filters of warnings belong to all threads of a process, so that a service cannot catch its own.
+        """
         check_target(target)
+        chosen, each = self._interval(level, method, simultaneous)
+        return self.decoder.interval(self.evidence, self.values, each, chosen, target)
+
+    def doubt(self, level: float = 0.95, *, method: str | None = None, simultaneous: bool = False) -> str | None:
+        """Why the intervals of `ci` may miss more often than they promise, or None."""
+        chosen, each = self._interval(level, method, simultaneous)
+        return self.evidence.doubt("normal" if chosen == OWN else chosen, each, most_excess(level))
+
+    def _interval(self, level: float, method: str | None, simultaneous: bool) -> tuple[str, float]:
+        """The method of an interval, and the level of a single one."""
+        check_level(level)
         chosen = self.default_method if method is None else method
         known = self.decoder.methods(self.evidence)
         if chosen not in known:
             raise reject("method", "ci", f"one of {', '.join(known)}", method)
-        each = 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
-        doubt = self.evidence.doubt("normal" if chosen == OWN else chosen, each, most_excess(level))
-        if doubt is not None:
-            warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
-        return self.decoder.interval(self.evidence, self.values, each, chosen, target)
+        return chosen, 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
 
     @property
     def default_method(self) -> str:

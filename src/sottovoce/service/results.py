@@ -93,7 +93,8 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     except ParameterError:  # no report was counted, or too few
         found, notes = {}, (NOTHING_YET,)
     _, reports = read_protocol(row.protocol)
-    return StudyOutcome(row, manifests[-1], results_of(study, reports, found, level), notes)
+    results = results_of(study, reports, found, level)
+    return StudyOutcome(row, manifests[-1], results, (*notes, *results.doubts))
 
 
 def _plain(value: Any) -> Any:

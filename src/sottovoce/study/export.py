@@ -148,6 +148,7 @@ def methods_paragraph(results: StudyResults, hidden: int) -> str:
             f" {plural(hidden, 'number')} with an interval wider than {2 * WIDEST:g} times the estimate, or a share"
             f" wider than {2 * WIDEST * 100:g} points, {'is' if hidden == 1 else 'are'} not shown (..)."
         )
+    said += "".join(f" {doubt}" for doubt in results.doubts)
     if bool(frame["simulated"].any()):
         said = "SIMULATION. " + said
     return said

@@ -104,6 +104,19 @@ class StudyResults:
         self.study.question(name)
         return next(one for one in self.questions if one.asked.name == name)
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Which intervals may miss more often than they promise, and why: a sentence for each question."""
+        found = {
+            f"{one.asked.name}: {doubt}": None
+            for one in self.questions
+            for estimate in one.estimates.values()
+            if isinstance(estimate, Estimate) and not isinstance(one.asked.question, Distribution)
+            for doubt in [estimate.doubt(self.level)]
+            if doubt is not None
+        }
+        return tuple(found)
+
     def to_frame(self) -> pd.DataFrame:
         """The table that is exported."""
         import pandas as pd
@@ -188,7 +201,7 @@ def _lines(found: Evidence, level: float, measure: str, labels: list[str]) -> It
 
 
 def _plain(estimate: Estimate, level: float, measure: str = "", *, named: bool = False) -> list[ResultLine]:
-    low, high = estimate.ci(level)
+    low, high = estimate.quiet_ci(level)  # `StudyResults.doubts` says what speaks against them
     noun = measure or estimate.evidence.noun
     labels = [""] if len(estimate.values) == 1 and not named else [str(label) for label in estimate.labels]
     columns = (estimate.values, estimate.std_errors, low, high)
