@@ -90,7 +90,9 @@ def test_who_takes_part_hides_only_where_nobody_can_tell(manifest):
     known, hidden = StudyAccount.of(manifest), StudyAccount.of(manifest, rate="0.25")
     assert known.hidden is None and "nobody can tell" not in known.text()
     assert hidden.hidden == pytest.approx(math.log1p(0.25 * math.expm1(0.1)))
-    assert "where 25 % of a population do" in hidden.text() and hidden.to_dict()["sampled"] == hidden.hidden
+    assert (
+        "where a fixed 25 % of a population are drawn" in hidden.text() and hidden.to_dict()["sampled"] == hidden.hidden
+    )
 
 
 @pytest.mark.parametrize(

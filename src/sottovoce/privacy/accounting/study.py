@@ -30,7 +30,7 @@ class StudyAccount:
         values: how many different answers a memoised question gets from the person, over all waves.
         also: budgets of other studies that the person answers.
         participants: of one wave; None where nothing is said about a crowd.
-        rate: the share of a population that takes part, if nobody can tell who does; 1 if someone can.
+        rate: the fixed share of a population that is drawn to take part, if nobody can tell who is; 1 if someone can.
     """
 
     manifest: Manifest
@@ -164,8 +164,9 @@ class StudyAccount:
             )
         if self.hidden is not None:
             lines.append(
-                f"Only if nobody can tell who takes part: where {decimal_text(100 * self.rate)} % of a population do,"
-                f" the loss is at most epsilon {self.hidden:.4g}. Who invites people can tell."
+                f"Only if nobody can tell who takes part: where a fixed {decimal_text(100 * self.rate)} % of a"
+                f" population are drawn, and their reports have no senders, the loss is at most epsilon"
+                f" {self.hidden:.4g}. Who invites people can tell."
             )
         return "\n".join(lines)
 
