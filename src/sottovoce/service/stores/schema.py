@@ -28,7 +28,12 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE tokens (hash BYTES PRIMARY KEY, name TEXT NOT NULL UNIQUE, scopes TEXT NOT NULL)",
         "CREATE TABLE requests (hash BYTES PRIMARY KEY, digest BYTES NOT NULL, answer BYTES NOT NULL)",
     ),
+    (
+        # How many counted ids begin with each byte: 256 numbers, the signs of ids that were not drawn at random.
+        "CREATE TABLE first_bytes (study BIGINT PRIMARY KEY, counts BYTES NOT NULL)",
+    ),
 )
+FIRST_BYTES = 3  # the step after which they are counted once from the ids that are stored
 VERSION = len(STEPS)
 
 # Every table with its columns, in an order in which they can be copied; the key columns come first.
@@ -47,4 +52,5 @@ TABLES: dict[str, tuple[str, ...]] = {
     "spent": ("study", "hash"),
     "tokens": ("hash", "name", "scopes"),
     "requests": ("hash", "digest", "answer"),
+    "first_bytes": ("study", "counts"),
 }
