@@ -25,8 +25,8 @@ from typing import Any
 from urllib.request import urlopen
 
 from benchmarks.timing import Row, dump, mark, si, table
-from sottovoce.core.manifest import Manifest
-from sottovoce.core.wire import CBOR_TYPE, Batch
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.wire import CBOR_TYPE, Batch
 
 STUDY = """
 [study]

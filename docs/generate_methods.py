@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import sottovoce as sv
-from sottovoce.core import codec
+from sottovoce.core.exchange import codec
 from sottovoce.core.registry import ALIASES, builder, fits
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.core.asked import Asked
-from sottovoce.core.manifest import Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Manifest, StudyFacts
 from sottovoce.service.collector import Collector, add_study
 from sottovoce.service.course import written_protocol
 from sottovoce.service.http.app import Application

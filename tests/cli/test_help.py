@@ -12,7 +12,7 @@ import typer.main
 import sottovoce as sv
 from sottovoce.cli import BARE, bare
 from sottovoce.cli.app import app
-from sottovoce.core.plural import plural
+from sottovoce.core.language.plural import plural
 from sottovoce.core.specs import canonical
 from tests.cli.test_cli import BARE as WITHOUT_EXTRAS
 from tests.cli.test_cli import process

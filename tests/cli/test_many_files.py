@@ -13,8 +13,9 @@ import pytest
 from pyarrow.fs import LocalFileSystem, _MockFileSystem
 
 import sottovoce as sv
-from sottovoce.cli import main, places
-from sottovoce.cli.reports import Writer
+from sottovoce.cli import main
+from sottovoce.cli.data import places
+from sottovoce.cli.data.reports import Writer
 from sottovoce.cli.show import Gauge
 from sottovoce.core.specs import canonical
 from sottovoce.tally.tally import Tally
@@ -90,7 +91,7 @@ def test_a_run_that_was_interrupted_goes_on(
     assert len(list(kept.iterdir())) == 2
     last.write_bytes(whole)
     opened: list[str] = []
-    monkeypatch.setattr("sottovoce.cli.reports.parquet_source", lambda path: opened.append(path) or path)
+    monkeypatch.setattr("sottovoce.cli.data.reports.parquet_source", lambda path: opened.append(path) or path)
     capsys.readouterr()
     assert main(line) == 0
     assert "2 of 3 files counted before" in capsys.readouterr().err

@@ -20,9 +20,9 @@ import sottovoce as sv
 from sottovoce.client import NoTick
 from sottovoce.client.memo import Kept, KeptCoins, Memo, Spent, _text
 from sottovoce.client.tick import SHORTEST, WRITTEN, public_tick
-from sottovoce.core import codec
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import DeviceFileError, DomainError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.testing.statistics import check_rate
 from tests.client.toys import in_cohorts, unary

@@ -23,10 +23,10 @@ from sottovoce.client.memo import Memo
 from sottovoce.client.participant import FIRST_WAIT, Participant
 from sottovoce.client.tick import WRITTEN, Tick
 from sottovoce.client.transport import REFUSALS, Interrupted, Reply, Unreached
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.rational import loss
 from sottovoce.core.errors import DomainError, PrivacyError
-from sottovoce.core.manifest import Collection, Manifest
-from sottovoce.core.rational import loss
+from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.testing.statistics import check_rate
 from tests.client.collectors import ANSWERS, COUNTED, Scripted, memoised, sleep
 from tests.client.toys import in_cohorts

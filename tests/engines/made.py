@@ -16,9 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import sottovoce as sv
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.errors import ReportError
-from sottovoce.core.hashing import id_words
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.arms import Arms
 from sottovoce.engines.rows import CountedRows, account, fold_arms

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli.reports import Writer
+from sottovoce.cli.data.reports import Writer
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import MismatchError, ReportError, SottovoceError
-from sottovoce.core.manifest import Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Manifest, StudyFacts
 from sottovoce.core.round import Arm, Round
 from sottovoce.engines import duckdb as engine
 from sottovoce.engines.arms import Arms

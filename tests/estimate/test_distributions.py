@@ -16,9 +16,9 @@ from scipy import stats
 from scipy.special import ndtr
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import ArcSets, Block, Rounding, Table, Then, Window
 from sottovoce.core.question import question_from_spec
-from sottovoce.core.rational import UNIT
 from sottovoce.estimate.distribution.buckets import coded_buckets, even_buckets
 from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, near_root
 from sottovoce.estimate.distribution.iterate import accelerated, iterate, smoothed

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.rational import units
 from sottovoce.privacy.alarms import Check, Checks, alarms, of_tally, uniform
 from sottovoce.privacy.drawn import ALPHA
 from sottovoce.tally.tally import Tally

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.manifest import Collection, Manifest
+from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.service import acts, intake
 from sottovoce.service.course import stored_tallies
 from sottovoce.service.invitations import invite

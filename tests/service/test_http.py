@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
-from sottovoce.core.manifest import Collection, Manifest
-from sottovoce.core.wire import CBOR_TYPE, JSON_TYPE
+from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
 from sottovoce.service.collector import Collector
 from sottovoce.service.http import admin, public
 from sottovoce.service.http.app import SECURITY, Application

@@ -11,8 +11,8 @@ import pytest
 from sottovoce.client import NoTick
 from sottovoce.client.participant import Participant
 from sottovoce.core.errors import CollectorError, ParameterError, ReportError
-from sottovoce.core.manifest import Collection, Manifest
-from sottovoce.core.wire import Batch
+from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.exchange.wire import Batch
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
 from sottovoce.service.shuffler.sealing import (
     SEAL_BYTES,

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from sottovoce.cli import main
-from sottovoce.core.manifest import Manifest
-from sottovoce.core.wire import CBOR_TYPE
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.wire import CBOR_TYPE
 from sottovoce.service.http import reports, server
 from sottovoce.service.http.app import Application
 from sottovoce.service.stores.sqlite import SQLiteStore

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.wire import Batch
+from sottovoce.core.exchange.wire import Batch
 from sottovoce.service import acts, operations
 from sottovoce.service.collector import Collector
 from sottovoce.service.invitations import add_token, find_token, revoke_token

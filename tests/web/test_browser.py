@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.specs import canonical
 from sottovoce.privacy.blackbox import audit_black_box
 from sottovoce.testing.hostile import RECIPES

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.cli.domains import lines_of
-from sottovoce.cli.files import cells
+from sottovoce.cli.data.domains import lines_of
+from sottovoce.cli.data.files import cells
 from sottovoce.cli.show import comma_separated, note, printable, table
 from sottovoce.client.typed import typed
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from sottovoce.cli.files import STANDARD, FileProblem, check_apart, check_free, naming, writing
-from sottovoce.cli.intake import REFUSE, Intake
-from sottovoce.cli.kept import KeptTallies
-from sottovoce.cli.places import each_input, expanded, is_address, size_of, total_size
+from sottovoce.cli.data.files import STANDARD, FileProblem, check_apart, check_free, naming, writing
+from sottovoce.cli.data.intake import REFUSE, Intake
+from sottovoce.cli.data.kept import KeptTallies
+from sottovoce.cli.data.places import each_input, expanded, is_address, size_of, total_size
+from sottovoce.cli.data.reports import MESSAGE_KINDS, tally_of
 from sottovoce.cli.privatize import read_spec
-from sottovoce.cli.reports import MESSAGE_KINDS, tally_of
 from sottovoce.cli.show import Gauge, note
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.plural import plural
+from sottovoce.core.language.plural import plural
 from sottovoce.core.simulation import NOTE
 from sottovoce.engines.sql import tally_query
 from sottovoce.tally.tally import Tally

@@ -13,8 +13,8 @@ from sottovoce.client.arguments import SentenceParser
 from sottovoce.client.client import Client
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import CollectorError, ParameterError, SpecError
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.late import load
-from sottovoce.core.manifest import Manifest
 from sottovoce.core.params import decimal_text
 from sottovoce.core.specs import parse
 

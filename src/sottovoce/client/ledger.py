@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from sottovoce.core.rational import loss
+from sottovoce.core.arithmetic.rational import loss
 
 _ROUNDED_UP = Context(prec=50, rounding=ROUND_CEILING)
 loss_of = lru_cache(maxsize=256)(loss)  # logarithms of many digits; a device has few mechanisms

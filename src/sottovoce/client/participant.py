@@ -32,16 +32,16 @@ from sottovoce.client.transport import (
     outcome,
     parsed,
 )
-from sottovoce.core.codec import ID_BYTES
+from sottovoce.core.arithmetic.hashing import id_bytes
+from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError
-from sottovoce.core.hashing import id_bytes
+from sottovoce.core.exchange.codec import ID_BYTES
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.wire import CBOR_TYPE, TOKEN_BYTES
 from sottovoce.core.late import load
-from sottovoce.core.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.rational import within
-from sottovoce.core.wire import CBOR_TYPE, TOKEN_BYTES
 
 SEALED_TYPE = "application/octet-stream"
 REPLACED = "replaced"  # the round ended before anything was sent: nothing is lost, and the study can be answered again

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.arms import Arms
 from sottovoce.engines.rows import CHECKSUM, CONFLICTS, NO_ARM, REPEATED, REPORTS, SCHEMA, Reason

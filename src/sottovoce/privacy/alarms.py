@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import bdtr, bdtrc
 
+from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.channel import Bits, Channel, Contrast, PoolMap, Public, Rates, Subset
 from sottovoce.core.channel.facets import Extremal, Numbered, Pooled, Supporting, facet, need, rates_of, stages_of
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.rational import units
 from sottovoce.core.round import Round
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.core.errors import ParameterError, SottovoceError
-from sottovoce.core.manifest import Manifest
-from sottovoce.core.wire import Batch
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.wire import Batch
 from sottovoce.service import acts, results
 from sottovoce.service.course import Course, name_of, written_protocol
 from sottovoce.service.intake import Submission

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Protocol, Round, Tallies
 from sottovoce.core.specs import canonical, parse, take
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec

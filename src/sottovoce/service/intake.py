@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.manifest import ID_BYTES
-from sottovoce.core.wire import TOKEN_BYTES, Batch
+from sottovoce.core.exchange.manifest import ID_BYTES
+from sottovoce.core.exchange.wire import TOKEN_BYTES, Batch
 from sottovoce.service.course import Course
 from sottovoce.service.invitations import token_hash
 from sottovoce.service.lanes import Lane

@@ -7,8 +7,8 @@ import secrets
 from dataclasses import dataclass
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange.wire import TOKEN_BYTES
 from sottovoce.core.params import check_integer
-from sottovoce.core.wire import TOKEN_BYTES
 from sottovoce.service import acts
 from sottovoce.service.stores.base import Transaction
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
 from sottovoce.core.errors import BatchWarning
-from sottovoce.core.manifest import ID_BYTES, Manifest
+from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.manifest import ID_BYTES, Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import Reports, from_payloads, invalid, trusted
 from sottovoce.tally.count import count_cells

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.service import acts
 from sottovoce.service.collector import UnknownStudyError
 from sottovoce.service.course import stored_tallies

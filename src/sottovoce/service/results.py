@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Estimates
 from sottovoce.service.course import name_of, read_protocol, stored_state, stored_tallies
 from sottovoce.service.stores.base import StoreError, StudyRow, Transaction

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.core.language.plural import plural
 from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
-from sottovoce.core.plural import plural
 from sottovoce.study.results import StudyResults
 
 LABELS = {

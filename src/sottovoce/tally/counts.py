@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     Bits,
     Block,
@@ -43,7 +44,6 @@ from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.core.statistic.outputs import CountOutputs

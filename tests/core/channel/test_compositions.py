@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     NODES,
     Bits,
@@ -36,7 +37,6 @@ from sottovoce.core.errors import BatchWarning, ParameterError, SpecError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.batch import Reports, draw
 from sottovoce.fast.kernels.base import NoBatchError, counter, sampler

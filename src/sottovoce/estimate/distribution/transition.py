@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.channel import ArcSets, Block, Channel, Rounding, ShiftSets, Then, Window
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.core.rational import units
 from sottovoce.estimate.distribution.branches import LevelReports, branches_of
 from sottovoce.estimate.shares.mixture import Mixture
 from sottovoce.fast.compiled import compiled

@@ -22,10 +22,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Keyed, Subset
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.rational import UNIT
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
 
 Floats = NDArray[np.float64]

@@ -15,8 +15,8 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Counted, Offer, OutputTally, deviate
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
-from sottovoce.estimate.shares.lattice import SumLaw, multiples
-from sottovoce.estimate.shares.misses import SHARES
+from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
+from sottovoce.estimate.shares.intervals.misses import SHARES
 from sottovoce.estimate.shares.mixture import Mixture, Product
 from sottovoce.estimate.shares.supports import SupportsEvidence
 

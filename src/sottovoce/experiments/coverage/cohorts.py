@@ -12,7 +12,7 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import most_excess
 from sottovoce.estimate.shares.evidence import from_cells
-from sottovoce.experiments.coverage.studies_of_shares import ALL, COHORT_KINDS, LEVELS, ONE, SHARES
+from sottovoce.experiments.coverage.declared.shares import ALL, COHORT_KINDS, LEVELS, ONE, SHARES
 from sottovoce.experiments.coverage.study import Coverage
 from sottovoce.tally.counts import simulate_cells
 

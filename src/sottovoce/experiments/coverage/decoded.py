@@ -11,7 +11,7 @@ import numpy as np
 from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.experiments.coverage.studies_of_shares import DECODED, DECODED_KINDS
+from sottovoce.experiments.coverage.declared.shares import DECODED, DECODED_KINDS
 from sottovoce.experiments.coverage.study import Coverage
 from sottovoce.tally.counts import simulate_counts
 

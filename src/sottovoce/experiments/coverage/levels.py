@@ -21,8 +21,8 @@ from sottovoce.estimate.evidence import Evidence, most_excess
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.sums import SumsEvidence, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
-from sottovoce.experiments.coverage.studies import SHARE_KINDS
-from sottovoce.experiments.coverage.studies_of_shares import ALL, LEVELS, ONE, SHARES
+from sottovoce.experiments.coverage.declared.shares import ALL, LEVELS, ONE, SHARES
+from sottovoce.experiments.coverage.declared.studies import SHARE_KINDS
 from sottovoce.experiments.coverage.study import Coverage
 from sottovoce.testing.coverage import coverage
 

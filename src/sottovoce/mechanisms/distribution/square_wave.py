@@ -6,13 +6,13 @@ from decimal import Decimal
 from math import floor
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel import Block, Then, Window
 from sottovoce.core.channel.finite.block import nearest_arc
 from sottovoce.core.domain import Circle, Domain, Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
-from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import arc, arc_share, bandwidth, check_domain, coded, rounded, wave
 

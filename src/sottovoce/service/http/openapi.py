@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sottovoce import __version__
-from sottovoce.core.wire import CBOR_TYPE, JSON_TYPE, LARGEST, MOST_REPORTS, VERSION
+from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE, LARGEST, MOST_REPORTS, VERSION
 from sottovoce.service.http.problems import PROBLEM_TYPE, PROBLEMS
 
 Plain = dict[str, Any]

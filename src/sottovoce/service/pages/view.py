@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 from sottovoce.client.typed import root
-from sottovoce.core import codec
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Categories, Integers
 from sottovoce.core.errors import ParameterError, SottovoceError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Cdf, GroupMean

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from sottovoce.client.transport import HttpTransport, fetch_manifest
 from sottovoce.core.errors import CollectorError, SottovoceError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import Refused, read_body
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.core import codec
 from sottovoce.core.domain import Circle, Integers, Interval
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Cdf, CircularMean, Distribution, Quantile, Question, Range

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.field import inverses
 from sottovoce.core.channel import ArcSets, AskedMap, Bits, Block, Channel, MultiplierMap
 from sottovoce.core.errors import NoBatchError
-from sottovoce.core.field import inverses
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Count, Reports
 from sottovoce.fast.kernels.compose.public import Public64, chosen_numbers, map_counter, mapper
