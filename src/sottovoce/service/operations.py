@@ -20,7 +20,6 @@ from sottovoce.service.stores.base import CHECKSUM_BYTES, PART, Store, StoreErro
 from sottovoce.service.stores.sqlite import SQLiteStore
 
 
-
 def find_study(work: Transaction, name: str | None) -> StudyRow:
     """A study by its id or its name; without either, the only one."""
     rows = work.studies()
