@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sottovoce.core import late
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence, Offer
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Evidence, Offer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,6 +105,10 @@ class DistributionEvidence(Evidence):
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
         """The variances of these functionals alone."""
         return np.maximum(np.diag(self.functional(weights, target).covariance), 0)
+
+    def contributions_of(self, weights: Floats) -> Contributions | None:
+        """How far one report can move linear functionals of the shares, if they are means of one number from each."""
+        return None
 
     def reach_of(self, weights: Floats) -> float:
         """A bound on the range of the readings of one report, for these weights."""
