@@ -36,7 +36,12 @@ STEPS: tuple[tuple[str, ...], ...] = (
         " ORDER BY 1, 2",
         "DROP TABLE spent",
     ),
+    (
+        # How many counted ids begin with each byte: 256 numbers, the signs of ids that were not drawn at random.
+        "CREATE TABLE first_bytes (study BIGINT PRIMARY KEY, counts BYTES NOT NULL)",
+    ),
 )
+FIRST_BYTES = 4  # the step after which they are counted once from the ids that are stored
 VERSION = len(STEPS)
 
 # Every table with its columns, in an order in which they can be copied; the key columns come first.
@@ -55,4 +60,5 @@ TABLES: dict[str, tuple[str, ...]] = {
     "issued": ("study", "hash"),
     "tokens": ("hash", "name", "scopes"),
     "requests": ("hash", "digest", "answer"),
+    "first_bytes": ("study", "counts"),
 }
