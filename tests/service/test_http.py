@@ -18,12 +18,12 @@ from starlette.testclient import TestClient
 
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
-from sottovoce.service.collector import Collector
+from sottovoce.service.collector import MOST_LEVELS, Collector
 from sottovoce.service.http import admin, public
 from sottovoce.service.http.app import SECURITY, Application
 from sottovoce.service.http.openapi import DOCUMENT
 from sottovoce.service.http.problems import PROBLEMS
-from sottovoce.service.invitations import add_token
+from sottovoce.service.invitations import add_token, invite
 from sottovoce.service.shuffler.opening import sealed_route_of
 from sottovoce.service.shuffler.sealing import new_key
 from sottovoce.service.stores.base import CLOSED
@@ -360,6 +360,25 @@ def test_invitations_are_made_once_and_stored_as_hashes(make_site: Callable[...,
     batch = batch_of(site.manifest, 0, [A], [b"\x00"], tokens=bytes.fromhex(tokens[0]))
     assert site.post(batch.to_cbor()).json()["accepted"] == 1
     assert problem(site.post(batch_of(site.manifest, 0, [B], [b"\x00"]).to_cbor())) == "token_missing"
+
+
+def test_an_invitation_does_not_choose_the_id(make_site: Callable[..., Site]) -> None:
+    """Whoever is invited still draws ids until they suit, so the bound of fake reports is that of free ids."""
+    site = make_site(Collection(invitations=True))
+    with site.collector.store.transaction() as work:
+        (token,) = invite(work, 1, site.manifest.study, 1)
+    batch = batch_of(site.manifest, 0, [A], [b"\x00"], tokens=bytes.fromhex(token))
+    assert site.post(batch.to_cbor()).json()["accepted"] == 1
+    page = site.get(f"/studies/{site.study}").text
+    assert "fakers choose" in page and "the collector issues" not in page
+
+
+def test_levels_that_readers_choose_do_not_fill_the_memory(site: Site) -> None:
+    for number in range(12):
+        assert site.get(f"STUDY/estimates?level=0.9{number}").status_code == 200
+    assert len(site.collector._cache) == MOST_LEVELS
+    first, again = (site.get("STUDY/estimates?level=0.911") for _ in range(2))
+    assert first.json() == again.json() and first.json()["level"] == 0.911
 
 
 def test_a_bug_says_its_kind_only(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,13 @@ def test_a_slow_sender_is_told_and_others_go_on(file_store: SQLiteStore, monkeyp
             answer = body.recv(4096)
             assert answer.startswith(b"HTTP/1.1 408") and b"slow_sender" in answer
             assert no.recv(4096) == b""
+        with socket.create_connection(("127.0.0.1", port)) as later:  # as slow with the second request
+            later.settimeout(20)
+            later.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert later.recv(4096).startswith(b"HTTP/1.1 200")
+            later.sendall(head)
+            while later.recv(4096):
+                pass
 
 
 @pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.long)])

@@ -45,7 +45,7 @@ def test_an_older_store_is_upgraded_and_keeps_what_it_has(place: str, monkeypatc
     with open_store(place) as store, store.read() as work:
         assert store.version(work) == schema.VERSION
         assert work.outcomes(7) == {"conflict": 3} and len(list(acts.entries(work))) == 1
-        assert work.execute("SELECT COUNT(*) FROM spent") == [(0,)]
+        assert work.execute("SELECT COUNT(*) FROM issued") == [(0,)]
 
 
 def test_a_store_of_the_second_version_learns_how_its_ids_begin(place: str, monkeypatch: pytest.MonkeyPatch) -> None:

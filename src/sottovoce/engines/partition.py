@@ -253,6 +253,12 @@ def _fixed(column: Any, width: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_
     return rows, good
 
 
+def whole_ids(batch: pa.RecordBatch) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+    """The ids of 16 bytes, and which rows have one."""
+    ids, good = _fixed(batch.column("id"), codec.ID_BYTES)
+    return (ids if good.all() else ids[good]), good
+
+
 def _is_fixed(kind: Any) -> bool:
     return bool(pa.types.is_fixed_size_binary(kind)) and not pa.types.is_decimal(kind)
 

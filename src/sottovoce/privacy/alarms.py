@@ -23,6 +23,7 @@ from sottovoce.core.channel import Bits, Channel, Contrast, PoolMap, Public, Rat
 from sottovoce.core.channel.facets import Extremal, Numbered, Pooled, Supporting, facet, need, rates_of, stages_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.round import Round
+from sottovoce.core.statistic.asked import CountAsked, asked_bits
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
@@ -109,6 +110,14 @@ def of_tally(tally: Tally) -> Iterator[Check]:
             # Hoeffding: a report supports from none to all of the values, on average `mean` for every answer.
             likely = min(1.0, 2 * math.exp(-2 * n * away**2))
             yield Check(f"values that hashed reports of {mechanism.name} support", likely)
+    elif isinstance(statistic, CountAsked):
+        chosen, rates = asked_bits(channel)
+        counts, asked = cells.reshape(2, -1)
+        part = np.array(chosen.asked / chosen.k)
+        if chosen.k <= MOST_CELLS:
+            yield _within(f"reports that are asked about a value by {mechanism.name}", asked, n, part, part)
+            ends = part * float(rates.other), part * float(rates.own)
+            yield _within(f"reports that support a value of {mechanism.name}", counts, n, *ends)
     elif isinstance(statistic, CountSeeds):
         table = cells.reshape(need(channel, Pooled).seeds, need(channel, Numbered).outputs)
         yield from uniform(f"public functions of {mechanism.name}", table.sum(axis=1))

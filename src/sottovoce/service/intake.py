@@ -178,14 +178,14 @@ def _stored(
 def _spend(work: Transaction, study: int, invited: dict[bytes, bytes]) -> dict[bytes, str]:
     """Use up the invitations of new reports, one for each; returns the reports that have none."""
     hashes = list(set(invited.values()))
-    good, spent = work.chosen("invitations", study, hashes), work.chosen("spent", study, hashes)
+    good, issued = work.chosen("invitations", study, hashes), work.chosen("issued", study, hashes)
     refused: dict[bytes, str] = {}
     used: set[bytes] = set()
     for report, token in invited.items():
-        if token in spent or token in used:
-            refused[report] = SPENT
-        elif token not in good:
+        if token not in issued:
             refused[report] = UNKNOWN_TOKEN
+        elif token not in good or token in used:
+            refused[report] = SPENT
         else:
             used.add(token)
     work.spend(study, used)

@@ -101,7 +101,8 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
     conflicts = work.outcomes(row.number).get(CONFLICT, 0)
     signs = alarms_of(manifests, rounds, work.first_bytes(row.number), conflicts)
-    return StudyOutcome(row, manifests[-1], results_of(study, reports, found, level), notes, signs)
+    results = results_of(study, reports, found, level)
+    return StudyOutcome(row, manifests[-1], results, (*notes, *results.doubts), signs)
 
 
 def _plain(value: Any) -> Any:

@@ -82,6 +82,10 @@ class LinearAnswer(AnswerEvidence):
         return self.question.noun
 
     @property
+    def quality(self) -> str:  # type: ignore[override]
+        return self.source.quality
+
+    @property
     def limits(self) -> tuple[float, float]:
         return self.ends
 
@@ -188,8 +192,7 @@ class QuantileAnswer(AnswerEvidence):
 
 def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:
     """The unbiased cumulative share at each edge, and its standard error."""
-    d = len(source.buckets)
-    values, errors = np.cumsum(source.values())[:-1], np.sqrt(source.spreads(np.tri(d - 1, d), target))
+    values, errors = np.cumsum(source.values())[:-1], np.sqrt(source.height_spreads(target))
     return np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], errors, [0.0]])
 
 

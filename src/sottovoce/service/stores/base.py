@@ -71,7 +71,7 @@ class Transaction(ABC):
 
     @abstractmethod
     def chosen(self, table: str, study: int, hashes: Sequence[bytes]) -> set[bytes]:
-        """Which of these hashes are in the table of invitations, or of those that are spent."""
+        """Which of these hashes are in the table of unused invitations, or of all that were issued."""
 
     @abstractmethod
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -194,13 +194,12 @@ class Transaction(ABC):
     # --- invitations -----------------------------------------------------------------------------
     def invite(self, study: int, hashes: Iterable[bytes]) -> None:
         """New invitations."""
-        self.many("INSERT INTO invitations (study, hash) VALUES (?, ?)", [(study, one) for one in sorted(hashes)])
+        for table in ("invitations", "issued"):
+            self.many(f"INSERT INTO {table} (study, hash) VALUES (?, ?)", [(study, one) for one in sorted(hashes)])
 
     def spend(self, study: int, hashes: Iterable[bytes]) -> None:
-        """Invitations that are used up; sorted, so that their order says nothing."""
-        rows = [(study, one) for one in sorted(hashes)]
-        self.many("DELETE FROM invitations WHERE study = ? AND hash = ?", rows)
-        self.many("INSERT INTO spent (study, hash) VALUES (?, ?)", rows)
+        """Invitations that are used up. Nothing is written that would lie beside the reports of this commit."""
+        self.many("DELETE FROM invitations WHERE study = ? AND hash = ?", [(study, one) for one in sorted(hashes)])
 
 
 class Store(ABC):
@@ -218,6 +217,10 @@ class Store(ABC):
     @abstractmethod
     def lock(self) -> None:
         """Become the one collector of this store, or refuse."""
+
+    @abstractmethod
+    def tidy(self) -> None:
+        """Remove what the database still holds of recent commits, one after the other: which rows changed together."""
 
     @abstractmethod
     def close(self) -> None:
