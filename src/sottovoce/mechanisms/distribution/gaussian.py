@@ -18,9 +18,7 @@ BUCKETS = 8
 MOST_BUCKETS = 32  # a table has about 14 times as many columns as rows at epsilon 4, and more at less
 
 
-def build(
-    domain: Domain, *, epsilon: Any, delta: Any, buckets: int | None = None, workload: str = "cdf"
-) -> Mechanism:
+def build(domain: Domain, *, epsilon: Any, delta: Any, buckets: int | None = None, workload: str = "cdf") -> Mechanism:
     """PrivGMM with an exact delta: the bucket of the answer plus discrete Gaussian noise, cut off where it is rare.
 
     Law: the number of the bucket plus a whole number m with a probability proportional to e**(-m**2 / (2 s**2)),
