@@ -16,7 +16,7 @@ import { checkFits } from "./domain/fits";
 
 export const ID_BYTES = 16;
 const KEYS = ["name", "version", "epsilon", "epsilon_forever", "question", "domain", "channel", "statistic", "codec", "guarantee", "unused"];
-const STATISTICS = ["outputs", "supports", "seeds", "cohorts", "keyed", "parts", "each", "joint", "sums", "moments"];
+const STATISTICS = ["outputs", "supports", "asked", "seeds", "cohorts", "keyed", "parts", "each", "joint", "sums", "moments"];
 const FLOAT_NODES = ["cap", "projected"];
 const MOST_NODES = 1 << 12;
 const MOST_TRIES = 16n;

@@ -69,7 +69,12 @@ interface Charge {
   study: string;
   owner: string;
   epsilon: number;
+  /** Further studies that got reports of a value that is kept. */
+  also?: string[];
 }
+
+/** Whether a charge counts in a study. */
+const counts = (one: Charge, study: string): boolean => one.study === study || !!one.also?.includes(study);
 
 export function exactLimit(name: string, value: number | string | undefined): Fraction | null {
   if (value === undefined) return null;
@@ -181,11 +186,11 @@ export class Study {
 
   /** Answer: charge the account and write the report in one transaction, then send it, now or when it is possible. */
   async send(answers: { [question: string]: unknown }): Promise<Delivery> {
-    const codes = this.codes(answers);
     const sends = this.url !== "" && online();
-    const { entry, refusal } = await atTick(tickOf(this.mechanisms), () =>
-      this.store.change((stores) => this.written(stores, codes, Number(sends))),
-    );
+    const { entry, refusal } = await atTick(tickOf(this.mechanisms), async () => {
+      const codes = this.codes(answers); // within the tick: how long it takes depends on the answers
+      return this.store.change((stores) => this.written(stores, codes, Number(sends)));
+    });
     this.draft = new Draft();
     if (refusal !== null || entry === null) return refuse(refusal ?? "", "privacy");
     let state = QUEUED;
@@ -248,6 +253,7 @@ export class Study {
     if ((await stores.get<{ optedOut: boolean }>("studies", study))?.optedOut)
       throw new SottovoceError("study", "You have opted out of this study.", "opted_out");
     await this.checkOnce(stores);
+    await stores.put("studies", `facts ${study}`, this.manifest.said);
     const drawn = await this.draw(stores, codes);
     const { mechanism } = this.manifest.arms[drawn.arm]!;
     const charge = (epsilon: number): Charge => ({ study, owner: facts.owner, epsilon });
@@ -256,7 +262,10 @@ export class Study {
       await stores.put("device", "secret", this.draft.used);
       await stores.put("device", `cohort ${drawn.memo.fingerprint}`, drawn.memo.cohort);
       await stores.put("memos", drawn.memo.key, { answer: drawn.memo.answer });
-      await stores.put("charges", drawn.memo.key, charge(loss(mechanism.ratioForever!)));
+      // Charged once altogether; but it counts in each study that gets reports of it.
+      const before = await stores.get<Charge>("charges", drawn.memo.key);
+      const also = before ? [...new Set([...(before.also ?? []), study])] : [];
+      await stores.put("charges", drawn.memo.key, { ...(before ?? charge(loss(mechanism.ratioForever!))), also });
     } else for (const one of this.mechanisms) if (!one.memoised) more = larger(more, exactly(one.epsilon));
     const refusal = await this.refusal(stores, more);
     // A value that is kept stays charged: refusing this value only would show that it is new.
@@ -277,8 +286,11 @@ export class Study {
     return { ...entry, body: bodyOf(entry) };
   }
 
-  /** One answer of a person or device to a study; with memos one in each epoch. */
+  /** One answer of a person or device to a study, which stays the same; with memos one in each epoch. */
   private async checkOnce(stores: Stores): Promise<void> {
+    const said = await stores.get<string>("studies", `facts ${this.manifest.study}`);
+    if (said !== undefined && said !== this.manifest.said)
+      refuse("This round says something else about the study than the round that was answered.", "privacy");
     if (this.manifest.facts.unit === "event") return;
     let before = (await stores.all<Entry>("reports")).filter((one) => one.study === this.manifest.study);
     if (this.memoised) before = before.filter((one) => one.epoch >= this.manifest.epoch(this.now()));
@@ -299,7 +311,7 @@ export class Study {
     const { facts, study } = this.manifest;
     // A computed loss is rounded up to a float, and a stated budget of the same size must still cover it.
     const stated = roundedUp(facts.lifetime);
-    if (facts.unit !== "event" && lost(charges.filter((one) => one.study === study)).compare(stated) > 0)
+    if (facts.unit !== "event" && lost(charges.filter((one) => counts(one, study))).compare(stated) > 0)
       return "With this report the device would lose more than the lifetime budget of this study.";
     return null;
   }
@@ -315,7 +327,7 @@ export class Study {
   async spent(): Promise<{ study: number; total: number }> {
     const charges = await this.store.change((stores) => stores.all<Charge>("charges"));
     const sum = (some: Charge[]): number => some.reduce((found, one) => found + one.epsilon, 0);
-    return { study: sum(charges.filter((one) => one.study === this.manifest.study)), total: sum(charges) };
+    return { study: sum(charges.filter((one) => counts(one, this.manifest.study))), total: sum(charges) };
   }
 
   /** Whether the study can be answered now: "open", "answered" or "opted_out". */

@@ -181,6 +181,8 @@ def simulate(
     if output is not None:
         write_export(frames[0].results, Path(output))
         note("the export of the first run is written.")
+    for doubt in frames[0].results.doubts:
+        note(doubt)
     tables = [frame.to_frame() for frame in frames]
     first = tables[0]
     if as_json:

@@ -8,7 +8,7 @@ from sottovoce.experiments.page import PageColumn, Section, percent
 
 DISTRIBUTIONS = ("square-wave", "square-wave-discrete", "coded-wave", "designed-distribution")
 HIERARCHIES = ("hierarchy", "haar")
-HIERARCHY_RUNS = 200
+HIERARCHY_RUNS = 1000
 DISTRIBUTION_RUNS = 1000
 DISTRIBUTION_KINDS = ("mean", "variance", "cdf", "quantile", "band")
 DISTRIBUTION = study(
@@ -74,7 +74,7 @@ HIERARCHY = study(
     section=Section(
         page=PAGE,
         heading="### Hierarchies",
-        text=f"The same for reports about the levels of a tree, {HIERARCHY_RUNS} runs; the standard error of a mean"
+        text=f"The same for reports about the levels of a tree, {HIERARCHY_RUNS:,} runs; the standard error of a mean"
         f" and of a band is {standard_error(HIERARCHY_RUNS):.1f} points.",
         by=("mechanism", "crowd", "n"),
         columns=(
@@ -86,7 +86,7 @@ HIERARCHY = study(
     ),
 )
 
-COMPATIBLE_RUNS = 50
+COMPATIBLE_RUNS = 200
 COMPATIBLE = study(
     "compatible",
     "Limits of all distributions that are compatible with the reports of a square wave",
