@@ -130,7 +130,7 @@ def test_ids_that_all_repeat_are_grouped_on_disk() -> None:
     """Every row is compared, in less memory than the rows have."""
     rows = made.dirty("outputs", 300_000)
     table = made.plain_table(rows).drop_columns(["arm"])
-    found = engine.count(pa.concat_tables([table] * 3), rows.mechanism, memory="32MB")
+    found = engine.count(pa.concat_tables([table] * 3), rows.mechanism, memory="64MB")
     tally, repeated, conflicts = made.by_kernels(rows)
     assert engine.fold(found, rows.mechanism) == tally
     seen = engine.account(found)
