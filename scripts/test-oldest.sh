@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs the tests of the DuckDB engine with the oldest versions of DuckDB, Arrow and pandas that pyproject.toml allows.
-# They live in .venv-oldest; options go to pytest.
+# Runs the tests of the DuckDB engine with the oldest versions of DuckDB, Arrow, pandas and NumPy that pyproject.toml
+# allows.
+# They live in .venv-oldest. Options go to pytest.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
