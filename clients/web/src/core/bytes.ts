@@ -68,6 +68,10 @@ export function mod(number: bigint, divisor: bigint): bigint {
   return rest < 0n ? rest + divisor : rest;
 }
 
+export function least(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
+}
+
 export function ceilDiv(number: bigint, divisor: bigint): bigint {
   return -floorDiv(-number, divisor);
 }

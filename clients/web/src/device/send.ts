@@ -1,6 +1,6 @@
 /** From the outbox to the collector: the same bytes in every attempt, and no cookies, referrers or redirects. */
 import { hex, unhex } from "../core/bytes";
-import { SottovoceError } from "../core/errors";
+import { refuse } from "../core/errors";
 import { sha256 } from "../core/sha256";
 import { CBOR_TYPE, toCbor } from "../wire";
 import type { Manifest } from "../manifest";
@@ -57,7 +57,7 @@ export async function get(url: string): Promise<Uint8Array> {
   } catch {
     // said below
   }
-  throw new SottovoceError("network", "The collector cannot be reached, or has no such study.");
+  return refuse("The collector cannot be reached, or has no such study.", "network");
 }
 
 interface Outcome {

@@ -3,7 +3,7 @@ import type { Code } from "../channel/channel";
 import { hex, join, unhex, utf8 } from "../core/bytes";
 import { KeptCoins, randomBytes } from "../core/coins";
 import { decimalText, exactly, loss, readDecimal, within } from "../core/decimal";
-import { refuse, SottovoceError } from "../core/errors";
+import { refuse } from "../core/errors";
 import { Fraction, ZERO } from "../core/fraction";
 import { hmac } from "../core/sha256";
 import { fromBytes } from "../core/bytes";
@@ -145,21 +145,17 @@ export class Study {
         refuse("One answer to this study loses more than this device allows in its lifetime.", "privacy");
     }
     if (facts.collection.sealedFor)
-      throw new SottovoceError("study", "This study goes through a shuffler, which a browser cannot seal reports for.", "sealed");
+      refuse("This study goes through a shuffler, which a browser cannot seal reports for.", "study", "sealed");
     const day = new Date(this.now()).toISOString().slice(0, 10);
-    if (facts.start && day < facts.start) throw new SottovoceError("study", "This study has not begun.", "not_begun");
-    if (facts.end && day > facts.end) throw new SottovoceError("study", "This study has ended.", "ended");
+    if (facts.start && day < facts.start) refuse("This study has not begun.", "study", "not_begun");
+    if (facts.end && day > facts.end) refuse("This study has ended.", "study", "ended");
     if (!this.store.lasting && (facts.unit === "event" || this.mechanisms.some((one) => one.memoised)))
-      throw new SottovoceError(
-        "storage",
-        "This browser keeps nothing after the page is closed, as in a private window. This study is answered more than" +
-          " once, and without a record the losses of the answers would add up unnoticed, so this device does not answer.",
-        "no_storage",
-      );
+      refuse("This browser keeps nothing after the page is closed, as in a private window. This study is answered more than" +
+          " once, and without a record the losses of the answers would add up unnoticed, so this device does not answer.", "storage", "no_storage");
     const needed = facts.collection.invitations;
     const token = this.options.invitation ?? "";
     if (needed ? !/^[0-9a-f]{32}$/.test(token) : token)
-      throw new SottovoceError("study", needed ? "This study needs an invitation." : "This study takes no invitations.", "invitation");
+      refuse(needed ? "This study needs an invitation." : "This study takes no invitations.", "study", "invitation");
   }
 
   // --- answering ----------------------------------------------------------------------------------
@@ -246,7 +242,7 @@ export class Study {
   private async written(stores: Stores, codes: Code[], attempts: number): Promise<{ entry: Entry | null; refusal: string | null }> {
     const { facts, study } = this.manifest;
     if ((await stores.get<{ optedOut: boolean }>("studies", study))?.optedOut)
-      throw new SottovoceError("study", "You have opted out of this study.", "opted_out");
+      refuse("You have opted out of this study.", "study", "opted_out");
     await this.checkOnce(stores);
     const drawn = await this.draw(stores, codes);
     const { mechanism } = this.manifest.arms[drawn.arm]!;
@@ -283,11 +279,7 @@ export class Study {
     let before = (await stores.all<Entry>("reports")).filter((one) => one.study === this.manifest.study);
     if (this.memoised) before = before.filter((one) => one.epoch >= this.manifest.epoch(this.now()));
     if (before.length)
-      throw new SottovoceError(
-        "privacy",
-        "This device has answered this study already; a second answer would spend its budget again.",
-        "answered",
-      );
+      refuse("This device has answered this study already; a second answer would spend its budget again.", "privacy", "answered");
   }
 
   /** Why the losses would exceed a limit with this report, or null. */
