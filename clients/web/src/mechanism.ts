@@ -4,7 +4,7 @@ import "./channel/memo";
 import "./channel/sets";
 import "./channel/side";
 import "./channel/sparing";
-import { fromBytes, hex, join, toBytes } from "./core/bytes";
+import { hex, join, toBytes } from "./core/bytes";
 import { SystemCoins, type Coins } from "./core/coins";
 import { budget, loss, within } from "./core/decimal";
 import { need, refuse } from "./core/errors";
@@ -60,7 +60,7 @@ function nodesOf(plain: Plain): string[] {
 }
 
 const IDEALISED =
-  "This mechanism computes with floats, so its guarantee is idealised: a browser refuses it, because it cannot compute the privacy loss exactly.";
+  "The guarantee of this mechanism is idealised: it computes with floats, so a browser cannot find its exact privacy loss.";
 
 /** The guarantees that a browser computes; the codes are those that a utility-optimised one protects. */
 interface Promised {
@@ -72,7 +72,7 @@ function readGuarantee(written: string): Promised {
   if (written === "idealised") refuse(IDEALISED, "privacy");
   if (written === "pure" || written === "utility_optimised") return { kind: written, sensitive: null };
   if (written.startsWith("approximate"))
-    refuse("This mechanism has an approximate guarantee, which holds up to a delta: a browser refuses it.", "privacy");
+    refuse("A browser refuses approximate guarantees, which hold up to a delta.", "privacy");
   const optimised = /^utility_optimised\(((?:0|[1-9]\d{0,14})(?:,[1-9]\d{0,14})*)\)$/.exec(written);
   const codes = optimised ? optimised[1]!.split(",").map(BigInt) : [];
   if (codes.length && rising(codes)) return { kind: "utility_optimised", sensitive: new Set(codes) };
@@ -168,7 +168,7 @@ export class Mechanism {
   /** The message of one participant: a 16-byte id, then the payload. */
   randomize(value: unknown, coins: Coins = new SystemCoins()): Uint8Array {
     const code = this.domain.encode(value); // refuses before a coin is drawn
-    need(!this.memoised, "This mechanism keeps a memo of each value: remember once, then answer from it.", "privacy");
+    need(!this.memoised, "This mechanism keeps a memo: remember a value once, then answer from it.", "privacy");
     coins.begin(this.channel.words + 2);
     const words = this.publicWords(coins);
     return join(idBytes(words), this.encoded(this.channel.sample(code, coins, this.given(words))));
@@ -236,15 +236,6 @@ export class Mechanism {
     const [, second] = this.kept();
     coins.begin(second.words);
     return this.encoded(second.sample(memo, coins, this.given(idWords(id))));
-  }
-
-  /** The id and the report of a message; anything else is refused. */
-  split(message: Uint8Array): [Uint8Array, bigint] {
-    need(message.length === ID_BYTES + this.payloadBytes, "A report of this mechanism has another length.", "report");
-    const id = message.slice(0, ID_BYTES);
-    const report = fromBytes(message.subarray(ID_BYTES));
-    need(this.channel.accepts(idWords(id)) && this.channel.contains(report), "These bytes are not a report.", "report");
-    return [id, report];
   }
 }
 

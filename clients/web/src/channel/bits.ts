@@ -1,10 +1,10 @@
 /** `bits`: independent bits, 1 with probability p where the code's encoding has a 1, else with q. */
 import { bitCount, low, UNIT } from "../core/bytes";
 import { flipsSpan, type Coins } from "../core/coins";
-import { need, refuse } from "../core/errors";
+import { infinite, need, refuse } from "../core/errors";
 import { Fraction, larger, largest, ONE, units } from "../core/fraction";
 import { count, define, integer, listOf, text, valid, type Reader } from "../core/read";
-import { Channel, infinite, informative, NODES, unit } from "./channel";
+import { Channel, informative, NODES, unit } from "./channel";
 
 const MOST_BLOCKS = 20;
 type Rate = bigint | bigint[];

@@ -126,10 +126,6 @@ export function informative(own: Fraction, other: Fraction, name = "inside"): vo
   valid(own.compare(other) > 0, name);
 }
 
-export function infinite(): never {
-  return refuse("A channel that gives no privacy is refused: its ratio is infinite.", "privacy");
-}
-
 /** A device keeps the memo of a whole channel, or of one directly under its cohort. */
 export function checkMemos(channel: Channel): void {
   const tops = channel.stages && channel.cohorts > 1n ? channel.parts : [channel];

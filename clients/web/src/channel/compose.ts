@@ -1,12 +1,12 @@
 /** Nodes that are made of other nodes. */
 import { low, running, sum, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
-import { need } from "../core/errors";
+import { infinite, need } from "../core/errors";
 import { derivedWords } from "../core/field";
 import { Fraction, larger, largest, ONE, total, units, ZERO } from "../core/fraction";
 import { define, kindFrom, valid } from "../core/read";
 import { Bits } from "./bits";
-import { Channel, channelFrom, infinite, NO_WORDS, NODES, plain, weights, type Code, type Extremes, type Words } from "./channel";
+import { Channel, channelFrom, NO_WORDS, NODES, plain, weights, type Code, type Extremes, type Words } from "./channel";
 import { Subset, Table } from "./finite";
 import { MAPS, type PublicMap } from "./maps";
 import { number, Rounding } from "./numeric";

@@ -1,9 +1,10 @@
 /** `subset` and `table`: channels of finitely many codes with short closed forms. */
 import { bitCount, bitLength, running, sum, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
+import { infinite } from "../core/errors";
 import { Fraction, larger, ONE, spend, units } from "../core/fraction";
 import { define, integer, listOf, ranged, valid } from "../core/read";
-import { Channel, infinite, informative, NODES, unit, weights, type Extremes } from "./channel";
+import { Channel, informative, NODES, unit, weights, type Extremes } from "./channel";
 
 export function skip(index: bigint, code: bigint): bigint {
   return index + BigInt(index >= code);

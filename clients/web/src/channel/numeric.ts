@@ -2,10 +2,10 @@
 import { FINE, floorDiv, mod, running, sum, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
 import { decimal } from "../core/decimal";
-import { need } from "../core/errors";
+import { infinite, need } from "../core/errors";
 import { Fraction, larger, ONE, spend, units, ZERO } from "../core/fraction";
 import { define, integer, listOf, valid } from "../core/read";
-import { Channel, infinite, informative, NODES, unit, type Code, type Extremes } from "./channel";
+import { Channel, informative, NODES, unit, type Code, type Extremes } from "./channel";
 
 export const PLACES = 32; // binary places to which a number is read, in steps of the grid
 const STEP = 1n << 32n;

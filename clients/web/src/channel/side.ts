@@ -6,14 +6,14 @@ import { count, define, integer, listOf, valid } from "../core/read";
 import { Channel, channelFrom, channels, NODES, plain, type Code, type Extremes } from "./channel";
 import { Subset } from "./finite";
 
-function added(parts: readonly Channel[], name: "words" | "payloadBits"): number {
-  return parts.reduce((found, part) => found + part[name], 0);
+function words(parts: readonly Channel[]): number {
+  return parts.reduce((found, part) => found + part.words, 0);
 }
 
 /** Channels side by side: the report of the first is lowest. */
 abstract class Beside extends Channel {
   constructor(inputs: bigint, words: number, channels: Channel[]) {
-    super(inputs, words, null, added(channels, "payloadBits"));
+    super(inputs, words, null, channels.reduce((found, part) => found + part.payloadBits, 0));
     this.parts = channels;
   }
 
@@ -42,12 +42,12 @@ abstract class Beside extends Channel {
 class Each extends Beside {
   constructor(
     readonly channels: Channel[],
-    words = added(channels, "words"),
+    more = 0,
   ) {
     valid(channels.length >= 1 && channels.length <= 1 << 16 && channels.every(plain), "channels");
     super(
       channels.reduce((found, channel) => found * channel.inputs, 1n),
-      words,
+      more + words(channels),
       channels,
     );
     this.codesAreIndices = false;
@@ -80,7 +80,7 @@ class Fakes extends Each {
       channels.every((channel) => channel instanceof Subset && channel.w === 1n),
       "channels",
     );
-    super(channels, 1 + channels.length + added(channels, "words"));
+    super(channels, 1 + channels.length);
   }
 
   override sample(code: Code, coins: Coins): bigint {
@@ -160,7 +160,7 @@ class Mix extends Channel {
       "channels",
     );
     const starts = [0n, ...running(channels.map((one) => one.outputs!))];
-    super(codesTaken(channels[0]!), 1 + added(channels, "words"), starts.at(-1)!);
+    super(codesTaken(channels[0]!), 1 + words(channels), starts.at(-1)!);
     this.parts = channels;
     this.starts = starts;
     this.cumulative = running(weights);

@@ -1,9 +1,10 @@
 /** `sparing`: each sensitive code is reported with probability `other` by every code but itself; the rest reports the code. */
 import { UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
+import { infinite } from "../core/errors";
 import { Fraction, units, ZERO } from "../core/fraction";
 import { define, integer, listOf, ranged, rising, valid } from "../core/read";
-import { Channel, infinite, informative, NODES, unit } from "./channel";
+import { Channel, informative, NODES, unit } from "./channel";
 
 class Sparing extends Channel {
   constructor(

@@ -20,3 +20,7 @@ export function refuse(message: string, kind: ErrorKind = "spec", code?: string)
 export function need(holds: unknown, message: string, kind?: ErrorKind, code?: string): void {
   if (!holds) refuse(message, kind, code);
 }
+
+export function infinite(): never {
+  return refuse("A channel that gives no privacy is refused: its ratio is infinite.", "privacy");
+}

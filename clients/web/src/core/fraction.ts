@@ -1,6 +1,6 @@
 /** Exact fractions. Every operation is paid for from a budget, so that no specification keeps a page busy. */
 import { bitLength, floorDiv, UNIT } from "./bytes";
-import { refuse } from "./errors";
+import { infinite, refuse } from "./errors";
 
 const BASE_STEPS = 1 << 16;
 let left = Infinity;
@@ -41,7 +41,7 @@ export class Fraction {
   static of(n: bigint, d: bigint = 1n): Fraction {
     if (d < 0n) [n, d] = [-n, -d];
     if (d === 1n) return new Fraction(n, d);
-    if (d === 0n) refuse("A channel that gives no privacy is refused: its ratio is infinite.", "privacy");
+    if (d === 0n) infinite();
     const bits = bitLength(d);
     spend(1 + (bits >> 8) + Math.floor((bits * bits) / (1 << 19)));
     const common = gcd(n < 0n ? -n : n, d);

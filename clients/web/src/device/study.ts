@@ -1,12 +1,11 @@
 /** A participant's device in a study: it reads the manifest, may refuse it, answers, and sends what it wrote down. */
 import type { Code } from "../channel/channel";
-import { hex, join, unhex, utf8 } from "../core/bytes";
+import { bitLength, fromBytes, hex, join, toBytes, unhex, utf8 } from "../core/bytes";
 import { KeptCoins, randomBytes } from "../core/coins";
 import { decimalText, exactly, loss, readDecimal, within } from "../core/decimal";
-import { refuse } from "../core/errors";
-import { Fraction, ZERO } from "../core/fraction";
+import { need, refuse } from "../core/errors";
+import { Fraction, larger, ZERO } from "../core/fraction";
 import { hmac } from "../core/sha256";
-import { fromBytes } from "../core/bytes";
 import type { Manifest, Question } from "../manifest";
 import type { Mechanism } from "../mechanism";
 import { readable } from "./readable";
@@ -73,7 +72,7 @@ interface Charge {
 
 export function exactLimit(name: string, value: number | string | undefined): Fraction | null {
   if (value === undefined) return null;
-  const number = typeof value === "string" || (typeof value === "number" && Number.isFinite(value)) ? readDecimal(String(value)) : null;
+  const number = readDecimal(String(value));
   if (!number || number.n < 0n) refuse(`The ${name} of a device must be a finite number of at least 0.`, "privacy");
   return number;
 }
@@ -99,7 +98,7 @@ export class Study {
     this.limit = exactLimit("limit", options.limit);
     this.lifetime = exactLimit("lifetimeLimit", options.lifetimeLimit);
     this.check();
-    if (typeof addEventListener === "function") addEventListener("online", () => void this.flush());
+    addEventListener("online", () => void this.flush());
     void this.flush();
   }
 
@@ -139,10 +138,9 @@ export class Study {
     const { facts } = this.manifest;
     this.manifest.check(this.limit, null, this.options.accept);
     for (const { ratio, ratioForever } of this.mechanisms) {
-      if (ratioForever && !within(ratioForever, facts.lifetime))
-        refuse("The reports of one value lose more together than the lifetime budget of the study.", "privacy");
-      if (this.lifetime && !within(ratioForever ?? ratio, this.lifetime))
-        refuse("One answer to this study loses more than this device allows in its lifetime.", "privacy");
+      const loses = (most: Fraction): boolean => !within(ratioForever ?? ratio, most);
+      need(!ratioForever || !loses(facts.lifetime), "One value loses more than the lifetime budget of the study.", "privacy");
+      need(!this.lifetime || !loses(this.lifetime), "One value loses more than this device allows in its lifetime.", "privacy");
     }
     if (facts.collection.sealedFor)
       refuse("This study goes through a shuffler, which a browser cannot seal reports for.", "study", "sealed");
@@ -150,8 +148,12 @@ export class Study {
     if (facts.start && day < facts.start) refuse("This study has not begun.", "study", "not_begun");
     if (facts.end && day > facts.end) refuse("This study has ended.", "study", "ended");
     if (!this.store.lasting && (facts.unit === "event" || this.mechanisms.some((one) => one.memoised)))
-      refuse("This browser keeps nothing after the page is closed, as in a private window. This study is answered more than" +
-          " once, and without a record the losses of the answers would add up unnoticed, so this device does not answer.", "storage", "no_storage");
+      refuse(
+        "This browser keeps nothing after the page is closed, as in a private window. This study is answered more than once," +
+          " so the losses would add up unnoticed.",
+        "storage",
+        "no_storage",
+      );
     const needed = facts.collection.invitations;
     const token = this.options.invitation ?? "";
     if (needed ? !/^[0-9a-f]{32}$/.test(token) : token)
@@ -195,7 +197,7 @@ export class Study {
     return this.manifest.arms.map((_, arm) => {
       const { name } = this.manifest.asked(arm);
       if (typeof answers !== "object" || answers === null || !Object.hasOwn(answers, name))
-        refuse("An answer to each question of the study is needed: the device draws which is asked.", "domain");
+        refuse("An answer to each question of the study is needed.", "domain");
       return this.manifest.encode(arm, answers[name]);
     });
   }
@@ -234,15 +236,13 @@ export class Study {
     while (!takes(draft.id, cohort)) draft.id = randomBytes(16);
     draft.used = secret;
     const payload = mechanism.payloadFrom(answer, draft.id, draft.report.rewind());
-    const bytes = answer.toString(16).padStart(2 * Math.ceil(answer.toString(16).length / 2), "0");
-    const little = hex(unhex(bytes).reverse());
+    const little = hex(toBytes(answer, Math.ceil(bitLength(answer) / 8) || 1));
     return { arm, id: draft.id, payload, memo: { key, answer: little, fingerprint: mechanism.fingerprint, cohort: String(cohort) } };
   }
 
   private async written(stores: Stores, codes: Code[], attempts: number): Promise<{ entry: Entry | null; refusal: string | null }> {
     const { facts, study } = this.manifest;
-    if ((await stores.get<{ optedOut: boolean }>("studies", study))?.optedOut)
-      refuse("You have opted out of this study.", "study", "opted_out");
+    if (await this.optedOutBefore(stores)) refuse("You have opted out of this study.", "study", "opted_out");
     await this.checkOnce(stores);
     const drawn = await this.draw(stores, codes);
     const { mechanism } = this.manifest.arms[drawn.arm]!;
@@ -276,10 +276,10 @@ export class Study {
   /** One answer of a person or device to a study; with memos one in each epoch. */
   private async checkOnce(stores: Stores): Promise<void> {
     if (this.manifest.facts.unit === "event") return;
-    let before = (await stores.all<Entry>("reports")).filter((one) => one.study === this.manifest.study);
+    let before = await this.reportsBefore(stores);
     if (this.memoised) before = before.filter((one) => one.epoch >= this.manifest.epoch(this.now()));
     if (before.length)
-      refuse("This device has answered this study already; a second answer would spend its budget again.", "privacy", "answered");
+      refuse("This device has answered this study already.", "privacy", "answered");
   }
 
   /** Why the losses would exceed a limit with this report, or null. */
@@ -287,7 +287,7 @@ export class Study {
     const charges = await stores.all<Charge>("charges");
     const lost = (some: Charge[]): Fraction => some.reduce((sum, one) => sum.plus(exactly(one.epsilon)), more);
     if (this.lifetime && lost(charges).compare(this.lifetime) > 0)
-      return "With this report the device would lose more than it allows in its lifetime, so it does not answer.";
+      return "With this report the device would lose more than it allows in its lifetime.";
     const { facts, study } = this.manifest;
     // A computed loss is rounded up to a float, and a stated budget of the same size must still cover it.
     const stated = roundedUp(facts.lifetime);
@@ -299,8 +299,15 @@ export class Study {
   // --- what the participant sees and decides --------------------------------------------------------
   /** Every report that this device made for the study, with the exact bytes and what became of them. */
   async sent(): Promise<Entry[]> {
-    const all = await this.store.change((stores) => stores.all<Entry>("reports"));
-    return all.filter((entry) => entry.study === this.manifest.study);
+    return this.store.change((stores) => this.reportsBefore(stores));
+  }
+
+  private async reportsBefore(stores: Stores): Promise<Entry[]> {
+    return (await stores.all<Entry>("reports")).filter((one) => one.study === this.manifest.study);
+  }
+
+  private async optedOutBefore(stores: Stores): Promise<boolean> {
+    return !!(await stores.get<{ optedOut: boolean }>("studies", this.manifest.study))?.optedOut;
   }
 
   /** What this device lost so far: in this study, and altogether. */
@@ -313,7 +320,7 @@ export class Study {
   /** Whether the study can be answered now: "open", "answered" or "opted_out". */
   async state(): Promise<string> {
     return this.store.change(async (stores) => {
-      if ((await stores.get<{ optedOut: boolean }>("studies", this.manifest.study))?.optedOut) return "opted_out";
+      if (await this.optedOutBefore(stores)) return "opted_out";
       try {
         await this.checkOnce(stores);
         return "open";
@@ -329,9 +336,7 @@ export class Study {
    */
   async optOut(): Promise<number> {
     return this.store.change(async (stores) => {
-      const queued = (await stores.all<Entry>("reports")).filter(
-        (one) => one.study === this.manifest.study && one.state === QUEUED,
-      );
+      const queued = (await this.reportsBefore(stores)).filter((one) => one.state === QUEUED);
       for (const entry of queued) {
         if (entry.attempts)
           await stores.put("reports", entry.id, { ...entry, payload: "", body: "", token: "", state: WITHDRAWN });
@@ -385,10 +390,6 @@ class Draft {
   readonly report = new KeptCoins();
   readonly cohort = new KeptCoins();
   readonly memo = new KeptCoins();
-}
-
-function larger(one: Fraction, other: Fraction): Fraction {
-  return one.compare(other) < 0 ? other : one;
 }
 
 /** The least float that is not below a decimal. */

@@ -1,5 +1,6 @@
 /** Nodes and domains for vectors, and coins from a seed: a file of their own, loaded when a specification needs them. */
 import type { Coins } from "../core/coins";
+export * from "../index"; // so that all of it is one file, which both need
 import "./half_space";
 import "./hints";
 import "./place";

@@ -1,10 +1,11 @@
 /** `place`: one random entry of a sparse vector, and the sets of places with a sign. */
-import { infinite, NODES, type Channel } from "../channel/channel";
+import { NODES, type Channel } from "../channel/channel";
 import { Subset } from "../channel/finite";
 import { PLACES } from "../channel/numeric";
 import { Block, HADAMARD, HadamardSets, SETS, type Sets } from "../channel/sets";
 import { ceilDiv } from "../core/bytes";
 import type { Coins } from "../core/coins";
+import { infinite } from "../core/errors";
 import { Fraction, ZERO } from "../core/fraction";
 import { define, integer } from "../core/read";
 import { SPARSE, type Entry } from "./domains";
