@@ -37,8 +37,8 @@ test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and writ
 	@status=0; $(PYTEST) -m long --durations 0 --durations-min 1 --junit-xml build/test-long/results.xml \
 		> build/test-long/summary.txt || status=$$?; cat build/test-long/summary.txt; exit $$status
 
-test-spark: $(STAMP) ## Run the tests of the Spark engine on real Spark, with two workers of which one is killed
-	@scripts/test-spark.sh
+test-spark: $(STAMP) ## Run the tests of the Spark engine on real Spark, of which a worker loses its executor (SPARK="-m long")
+	@scripts/test-spark.sh $(SPARK)
 
 check: $(STAMP) ## Lint, formatting and types, without the tests
 	@$(BIN)/ruff check .

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from sottovoce.cli.collected_demo import STUDY, people
-from sottovoce.cli.crowd import CollectorProcess, SimulatedCrowd
+from sottovoce.cli.collector.crowd import CollectorProcess, SimulatedCrowd
+from sottovoce.cli.collector.demo import STUDY, people
 from sottovoce.study.dossier.write import write_dossier
 from sottovoce.study.reading import read_study
 

@@ -16,19 +16,19 @@ from random import Random
 from typing import Any
 
 import sottovoce as sv
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_bytes
+from sottovoce.core.arithmetic.rational import odds, within
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.domain import Above, Bins, Clamp, Digit, Fields, Level, Powers, Prefix, Select, Square
 from sottovoce.core.errors import SottovoceError
-from sottovoce.core.hashing import id_bytes
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.wire import Batch
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
-from sottovoce.core.rational import odds, within
 from sottovoce.core.registry import fits
 from sottovoce.core.specs import canonical
-from sottovoce.core.wire import Batch
 from sottovoce.testing.codes import codes_of, first_message
 from sottovoce.testing.compositions import pair_of_channels
 from sottovoce.testing.hostile import RECIPES

@@ -20,13 +20,13 @@ const shared = {
   outdir,
   write: false,
 };
-const compress = { ecma: 2020, module: true, passes: 3, keep_fargs: false, unsafe_arrows: true, unsafe_methods: true, hoist_funs: true };
+const compress = { ecma: 2020, module: true, passes: 3, keep_fargs: false, unsafe_arrows: true, unsafe_methods: true, hoist_funs: true, inline: 1 };
 
 /** Write what esbuild made, shorter. */
 async function write({ outputFiles }) {
   for (const { path, text } of outputFiles) {
     const { code } = await minify(text, { ecma: 2020, module: true, compress, mangle: { module: true } });
-    await writeFile(path, BANNER + code);
+    await writeFile(path, code.length < 1000 ? code : BANNER + code);
   }
 }
 

@@ -10,7 +10,7 @@ const NAMES = `
   spaces starts cohorts extra shown supports typed attempt choice columns equals seek sparse idle ownWords
   pick tails decided encoded guardedRatio laws leaves payloadBytes rewind sums until dropped flips joined mapped
   reportsBefore sender spans timer weighed acceptsAny branch checkOnce claimed claimedForever digitsOf exactLimit
-  mappedIn optedOutBefore pass publicWords ratioByEntry rememberCode spare used checkedRatio chosenArm deliver
+  mappedIn optedOutBefore pass publicWords ratioByEntry rememberCode spare checkedRatio chosenArm deliver
   evenRatio extras payloadFrom ratioBefore reachesEveryOutput reasonsFit rises roundings either filler
 `;
 const names = NAMES.trim().split(/\s+/);

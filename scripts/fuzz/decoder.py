@@ -14,7 +14,7 @@ import atheris
 
 with atheris.instrument_imports(include=["sottovoce.core"]):
     from sottovoce.core.errors import ReportError, SpecError
-    from sottovoce.core.wire import Batch
+    from sottovoce.core.exchange.wire import Batch
 
 
 def check(data: bytes) -> None:

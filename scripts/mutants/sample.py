@@ -27,7 +27,7 @@ LEFT_OUT = (
 # What decides ratio, likelihood, odds, coins, sampling, audit, refusals of a device, and intervals.
 CRITICAL = (
     "core/*", "mechanisms/*", "client/*", "privacy/*", "fast/kernels/*", "fast/words.py", "fast/batch.py",
-    "estimate/shares/binomials.py", "estimate/shares/evidence.py", "estimate/shares/base.py",
+    "estimate/shares/intervals/binomials.py", "estimate/shares/evidence.py", "estimate/shares/base.py",
     "estimate/shares/supports.py", "estimate/shares/contrasts.py", "estimate/shares/matrix.py",
     "estimate/estimate.py", "estimate/evidence.py",
 )  # fmt: skip

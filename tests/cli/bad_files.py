@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sottovoce as sv
-from sottovoce.cli.reports import Writer
+from sottovoce.cli.data.reports import Writer
 from sottovoce.core.specs import canonical
 
 

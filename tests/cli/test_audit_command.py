@@ -11,8 +11,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Subset
-from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import canonical
 from sottovoce.core.statistic.outputs import CountOutputs
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli.columns import Outside, column_names
-from sottovoce.cli.rows import layout, read_rows
+from sottovoce.cli.data.columns import Outside, column_names
+from sottovoce.cli.data.rows import layout, read_rows
 from sottovoce.core.specs import canonical
 from tests.cli.test_files import Done, call, tallied
 

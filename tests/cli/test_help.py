@@ -12,7 +12,7 @@ import typer.main
 import sottovoce as sv
 from sottovoce.cli import BARE, bare
 from sottovoce.cli.app import app
-from sottovoce.core.plural import plural
+from sottovoce.core.language.plural import plural
 from sottovoce.core.specs import canonical
 from tests.cli.test_cli import BARE as WITHOUT_EXTRAS
 from tests.cli.test_cli import process
@@ -73,7 +73,7 @@ def test_with_the_extra_help_is_that_of_the_app() -> None:
 # --- completion -------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("line", "word", "found"),
-    [("sottovoce ta", 1, "tally"), ("sottovoce tally --inv", 2, "--invalid"), ("sottovoce rep", 1, "reproduce")],
+    [("sottovoce ta", 1, "tally"), ("sottovoce tally --stri", 2, "--strict"), ("sottovoce rep", 1, "reproduce")],
 )
 def test_a_shell_completes(line: str, word: int, found: str, tmp_path: Path) -> None:
     command = f"_SOTTOVOCE_COMPLETE=complete_bash COMP_WORDS='{line}' COMP_CWORD={word} sottovoce"

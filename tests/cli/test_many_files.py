@@ -13,8 +13,9 @@ import pytest
 from pyarrow.fs import LocalFileSystem, _MockFileSystem
 
 import sottovoce as sv
-from sottovoce.cli import main, places
-from sottovoce.cli.reports import Writer
+from sottovoce.cli import main
+from sottovoce.cli.data import places
+from sottovoce.cli.data.reports import Writer
 from sottovoce.cli.show import Gauge
 from sottovoce.core.specs import canonical
 from sottovoce.tally.tally import Tally
@@ -90,7 +91,7 @@ def test_a_run_that_was_interrupted_goes_on(
     assert len(list(kept.iterdir())) == 2
     last.write_bytes(whole)
     opened: list[str] = []
-    monkeypatch.setattr("sottovoce.cli.reports.parquet_source", lambda path: opened.append(path) or path)
+    monkeypatch.setattr("sottovoce.cli.data.reports.parquet_source", lambda path: opened.append(path) or path)
     capsys.readouterr()
     assert main(line) == 0
     assert "2 of 3 files counted before" in capsys.readouterr().err
@@ -111,7 +112,7 @@ def test_a_run_that_was_interrupted_goes_on(
 def test_what_was_left_out_is_kept_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "spec.json").write_bytes(canonical(M.spec()))
     (tmp_path / "a.csv").write_text("report\n01\n02\nff\nzz\n")
-    line = ["tally", str(tmp_path / "a.csv"), "--spec", str(tmp_path / "spec.json"), "--invalid", "skip"]
+    line = ["tally", str(tmp_path / "a.csv"), "--spec", str(tmp_path / "spec.json")]
     line += ["--resume", str(tmp_path / "kept"), "--force", "-o", str(tmp_path / "out.tally")]
     said = []
     for _ in range(2):

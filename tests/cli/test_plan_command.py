@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli.domains import question_word
-from sottovoce.cli.plan_picture import errors_by_method
+from sottovoce.cli.data.domains import question_word
+from sottovoce.cli.studies.picture import errors_by_method
 from sottovoce.core.specs import canonical
 from tests.cli.test_files import call, tallied
 

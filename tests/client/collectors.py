@@ -13,8 +13,8 @@ from typing import Any
 
 import sottovoce as sv
 from sottovoce.client.transport import HttpTransport, Reply
-from sottovoce.core.manifest import Collection, Manifest, StudyFacts
-from sottovoce.core.wire import Batch
+from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
+from sottovoce.core.exchange.wire import Batch
 from tests.client.toys import unary
 
 HOURS = sv.Mean(sv.Interval(0, 14))

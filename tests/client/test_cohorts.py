@@ -11,9 +11,9 @@ import pytest
 import sottovoce as sv
 from sottovoce.client import NoTick
 from sottovoce.client.memo import Memo
+from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.exact import law_of
-from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
 from tests.client.toys import in_cohorts, unary
 

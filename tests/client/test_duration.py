@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from sottovoce.cli.durations import show, verdict
 from sottovoce.client.tick import SHORTEST, SPIN, Tick, public_tick
+from sottovoce.core.arithmetic.field import is_order, multiply, polynomial
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Rounding
 from sottovoce.core.coins import Coins, SeededCoins, SystemCoins
 from sottovoce.core.exact import TreeCoins, law
-from sottovoce.core.field import is_order, multiply, polynomial
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import names
 from sottovoce.privacy.duration import (
     CAUTION,

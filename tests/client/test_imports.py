@@ -54,8 +54,8 @@ def test_a_specification_loads_what_it_names_and_nothing_else() -> None:
 
 def test_a_mechanism_shows_itself_without_third_parties_and_only_then_loads_how() -> None:
     build = "import sottovoce as sv; m = sv.mechanism('grr', sv.Integers(0, 3), epsilon=1)"
-    assert "core.display" not in own(modules_after(f"{build}; m.randomize(2)"))
+    assert "core.language.display" not in own(modules_after(f"{build}; m.randomize(2)"))
     shown = modules_after(f"{build}; assert 'grr' in repr(m) and '</table>' in m._repr_html_()")
-    assert "core.display" in own(shown)
+    assert "core.language.display" in own(shown)
     before = set(modules_after("pass"))
     assert {name.split(".")[0] for name in set(shown) - before} - set(sys.stdlib_module_names) == {"sottovoce"}

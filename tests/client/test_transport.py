@@ -15,8 +15,8 @@ from sottovoce.client import NoTick
 from sottovoce.client.participant import Participant
 from sottovoce.client.transport import HttpTransport, Interrupted, Unreached, fetch_manifest, parsed
 from sottovoce.core.errors import CollectorError, ParameterError
-from sottovoce.core.manifest import Manifest
-from sottovoce.core.wire import Batch
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.wire import Batch
 from tests.client.collectors import ANSWERS, COUNTED, HOURS, served, sleep
 
 MANIFEST = sleep()

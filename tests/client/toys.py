@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Chain, Channel, Cohorts, PoolMap
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.supports import CountSupports
 
 ONCE, FOREVER = Decimal("1.0216512476"), Decimal("2.1972245774")  # 2 ln(5/3) and 2 ln 3

@@ -14,9 +14,9 @@ from math import sqrt
 import pytest
 
 from sottovoce.core import coins as coins_module
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.coins import LEVELS, Coins, SeededCoins, SystemCoins, TapeCoins, flip_levels, flips_span
 from sottovoce.core.exact import law_of
-from sottovoce.core.rational import FINE, UNIT
 
 BYTE = FINE - 8  # a coin of 8 bits decides in steps of 2**45 units
 REST = FINE - LEVELS  # bits of the word that an undecided lane takes

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Subset
 from sottovoce.core.coins import Coins
-from sottovoce.core.display import domain_text
 from sottovoce.core.domain import (
     Above,
     Bins,
@@ -37,9 +37,9 @@ from sottovoce.core.domain import (
     domain_from_spec,
 )
 from sottovoce.core.errors import DomainError, ParameterError, SottovoceError, SpecError
+from sottovoce.core.language.display import domain_text
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import canonical
 from sottovoce.core.statistic.outputs import CountOutputs
 from tests.client.test_duration import call_counts

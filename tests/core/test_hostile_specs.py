@@ -15,6 +15,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client import Client
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     Bits,
     Chain,
@@ -41,7 +42,6 @@ from sottovoce.core.channel.numeric.noise import _magnitudes, _tails
 from sottovoce.core.domain import Categories, Sparse
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT
 from sottovoce.core.round import Arm
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.work import MAX_STEPS, MAX_TRIES, Budget, check_nodes, check_work, effort, tries

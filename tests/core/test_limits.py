@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT, loss, odds, within
 from sottovoce.core.channel import (
     Bits,
     Chain,
@@ -34,7 +35,6 @@ from sottovoce.core.channel.base import channel_from_spec
 from sottovoce.core.channel.finite.block import Block
 from sottovoce.core.guarantee import guarded_ratio
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT, loss, odds, within
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
 from tests.museum.channels import Diary

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.manifest import Collection, Manifest
+from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.specs import canonical
 
 HOURS = sv.Mean(sv.Interval(0, 14))

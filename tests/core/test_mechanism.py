@@ -21,7 +21,9 @@ import pytest
 
 from sottovoce.client import Client
 from sottovoce.core import channel as nodes
-from sottovoce.core import codec, late, registry
+from sottovoce.core import late, registry
+from sottovoce.core.arithmetic.hashing import id_bytes
+from sottovoce.core.arithmetic.rational import UNIT, loss, within
 from sottovoce.core.channel import Bits, Block, Chain, HadamardSets, HashMap, Public, Subset, Table, Then
 from sottovoce.core.channel.facets import Contrast, Rates, rates_of, stages_of
 from sottovoce.core.channel.finite import bits as bits_module
@@ -38,14 +40,13 @@ from sottovoce.core.errors import (
     TooLargeError,
 )
 from sottovoce.core.exact import law_of
-from sottovoce.core.hashing import id_bytes
+from sottovoce.core.exchange import codec
+from sottovoce.core.language.spelling import NOT_YET, letters
 from sottovoce.core.mechanism import Mechanism, check_same, difference
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, VectorMean
-from sottovoce.core.rational import UNIT, loss, within
 from sottovoce.core.registry import mechanism, names
 from sottovoce.core.specs import MAX_INTEGER, canonical, parse
-from sottovoce.core.spelling import NOT_YET, letters
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
 from tests.each import for_each

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_bytes, id_words
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Rounding, SampledCoordinates, Subset
 from sottovoce.core.errors import ReportError
-from sottovoce.core.hashing import id_bytes, id_words
-from sottovoce.core.rational import UNIT
+from sottovoce.core.exchange import codec
 
 ID = bytes(range(16))
 SMALL = Subset(5, 1, UNIT // 2)  # reports 0, ..., 4 in one byte

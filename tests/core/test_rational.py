@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sottovoce.core.rational import (
+from sottovoce.core.arithmetic.rational import (
     UNIT,
     ceil_unit,
     float_up,

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Each, HashMap, PoolMap, Public, Rounding, SampledCoordinates, Subset
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain import Categories, Integers, Interval
 from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import MAX_CODES, MAX_INTEGER
 from sottovoce.core.errors import DomainError, MismatchError, ParameterError, ReportError
+from sottovoce.core.exchange import codec
 from sottovoce.core.params import shown
-from sottovoce.core.rational import UNIT
 from sottovoce.fast.batch import from_payloads
 from sottovoce.fast.kernels.base import sampler
 from sottovoce.fast.kernels.compose.mix import positions

@@ -9,7 +9,7 @@ import cbor2
 import pytest
 
 from sottovoce.core.errors import ReportError, SottovoceError
-from sottovoce.core.wire import KEYS, Batch
+from sottovoce.core.exchange.wire import KEYS, Batch
 
 ID = bytes(range(16))
 ONE = Batch(b"manifest", 3, 1, 0, ID, b"\x07")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT, loss, odds
 from sottovoce.core.channel import Rounding, Table, Then
 from sottovoce.core.errors import ParameterError, SottovoceError
-from sottovoce.core.rational import UNIT, loss, odds
 from sottovoce.design import designed, few_outputs
 from sottovoce.design.designed import design
 from sottovoce.design.layout import Layout, wide

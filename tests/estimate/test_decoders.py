@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Block, Chain, Channel, HadamardSets, HashMap, Public, Subset, Table
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import names
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.sums import Sums

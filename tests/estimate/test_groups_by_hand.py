@@ -14,11 +14,11 @@ import pytest
 from scipy.stats import binom
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
 from sottovoce.core.channel.facets import Supporting, need, outputs_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.group import evidence as group

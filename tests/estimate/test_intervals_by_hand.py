@@ -12,11 +12,11 @@ import pytest
 from scipy.stats import beta, binom
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, PoolMap, Public, Rates, SampledCoordinates, Subset, Table
 from sottovoce.core.errors import NoCovarianceError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
@@ -27,8 +27,8 @@ from sottovoce.estimate.mean.bounds import bernstein
 from sottovoce.estimate.mean.combine import combine
 from sottovoce.estimate.shares import moments as frequency
 from sottovoce.estimate.shares.base import moved_inside
-from sottovoce.estimate.shares.binomials import exact_held
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.intervals.binomials import exact_held
 from sottovoce.estimate.shares.matrix import MatrixEvidence, output_law
 from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson, wilson_score
 from sottovoce.estimate.vector.coordinates import CoordinatesEvidence

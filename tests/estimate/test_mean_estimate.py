@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Mix, Rounding, Subset, Then, Window
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import readings
-from sottovoce.core.rational import UNIT
 from sottovoce.estimate.mean import moments
 from sottovoce.estimate.mean.moments import average_variance, variance_at, variances_at
 from sottovoce.estimate.prior import Prior

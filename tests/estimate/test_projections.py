@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Table
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.decoders.base_cut import base_cut
 from sottovoce.estimate.decoders.norm_mul import norm_mul

@@ -16,8 +16,14 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.misses import SHARES, normal_excess, normal_score_excess, score_excess, wilson_excess
-from sottovoce.estimate.shares.score_sums import _ZEROS, _largest_tail, upper_tail
+from sottovoce.estimate.shares.intervals.misses import (
+    SHARES,
+    normal_excess,
+    normal_score_excess,
+    score_excess,
+    wilson_excess,
+)
+from sottovoce.estimate.shares.intervals.score_sums import _ZEROS, _largest_tail, upper_tail
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.testing.coverage import coverage, support_law
 
@@ -147,8 +153,8 @@ def test_the_standard_error_without_support_is_that_of_a_value_nobody_holds() ->
 
 
 def test_a_table_has_positive_standard_errors_without_the_outputs_of_a_code() -> None:
+    from sottovoce.core.arithmetic.rational import UNIT
     from sottovoce.core.channel import Table
-    from sottovoce.core.rational import UNIT
 
     rows = [[UNIT // 2 if y == c else UNIT // 4 for y in range(3)] for c in range(3)]
     m = sv.Mechanism("made up", Frequency(sv.Integers(0, 2)), Table(rows), "1.5", CountOutputs())  # type: ignore[arg-type]

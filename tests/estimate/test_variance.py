@@ -18,16 +18,16 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Each, Rounding, Table, Then
 from sottovoce.core.question import Mean
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.variance.errors import MeanPart, error_variance, variance_error
 from sottovoce.estimate.variance.evidence import from_arms, from_both
 from sottovoce.estimate.variance.same_reports import readings, unbiased
 from sottovoce.estimate.variance.spread import VarianceEvidence
-from sottovoce.experiments.coverage.studies_of_rounds import VARIANCE_CROWDS
+from sottovoce.experiments.coverage.declared.rounds import VARIANCE_CROWDS
 from sottovoce.experiments.coverage.variance import cell, coverages, draw, protocol, variance_of
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.play import State, replay

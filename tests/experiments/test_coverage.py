@@ -17,7 +17,7 @@ import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.channel import Contrast, Rates
 from sottovoce.experiments.catalogue import find, matching
-from sottovoce.experiments.coverage.studies import ORACLES, SHARES, SIZES
+from sottovoce.experiments.coverage.declared.studies import ORACLES, SHARES, SIZES
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.page import PageColumn, Section, rewritten, sections
 from sottovoce.experiments.runner import Job, compute

@@ -11,10 +11,10 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.errors import ParameterError
-from sottovoce.estimate.shares.misses import SHARES as SHARES_TRIED
-from sottovoce.estimate.shares.misses import normal_excess, normal_sample_excess
+from sottovoce.estimate.shares.intervals.misses import SHARES as SHARES_TRIED
+from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess
 from sottovoce.experiments.catalogue import EXPERIMENTS, find, matching
-from sottovoce.experiments.coverage.studies_of_shares import (
+from sottovoce.experiments.coverage.declared.shares import (
     ALL,
     BUDGETS,
     COHORTS,

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.channel import (
     Bits,
     Block,
@@ -47,7 +48,6 @@ from sottovoce.core.coins import TapeCoins, flip_levels, flips_span
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import FINE, UNIT
 from sottovoce.fast.batch import checked, draw, privatize
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Draws, empty_reports, last_node, sampler

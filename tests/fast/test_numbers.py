@@ -14,11 +14,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Each, Rounding, Subset, Then
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Domain, Integers, Interval, Record, Select, Square
 from sottovoce.core.errors import DomainError
-from sottovoce.core.rational import UNIT
 from sottovoce.fast import numbers
 from sottovoce.fast.batch import draw, privatize
 from sottovoce.fast.kernels.compose.mix import positions

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Each, Subset
 from sottovoce.core.channel.facets import outputs_of
-from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels.base import lanes
 from sottovoce.fast.kernels.compose.each import pack, unpacked
 from sottovoce.fast.kernels.masks import add_masks

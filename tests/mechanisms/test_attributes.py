@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Bits, Fakes, Subset
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.each import CountEach
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.play import State

@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Rounding, Then, Window
 from sottovoce.core.channel.facets import Scale
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean
-from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import fits
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.testing import check_mechanism

@@ -11,15 +11,15 @@ import pytest
 
 from sottovoce.client import Client
 from sottovoce.core import channel as nodes
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, HadamardSets, HalfSpace, Subset
 from sottovoce.core.channel.compose import public as public_module
 from sottovoce.core.channel.finite import subset as subset_module
 from sottovoce.core.coins import Coins, TapeCoins
 from sottovoce.core.domain import Box, Integers
 from sottovoce.core.errors import SpecError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import mechanism, names
 from sottovoce.mechanisms.vector import linf
 from tests.each import for_each

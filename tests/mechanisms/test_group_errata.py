@@ -13,9 +13,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
+from sottovoce.core.arithmetic.rational import UNIT, float_up, loss, odds
 from sottovoce.core.channel import Keyed
 from sottovoce.core.domain import Categories, Interval, Pair
-from sottovoce.core.rational import UNIT, float_up, loss, odds
 from sottovoce.experiments.group_means.counts import Law, draw_means
 from sottovoce.experiments.group_means.losses import EXPERIMENT, cell
 from sottovoce.experiments.group_means.synthetic import DATA, crowd

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.exact import law
-from sottovoce.core.rational import within
 from sottovoce.mechanisms.mean.hybrid import THRESHOLD
 from sottovoce.mechanisms.mean.staircase import centre
 from sottovoce.mechanisms.mean.three_output import _neutral, worst_case

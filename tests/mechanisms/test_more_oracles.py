@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT, ceil_unit, floor_unit, odds, units
 from sottovoce.core.channel import ArcSets, Bits, Block, Histogram, MultiplierMap, ProjectiveSets, Public, Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds, units
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.shares import projective as decoding
 from sottovoce.estimate.shares.evidence import rare_variance

@@ -13,11 +13,11 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client.memo import Memo, Spent
+from sottovoce.core.arithmetic.hashing import id_words
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PermutationMap, PoolMap, Public, RowMap, Subset
 from sottovoce.core.exact import law, worst_ratio
-from sottovoce.core.hashing import id_words
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.estimate.shares.evidence import from_cells

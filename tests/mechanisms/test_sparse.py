@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import FINE, UNIT, odds, units
 from sottovoce.core.channel import Block, Channel, Hints, Place, SignedSets, Signs, Subset, Then
 from sottovoce.core.channel.facets import dimensions_of, rounding_of, slots_of
 from sottovoce.core.channel.vector.place import signed_rows
@@ -24,7 +25,6 @@ from sottovoce.core.domain import domain_from_spec
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency, VectorMean
-from sottovoce.core.rational import FINE, UNIT, odds, units
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.evidence import deviate

@@ -14,6 +14,7 @@ from scipy import integrate, optimize, special, stats
 
 import sottovoce as sv
 from sottovoce.client import Client
+from sottovoce.core.arithmetic.rational import UNIT, within
 from sottovoce.core.channel import Cap, Projected
 from sottovoce.core.channel.vector.cap_law import cap, log_norm, signed_share, tail
 from sottovoce.core.channel.vector.projected import (
@@ -32,7 +33,6 @@ from sottovoce.core.coins import SeededCoins
 from sottovoce.core.errors import DomainError, MismatchError, ParameterError, PrivacyError, ReportError, SpecError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
-from sottovoce.core.rational import UNIT, within
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.vector.ball import coordinate_variance, from_cells, predicted_variance, total_variance

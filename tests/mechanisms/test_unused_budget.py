@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Subset
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.testing import check_mechanism
 from sottovoce.testing.contract import check_privacy

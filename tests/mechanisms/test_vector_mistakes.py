@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT, loss
 from sottovoce.core.channel import (
     Block,
     Cap,
@@ -38,7 +39,6 @@ from sottovoce.core.channel import (
 from sottovoce.core.coins import Coins
 from sottovoce.core.exact import law, law_of, public_words, worst_ratio
 from sottovoce.core.question import Frequency, VectorMean
-from sottovoce.core.rational import UNIT, loss
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.fast.numbers import batch_codes, scalar_code

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Rounding, SampledCoordinates, Subset, Table
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.parts import CountParts
 from sottovoce.design.sampled import best_count
 from sottovoce.fast.batch import draw

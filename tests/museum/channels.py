@@ -19,16 +19,16 @@ from fractions import Fraction
 from functools import cache
 from typing import ClassVar
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import hash_value, id_bytes, id_words
+from sottovoce.core.arithmetic.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.channel import Bits, Chain, Channel, HashMap, Public, Subset, Then
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.channel.facets import stages_of
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Integers
-from sottovoce.core.hashing import hash_value, id_bytes, id_words
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.registry import mechanism
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_ID, WRONG_SUPPORT

@@ -13,8 +13,8 @@ from itertools import product
 import numpy as np
 from scipy.optimize import linprog
 
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds
 from sottovoce.core.channel import Table
-from sottovoce.core.rational import UNIT, floor_unit, odds
 
 SLACK = Decimal("1e-9")  # below the budget, so that rounding to a table does not exceed it
 

@@ -12,13 +12,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds, units
 from sottovoce.core.channel import Bits, Each, Keyed, Mix, Public, Rounding, SampledCoordinates, Subset, Table, Then
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.public import HashMap
 from sottovoce.core.coins import Coins
 from sottovoce.core.exact import BEYOND, COARSE, ENDS, NO_LAW, STALE, TWICE, TreeCoins
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT, floor_unit, odds, units
 from sottovoce.privacy.declared import OTHER_CLASSES, WRONG_CODES
 from sottovoce.privacy.drawn import NOT_REPEATABLE, WRONG_DRAWS
 from sottovoce.privacy.follow import AGAIN, SPAN

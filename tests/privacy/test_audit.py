@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT, within
 from sottovoce.core.channel import (
     Bits,
     Block,
@@ -32,7 +33,6 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT, within
 from sottovoce.core.registry import fits
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.privacy.audit import audit

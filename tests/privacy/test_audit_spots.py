@@ -8,10 +8,10 @@ from math import inf, log
 
 import pytest
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Chain, Channel, Subset, Then
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
-from sottovoce.core.rational import UNIT
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.declared import HIDDEN_PART
 from sottovoce.privacy.drawn import ALPHA, _divergence, _report_problems, _support_problems

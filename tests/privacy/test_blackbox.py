@@ -15,9 +15,9 @@ import pytest
 from scipy.stats import binom
 
 import sottovoce as sv
-from sottovoce.core import codec
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.errors import ParameterError, ReportError
+from sottovoce.core.exchange import codec
 from sottovoce.core.registry import fits
 from sottovoce.privacy.blackbox import (
     BlackBoxCertificate,

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Table
 from sottovoce.core.coins import SeededCoins
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT
 from sottovoce.privacy import audit as exact
 from sottovoce.privacy.blackbox import BlackBoxCertificate, audit_black_box, mechanism_views, samples_needed
 from tests.museum import channels as museum

@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 import pytest
 
 import sottovoce as sv
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_bytes
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Chain, Cohorts, PoolMap, Subset
 from sottovoce.core.channel.base import Words
 from sottovoce.core.coins import Coins
 from sottovoce.core.exact import law_of, public_words, worst_ratio
-from sottovoce.core.hashing import id_bytes
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.drawn import WRONG_ID

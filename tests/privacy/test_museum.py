@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, HashMap, Public, Subset
 from sottovoce.core.errors import MismatchError, ParameterError, PrivacyError, SpecError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT
 from sottovoce.privacy import audit as audit_module
 from sottovoce.privacy import drawn, follow, forever
 from sottovoce.privacy.audit import audit

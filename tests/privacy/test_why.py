@@ -11,12 +11,12 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core import coins, exact
+from sottovoce.core.arithmetic.hashing import id_bytes
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Subset, Table
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.coins import Coins
 from sottovoce.core.exact import law, worst_distinction, worst_ratio
-from sottovoce.core.hashing import id_bytes
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.privacy import declared, drawn, follow, forever, problems
 from sottovoce.privacy.drawn import SOME_ID

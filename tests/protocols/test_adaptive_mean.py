@@ -28,7 +28,7 @@ from sottovoce.experiments.coverage.adaptive import (
     one_round_error,
     report_law,
 )
-from sottovoce.experiments.coverage.studies_of_rounds import ROUNDS_KINDS
+from sottovoce.experiments.coverage.declared.rounds import ROUNDS_KINDS
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.mean.adaptive import LEAST_EPSILON
 from sottovoce.protocols.mean.belief import CAUTION, PLACES, STEPS, believed, needed_gain, spread

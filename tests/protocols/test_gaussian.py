@@ -16,12 +16,12 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Table, Then, closed_forms
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import domain_from_spec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean
-from sottovoce.core.rational import UNIT, odds
 from sottovoce.core.round import Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import ArmCells, Likelihood, informed, law

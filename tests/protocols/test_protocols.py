@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.rational import FINE, UNIT
 from sottovoce.core.specs import canonical
 from sottovoce.protocols import simulate as room
 from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral

@@ -15,9 +15,9 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.core.asked import Asked
-from sottovoce.core.manifest import Collection, Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
+from sottovoce.core.exchange.wire import MOST_REPORTS, Batch
 from sottovoce.core.round import Protocol
-from sottovoce.core.wire import MOST_REPORTS, Batch
 from sottovoce.service.collector import Collector, add_study
 from sottovoce.service.course import written_protocol
 from sottovoce.service.intake import Submission

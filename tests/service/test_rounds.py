@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Round
 from sottovoce.protocols.play import State
 from sottovoce.service import acts

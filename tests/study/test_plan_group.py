@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Keyed
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.design import group as designed
 from sottovoce.estimate.group.truth import Crowd
@@ -106,7 +106,7 @@ def test_designed_groups() -> None:
 # --- the published piecewise ---------------------------------------------------------------------------
 def published(domain: sv.Pair, epsilon: Decimal) -> Keyed:
     """Randomized response and the piecewise mechanism with half the budget each; neutral is its law at the middle."""
-    from sottovoce.core.rational import odds
+    from sottovoce.core.arithmetic.rational import odds
     from sottovoce.mechanisms.group.common import group_key
     from sottovoce.tally.laws import law_row
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core import codec
+from sottovoce.core.exchange import codec
 from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.study.planners.shares import CLOSE, LARGE
 from sottovoce.tally.counts import simulate_cells

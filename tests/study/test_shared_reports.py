@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.estimate.distribution.expected import ExpectedDistribution, cumulative
 from sottovoce.estimate.prior import Prior
 from sottovoce.study.planners.distribution import at_points

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds, units
 from sottovoce.core.channel import Channel, Subset, Table
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.channel.facets import Numbered
 from sottovoce.core.coins import Coins
-from sottovoce.core.rational import UNIT, floor_unit, odds, units
 from sottovoce.core.specs import Spec
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.outputs import CountOutputs

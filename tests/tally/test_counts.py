@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.field import dot
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     Bits,
     Block,
@@ -26,8 +28,6 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.vector.place import signed_rows
-from sottovoce.core.field import dot
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.fast.batch import draw

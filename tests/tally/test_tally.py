@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.core import codec
 from sottovoce.core.coins import SeededCoins
+from sottovoce.core.exchange import codec
 from sottovoce.core.question import Frequency
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import from_payloads

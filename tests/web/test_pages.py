@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sottovoce.core.wire import Batch
+from sottovoce.core.exchange.wire import Batch
 from tests.service.studies import send
 from tests.web.conftest import ROOT
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, PoolMap, Public, Subset, Table
 from sottovoce.core.exact import law, public_words
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.words import WordStream

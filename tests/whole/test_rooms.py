@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.whole.parsed import nodes
 PACKAGE = "sottovoce"
 SOURCE = Path(__file__).resolve().parents[2] / "src" / PACKAGE
 LONGEST_FILE = 450
+FULLEST_FOLDER = 22  # modules, with __init__
 
 # What each room may import of this package, beside itself.
 DEVICE = {"core": set(), "mechanisms": {"core"}, "client": {"core", "mechanisms"}}
@@ -190,6 +192,11 @@ GOOD = {
     "version": ("client/a.py", "from sottovoce import __version__"),
     "just short enough": ("core/a.py", "x = 1\n" * LONGEST_FILE),
 }
+
+
+def test_no_folder_is_crowded() -> None:
+    sizes = Counter(file.parent.relative_to(SOURCE).as_posix() for file in SOURCE.rglob("*.py"))
+    assert {folder: size for folder, size in sizes.items() if size > FULLEST_FOLDER} == {}
 
 
 @pytest.mark.parametrize(("path", "source"), BAD.values(), ids=BAD.keys())

@@ -62,7 +62,7 @@ export async function open(source: string | object, options: Options = {}): Prom
   const manifest = Manifest.fromSpec(content);
   const named = /\/v1\/studies\/([0-9a-f]{16})$/.exec(url);
   if (url && named?.[1] !== manifest.id)
-    refuse("The collector gives the manifest of another study than the address says.", "study");
+    refuse("The collector gives the manifest of another study.", "study");
   return new Study(manifest, url, await openStore(options.database ?? DATABASE), options);
 }
 

@@ -156,6 +156,10 @@ export class Manifest {
   get hash(): string {
     return hex(this.digest);
   }
+  /** A digest of what the study says about itself; a later round says the same. */
+  get said(): string {
+    return hex(sha256(canonicalBytes(this.spec.study as Spec)));
+  }
   /** The hash of the study's first manifest, which names the study in every round. */
   get study(): string {
     return this.root ?? this.hash;

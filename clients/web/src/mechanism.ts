@@ -18,8 +18,7 @@ import "./domain/views";
 import { VECTORS } from "./seldom";
 import { checkFits } from "./domain/fits";
 
-export const ID_BYTES = 16;
-const STATISTICS = ["outputs", "supports", "seeds", "cohorts", "keyed", "parts", "each", "joint", "sums", "moments"];
+const STATISTICS = ["outputs", "supports", "asked", "seeds", "cohorts", "keyed", "parts", "each", "joint", "sums", "moments"];
 const FLOAT_NODES = ["cap", "projected"];
 const MOST_NODES = 1 << 12;
 const MOST_TRIES = 16n;

@@ -12,7 +12,7 @@ from sottovoce import __version__
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.late import load
 
-STUDY = "cli.explain_study:main"
+STUDY = "cli.studies.explain:main"
 BARE = {"answer": "client.command:main", "device": "client.command:device", "explain": "privacy.explain:main"}
 
 

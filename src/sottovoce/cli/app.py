@@ -12,7 +12,8 @@ import typer
 from typer.main import get_command
 
 from sottovoce import __version__
-from sottovoce.cli import BARE, bare_target, collecting, options
+from sottovoce.cli import BARE, bare_target, options
+from sottovoce.cli.collector import verbs as collecting
 from sottovoce.cli.parsing import CommandError, Verbs, complaint, plugins_in_one_sentence
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
@@ -105,13 +106,15 @@ def plan(
     A study file is planned whole: for --participants, or for every --goal "hours +- 0.1".
     """
     if question.lower().endswith(".toml"):
-        study_plan = load("cli.study:plan")
+        study_plan = load("cli.studies.study:plan")
         study_plan(question, participants, goal or [], level, picture=picture, force=force, as_json=json_)
         return
-    load("cli.plan:plan")(
+    load("cli.studies.plan:plan")(
         question,
-        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most, period),
-        load("cli.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
+        load("cli.data.domains:Allowed")(
+            categories, categories_file, low, high, real, dimensions, radius, most, period
+        ),
+        load("cli.studies.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
         picture=picture,
         force=force,
         as_json=json_,
@@ -127,7 +130,7 @@ def study_check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A study file (TOML).")], json_: Json = False
 ) -> None:
     """Explain every mistake of a study file, with its line and what to do about it."""
-    if not load("cli.study:check")(file, as_json=json_):
+    if not load("cli.studies.study:check")(file, as_json=json_):
         raise typer.Exit(2)
 
 
@@ -144,7 +147,7 @@ def study_new(
 ) -> None:
     """Ask for what a study needs, and write a study file with comments."""
     answers = {"name": name, "owner": owner, "contact": contact, "purpose": purpose, "unit": unit, "epsilon": epsilon}
-    load("cli.study:new")(file, answers, force=force)
+    load("cli.studies.study:new")(file, answers, force=force)
 
 
 @app.command()
@@ -158,7 +161,7 @@ def simulate(
     json_: Json = False,
 ) -> None:
     """What a study would have learned: estimates beside the truth, and the export that the real study gives."""
-    run = load("cli.study:simulate")
+    run = load("cli.studies.study:simulate")
     run(file, data, participants=participants, runs=runs, seed=seed, output=output, as_json=json_)
 
 
@@ -169,7 +172,7 @@ def dossier(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder.")],
 ) -> None:
     """Write what an ethics board wants to see: certificates, plan, risks, consent text, registry entry, versions."""
-    load("cli.study:dossier")(file, participants, output)
+    load("cli.studies.study:dossier")(file, participants, output)
 
 
 @app.command()
@@ -200,18 +203,18 @@ def privatize(
 ) -> None:
     """Randomize the answers of a file: one column, or several that make up an answer."""
     load("cli.privatize:privatize")(
-        load("cli.columns:AnswerSource")(
+        load("cli.data.columns:AnswerSource")(
             source,
-            load("cli.columns:column_names")(column),
+            load("cli.data.columns:column_names")(column),
             format_,
-            load("cli.columns:separator")(delimiter),
+            load("cli.data.columns:separator")(delimiter),
             public_header,
         ),
         load("cli.privatize:AskedFor")(
             spec,
             method,
             epsilon,
-            load("cli.domains:Allowed")(categories, categories_file, low, high, real, period=period, text=text),
+            load("cli.data.domains:Allowed")(categories, categories_file, low, high, real, period=period, text=text),
             tuple(option or ()),
             question,
         ),
@@ -227,7 +230,8 @@ def tally(
     output: options.TallyFile = None,
     spec: options.Spec = None,
     format_: options.SourceFormat = None,
-    invalid: options.Invalid = "refuse",
+    strict: options.Strict = False,
+    refused: options.Refused = None,
     resume: options.Resume = None,
     sql: options.Sql = None,
     force: Force = False,
@@ -238,7 +242,9 @@ def tally(
     if sql is not None:
         load("cli.tally:query")(sources, sql)
         return
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, resume=resume, force=force)
+    load("cli.tally:tally")(
+        sources, output, spec=spec, kind=format_, strict=strict, refused=refused, resume=resume, force=force
+    )
 
 
 @app.command()
@@ -271,12 +277,12 @@ def estimate(
     json_: Json = False,
     spec: options.Spec = None,
     format_: options.SourceFormat = None,
-    invalid: options.Invalid = "refuse",
+    strict: options.Strict = False,
 ) -> None:
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
-    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, invalid=invalid)
+    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, strict=strict)
     interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
     wanted = load("cli.estimate:candidates_of")(found.mechanism, candidates, candidates_file)

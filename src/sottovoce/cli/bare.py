@@ -36,7 +36,7 @@ def commands() -> dict[str, str]:
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "app.command":
                 name = ast.literal_eval(call.args[0]) if call.args else function.name
                 found[name] = (ast.get_docstring(function) or "").partition("\n")[0]
-    more = ast.parse((Path(__file__).parent / "collecting.py").read_text(encoding="utf-8"))
+    more = ast.parse((Path(__file__).parent / "collector" / "verbs.py").read_text(encoding="utf-8"))
     for verb in (node for node in more.body if isinstance(node, ast.FunctionDef)):
         found[verb.name] = (ast.get_docstring(verb) or "").partition("\n")[0]
     return found

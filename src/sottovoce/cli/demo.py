@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from sottovoce.cli.files import check_free, writing
+from sottovoce.cli.data.files import check_free, writing
 from sottovoce.core.domain import Categories
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency

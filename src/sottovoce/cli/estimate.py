@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor, isfinite, log10
@@ -11,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.cli.domains import lines_of
-from sottovoce.cli.files import cells
+from sottovoce.cli.data.domains import lines_of
+from sottovoce.cli.data.files import cells
 from sottovoce.cli.show import comma_separated, note, printable, table
 from sottovoce.client.typed import typed
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
@@ -79,14 +78,12 @@ def estimate(
 
 
 def _bounds(found: Estimate, interval: IntervalChoice) -> Bounds:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        bounds = found.ci(
-            interval.level, method=interval.method, target=interval.target, simultaneous=interval.simultaneous
-        )
-    for warning in caught:
-        note(str(warning.message))
-    return bounds
+    doubt = found.doubt(interval.level, method=interval.method, simultaneous=interval.simultaneous)
+    if doubt is not None:
+        note(doubt)
+    return found.quiet_ci(
+        interval.level, method=interval.method, target=interval.target, simultaneous=interval.simultaneous
+    )
 
 
 def _rows(found: Estimate, interval: IntervalChoice, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:

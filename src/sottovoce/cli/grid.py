@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sottovoce.cli.files import input_name, naming, reading
+from sottovoce.cli.data.files import input_name, naming, reading
 from sottovoce.cli.show import table
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball, Box, Circle, Domain, Integers, Interval, Pair, Record, Sparse

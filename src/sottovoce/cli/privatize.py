@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from sottovoce.cli.columns import AnswerSource, Outside, pieces
-from sottovoce.cli.domains import Allowed, question_about, question_word
-from sottovoce.cli.files import (
+from sottovoce.cli.data.columns import AnswerSource, Outside, pieces
+from sottovoce.cli.data.domains import Allowed, question_about, question_word
+from sottovoce.cli.data.files import (
     STANDARD,
     FileProblem,
     check_apart,
@@ -22,19 +22,19 @@ from sottovoce.cli.files import (
     same_file,
     writing,
 )
-from sottovoce.cli.places import expanded, is_address
-from sottovoce.cli.reports import REPORT_KINDS, Writer, batch_rows, mechanism_in
-from sottovoce.cli.rows import MISSING, ColumnLayout, check_missing, layout, read_rows, with_missing
+from sottovoce.cli.data.places import expanded, is_address
+from sottovoce.cli.data.reports import REPORT_KINDS, Writer, batch_rows, mechanism_in
+from sottovoce.cli.data.rows import MISSING, ColumnLayout, check_missing, layout, read_rows, with_missing
 from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.plural import plural
+from sottovoce.core.language.spelling import letters
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
-from sottovoce.core.plural import plural
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.specs import canonical
-from sottovoce.core.spelling import letters
 from sottovoce.fast.batch import Reports, draw
 from sottovoce.fast.threads import chunks
 from sottovoce.fast.words import WordStream

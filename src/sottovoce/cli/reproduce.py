@@ -10,7 +10,7 @@ from typing import Any
 
 from sottovoce.cli.show import note, progress, table
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.plural import plural
+from sottovoce.core.language.plural import plural
 from sottovoce.experiments.catalogue import EXPERIMENTS, matching
 from sottovoce.experiments.experiment import Row
 from sottovoce.experiments.page import rewrite

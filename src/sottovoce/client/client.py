@@ -11,13 +11,13 @@ from os import PathLike
 from typing import Any
 
 from sottovoce.client.tick import NoTick, Tick, public_tick
+from sottovoce.core.arithmetic.rational import loss, within
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, reject
-from sottovoce.core.rational import loss, within
 from sottovoce.core.specs import parse
 
 

@@ -11,7 +11,7 @@ import sqlite3
 from dataclasses import dataclass, fields
 
 from sottovoce.client.transport import QUEUED
-from sottovoce.core.wire import Batch
+from sottovoce.core.exchange.wire import Batch
 
 WITHDRAWN = "withdrawn"
 

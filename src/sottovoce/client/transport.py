@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from sottovoce.core.errors import CollectorError, ParameterError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 
 TIMEOUT = 10.0  # seconds
 MOST_BYTES = 16 << 20  # of an answer

@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable, Sequence
 from math import isqrt
 from typing import TypeVar
 
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.errors import WordsError
-from sottovoce.core.rational import FINE, UNIT
 
 T = TypeVar("T")
 

@@ -17,12 +17,12 @@ from itertools import chain, pairwise
 from operator import is_
 from typing import Any, NamedTuple, TypeVar
 
+from sottovoce.core.arithmetic.hashing import WORD
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.channel.base import Channel, Words, nested
 from sottovoce.core.channel.facets import PublicCoins, facet
 from sottovoce.core.coins import BACKWARD, Coins, flips_span
 from sottovoce.core.errors import TooLargeError, WordsError
-from sottovoce.core.hashing import WORD
-from sottovoce.core.rational import FINE, UNIT
 
 H = TypeVar("H", bound=Hashable)
 T = TypeVar("T")

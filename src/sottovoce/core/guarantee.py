@@ -8,12 +8,12 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
+from sottovoce.core.arithmetic.rational import float_up, loss, odds, within
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.closed_forms import MAX_SUMMED, delta
 from sottovoce.core.channel.facets import Guarded, facet, outputs_of, stages_of
 from sottovoce.core.errors import PrivacyError, SpecError
 from sottovoce.core.params import MAX_DIGITS
-from sottovoce.core.rational import float_up, loss, odds, within
 
 GUARANTEES = ("pure", "approximate", "utility_optimised", "idealised")
 

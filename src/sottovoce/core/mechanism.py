@@ -10,18 +10,19 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sottovoce.core import codec, late
+from sottovoce.core import late
+from sottovoce.core.arithmetic.hashing import id_bytes, id_words
+from sottovoce.core.arithmetic.rational import float_up, loss, within
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Memoised, check_memos, facet, stages_of
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
+from sottovoce.core.exchange import codec
 from sottovoce.core.fits import check_fits
 from sottovoce.core.guarantee import Guarantee
-from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.question import Question, question_from_brief
-from sottovoce.core.rational import float_up, loss, within
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 from sottovoce.core.statistic import Statistic, statistic_from_spec
 from sottovoce.core.work import Budget, check_nodes, check_work
@@ -302,10 +303,10 @@ class Mechanism:
 
     # --- showing -----------------------------------------------------------------------------------
     def __repr__(self) -> str:
-        return str(late.load("core.display:mechanism_text")(self))
+        return str(late.load("core.language.display:mechanism_text")(self))
 
     def _repr_html_(self) -> str:
-        return str(late.load("core.display:mechanism_html")(self))
+        return str(late.load("core.language.display:mechanism_html")(self))
 
     # --- batches: bound late, need the extra `analysis` ---------------------------------------------
     def privatize(self, values: Any, *, seed: int | None = None, threads: int | None = None) -> Any:

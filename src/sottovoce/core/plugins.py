@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.domain import Ball, Box, Domain, Integers, Interval, Pair, Sparse
 from sottovoce.core.errors import ParameterError, PluginWarning, SottovoceError
+from sottovoce.core.language.spelling import letters
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
-from sottovoce.core.spelling import letters
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -12,29 +12,29 @@ from typing import Any
 from sottovoce.core import late, plugins
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.spelling import letters, suggestion
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, Question, VectorMean
-from sottovoce.core.spelling import letters, suggestion
 
 FREQUENCIES = {
     "grr": "mechanisms.frequency.grr:build",
     "subset": "mechanisms.frequency.subset:build",
     "sue": "mechanisms.frequency.sue:build",
     "oue": "mechanisms.frequency.oue:build",
-    "olh": "mechanisms.frequency.olh:build",
+    "olh": "mechanisms.frequency.local_hash.olh:build",
     "hadamard": "mechanisms.frequency.hadamard:build",
     "rr": "mechanisms.frequency.rr:build",
     "unary": "mechanisms.frequency.unary:build",
-    "blh": "mechanisms.frequency.blh:build",
-    "slh": "mechanisms.frequency.slh:build",
-    "flh": "mechanisms.frequency.flh:build",
+    "blh": "mechanisms.frequency.local_hash.blh:build",
+    "slh": "mechanisms.frequency.local_hash.slh:build",
+    "flh": "mechanisms.frequency.local_hash.flh:build",
     "hrr": "mechanisms.frequency.hrr:build",
     "she": "mechanisms.frequency.she:build",
     "the": "mechanisms.frequency.the:build",
     "d-bit-flip": "mechanisms.frequency.d_bit_flip:build",
     "rue": "mechanisms.frequency.rue:build",
-    "rlh": "mechanisms.frequency.rlh:build",
+    "rlh": "mechanisms.frequency.local_hash.rlh:build",
     "rws": "mechanisms.frequency.rws:build",
     "projective": "mechanisms.frequency.projective:build",
     "shist": "mechanisms.frequency.shist:build",
@@ -93,6 +93,7 @@ DISTRIBUTIONS = {
     "hierarchy": "mechanisms.distribution.hierarchy:build",
     "haar": "mechanisms.distribution.haar:build",
     "binned": "mechanisms.distribution.binned:build",
+    "orthogonal-series": "mechanisms.distribution.orthogonal_series:build",
     "laplace-histogram": "mechanisms.distribution.laplace_histogram:build",
     "designed-distribution": "design.distribution:build",
     "coded-wave": "design.distribution:build_coded",

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Table, Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON, check_epsilon, check_integer, reject
 from sottovoce.core.question import Mean
-from sottovoce.core.rational import UNIT, odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.design.layout import Floats, Layout, wide
 from sottovoce.design.program import BULGE, Program, Solution, worst_variance

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Block, ListedSets, ShiftSets
 from sottovoce.core.channel.finite.block import Sets
 from sottovoce.core.domain import Circle, Domain
@@ -18,7 +19,6 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.question import Distribution
-from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.design.bound import bound
 from sottovoce.design.coded import coded_bits

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.errors import SottovoceError
-from sottovoce.core.rational import UNIT
 from sottovoce.design.layout import Floats, Layout
 
 Rows = tuple[tuple[int, ...], ...]

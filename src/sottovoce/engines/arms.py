@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.sha256 import digests
 

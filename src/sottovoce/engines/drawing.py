@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
 from sottovoce.core.domain import Domain, Pair, Record
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.simulation import COLUMN
 from sottovoce.fast.batch import Reports, draw

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.arms import Arms
 from sottovoce.engines.rows import CHECKSUM, CONFLICTS, NO_ARM, REPEATED, REPORTS, SCHEMA, Reason
@@ -251,6 +251,12 @@ def _fixed(column: Any, width: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_
     if good.any():
         rows[good] = _matrix(column.filter(pa.array(good)), width)
     return rows, good
+
+
+def whole_ids(batch: pa.RecordBatch) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+    """The ids of 16 bytes, and which rows have one."""
+    ids, good = _fixed(batch.column("id"), codec.ID_BYTES)
+    return (ids if good.all() else ids[good]), good
 
 
 def _is_fixed(kind: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from sottovoce.core.errors import MismatchError, ReportError
-from sottovoce.core.plural import plural
+from sottovoce.core.language.plural import plural
 from sottovoce.engines.arms import Arms
 from sottovoce.tally.tally import SIMULATED_ROW, Tally
 

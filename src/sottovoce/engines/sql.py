@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sottovoce.core import codec
 from sottovoce.core.channel.finite.bits import Bits
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports

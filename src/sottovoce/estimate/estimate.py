@@ -17,7 +17,7 @@ from sottovoce.core.params import decimal_text, reject
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.by_group import ByGroup
-from sottovoce.estimate.decoder import OWN, Decoder, Fit, as_decoder, check_needs
+from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder, check_needs
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
 from sottovoce.estimate.of_distribution import OfDistribution
@@ -167,23 +167,51 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     ) -> Bounds:
         """Confidence intervals, one per value, by one of `evidence.methods`; by default by `default_method`.
 
-        Method "own" is that of a decoder with a law of its own, such as "simplex" and "em".
+        Method "own" is that of a decoder with a law of its own, such as "simplex" and "em", at 90, 95 and 99 %.
 
         target "population": the value in the population from which participants were drawn; "sample": the value among
         these participants, so that only the privacy noise counts. `simultaneous` makes all intervals
         hold at once (Bonferroni).
         """
-        check_level(level)
+        doubt = self.doubt(level, method=method, simultaneous=simultaneous)
+        if doubt is not None:
+            warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
+        return self.quiet_ci(level, method=method, target=target, simultaneous=simultaneous)
+
+    def quiet_ci(
+        self,
+        level: float = 0.95,
+        *,
+        method: str | None = None,
+        target: str = "population",
+        simultaneous: bool = False,
+    ) -> Bounds:
+        """The intervals of `ci` without its warning, for callers who show `doubt` themselves.
+
+        Filters of warnings belong to all threads of a process, so that a service cannot catch its own.
+        """
         check_target(target)
+        chosen, each = self._interval(level, method, simultaneous)
+        return self.decoder.interval(self.evidence, self.values, each, chosen, target)
+
+    def doubt(self, level: float = 0.95, *, method: str | None = None, simultaneous: bool = False) -> str | None:
+        """Why the intervals of `ci` may miss more often than they promise, or None."""
+        chosen, each = self._interval(level, method, simultaneous)
+        return self.evidence.doubt("normal" if chosen == OWN else chosen, each, most_excess(level))
+
+    def _interval(self, level: float, method: str | None, simultaneous: bool) -> tuple[str, float]:
+        """The method of an interval, and the level of a single one."""
+        check_level(level)
         chosen = self.default_method if method is None else method
         known = self.decoder.methods(self.evidence)
         if chosen not in known:
             raise reject("method", "ci", f"one of {', '.join(known)}", method)
-        each = 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
-        doubt = self.evidence.doubt("normal" if chosen == OWN else chosen, each, most_excess(level))
-        if doubt is not None:
-            warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
-        return self.decoder.interval(self.evidence, self.values, each, chosen, target)
+        if chosen == OWN and level not in OWN_LEVELS:
+            raise ParameterError(
+                f"The own interval of a decoder has one of the levels {', '.join(map(str, OWN_LEVELS))}, at which its"
+                f" coverage is measured; the method '{self.default_method}' has any level."
+            )
+        return chosen, 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
 
     @property
     def default_method(self) -> str:

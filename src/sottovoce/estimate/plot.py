@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.display import printable
-from sottovoce.core.plural import plural
+from sottovoce.core.language.display import printable
+from sottovoce.core.language.plural import plural
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.group.contrasts import Difference, Pairs

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sottovoce.core.plural import plural
+from sottovoce.core.language.plural import plural
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate

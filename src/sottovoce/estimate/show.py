@@ -6,8 +6,8 @@ import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 from sottovoce.core import late
-from sottovoce.core.display import card, printable
 from sottovoce.core.errors import NoIntervalError
+from sottovoce.core.language.display import card, printable
 from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 

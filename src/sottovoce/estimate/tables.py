@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
-from sottovoce.core.display import printable
+from sottovoce.core.language.display import printable
 from sottovoce.core.registry import BUILDERS, builder
 from sottovoce.core.registry import names as registered
 from sottovoce.core.simulation import COLUMN, in_words

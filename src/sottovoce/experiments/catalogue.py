@@ -6,7 +6,10 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.experiments import planned, words
-from sottovoce.experiments.coverage import studies, studies_of_distributions, studies_of_rounds, studies_of_shares
+from sottovoce.experiments.coverage.declared import distributions as studies_of_distributions
+from sottovoce.experiments.coverage.declared import rounds as studies_of_rounds
+from sottovoce.experiments.coverage.declared import shares as studies_of_shares
+from sottovoce.experiments.coverage.declared import studies
 from sottovoce.experiments.distribution import compared, designs, table_2, wave, wave_figures
 from sottovoce.experiments.distribution import decoders as distribution_decoders
 from sottovoce.experiments.experiment import Experiment

@@ -11,15 +11,15 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.display import card
 from sottovoce.core.errors import BatchWarning, NoBatchError, ReportError
+from sottovoce.core.exchange import codec
+from sottovoce.core.language.display import card
+from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.plural import plural
-from sottovoce.core.rational import FINE
 from sottovoce.fast.kernels.base import (
     Draws,
     Sample,

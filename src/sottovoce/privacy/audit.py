@@ -19,7 +19,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_bytes, id_words
+from sottovoce.core.arithmetic.rational import float_up, loss, odds, within
 from sottovoce.core.channel import Channel, closed_forms
 from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.facets import Coordinates, Guarded, Rounded, facet, need, stages_of
@@ -38,11 +39,10 @@ from sottovoce.core.exact import (
     public_words,
     worst_distinction,
 )
+from sottovoce.core.exchange import codec
 from sottovoce.core.guarantee import Guarantee, guarded_ratio
-from sottovoce.core.hashing import id_bytes, id_words
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
-from sottovoce.core.rational import float_up, loss, odds, within
 from sottovoce.core.specs import canonical
 from sottovoce.privacy.certificate import IDEALISED, Certificate
 from sottovoce.privacy.declared import code_problems, instance_problems, part_problems

@@ -20,12 +20,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy.special import betaincinv
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import Supporting, facet, need, stages_of
-from sottovoce.core.display import card
 from sottovoce.core.errors import ParameterError, ProgramError, ReportError, SottovoceError
-from sottovoce.core.hashing import id_words
+from sottovoce.core.exchange import codec
+from sottovoce.core.language.display import card
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, count_text, reject
 from sottovoce.privacy.drawn import ALPHA

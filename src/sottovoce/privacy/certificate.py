@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from sottovoce.core.display import card
-from sottovoce.core.plural import plural
-from sottovoce.core.rational import float_up, loss, within
+from sottovoce.core.arithmetic.rational import float_up, loss, within
+from sottovoce.core.language.display import card
+from sottovoce.core.language.plural import plural
 from sottovoce.privacy.problems import remedy
 from sottovoce.privacy.worst import WorstCase
 

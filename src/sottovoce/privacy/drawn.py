@@ -12,14 +12,14 @@ from itertools import count, islice
 from math import log, sqrt
 from typing import Any
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_bytes, id_words
 from sottovoce.core.channel import Channel, Contrast, Rates
 from sottovoce.core.channel.base import Words, nested
 from sottovoce.core.channel.facets import Supporting, facet, outputs_of, rates_of, stages_of
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.errors import ReportError, TooLargeError
 from sottovoce.core.exact import walk
-from sottovoce.core.hashing import id_bytes, id_words
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.privacy.follow import MessageCoins, WatchedCoins, message_spans
 

@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.client import Client, NoTick
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.channel import Subset
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Box, Domain, Integers, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.hashing import id_words
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, Question, VectorMean

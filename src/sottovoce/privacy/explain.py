@@ -14,6 +14,7 @@ from fractions import Fraction
 from math import ceil
 
 from sottovoce.client.arguments import SentenceParser
+from sottovoce.core.arithmetic.rational import float_up
 from sottovoce.core.params import (
     check_decimal,
     check_epsilon,
@@ -21,7 +22,6 @@ from sottovoce.core.params import (
     decimal_text,
     reject,
 )
-from sottovoce.core.rational import float_up
 
 OWNER = "explain"
 MOST = 700  # of epsilon times answers: e**700 is still a number that computers print

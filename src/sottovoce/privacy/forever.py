@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import float_up, loss, within
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.facets import Memoised, facet
@@ -15,7 +16,6 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.errors import PrivacyError, TooLargeError
 from sottovoce.core.exact import law_of, walk, worst_ratio
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import float_up, loss, within
 from sottovoce.privacy.follow import MessageCoins
 
 MAX_ENUMERATED = 16  # cohorts whose memos are enumerated: all of a small instance

@@ -8,12 +8,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_bytes
+from sottovoce.core.arithmetic.rational import loss
 from sottovoce.core.channel.facets import Coordinates, facet
 from sottovoce.core.exact import Distinction
-from sottovoce.core.hashing import id_bytes
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import loss
 from sottovoce.privacy.drawn import SOME_ID
 
 WASTE = 1e-6  # of epsilon, that rounding toward privacy may leave unused; for each coordinate of a report

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import VectorMean
-from sottovoce.core.rational import FINE, UNIT
 from sottovoce.core.round import Estimates, Protocol, Round, reports_of
 from sottovoce.fast.words import WordStream
 from sottovoce.protocols.play import Ask, State, play, states

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
-from sottovoce.core.errors import BatchWarning
-from sottovoce.core.manifest import ID_BYTES, Manifest
+from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.manifest import ID_BYTES, Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import Reports, from_payloads, invalid, trusted
 from sottovoce.tally.count import count_cells
@@ -69,9 +67,7 @@ class Lane:
     def count(self, reports: Reports, keep: NDArray[np.bool_]) -> NDArray[np.int64]:
         """What these reports add to the cells."""
         public = None if reports.public is None else reports.public[keep]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BatchWarning)
-            return count_cells(Reports(self.mechanism, reports.payload[keep], public), threads=1)
+        return count_cells(Reports(self.mechanism, reports.payload[keep], public), threads=1, warned=False)
 
     def blocks(self, more: NDArray[np.int64]) -> list[tuple[int, bytes]]:
         """The blocks that change when this is added, with their new content."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.core.language.plural import plural
 from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
-from sottovoce.core.plural import plural
 from sottovoce.study.results import StudyResults
 
 LABELS = {
@@ -27,8 +27,8 @@ LABELS = {
     "low": "Lower end of the confidence interval",
     "high": "Upper end of the confidence interval",
     "level": "Confidence level of the interval",
-    "could_be_low": "Lowest value if all who gave no answer had given the lowest",
-    "could_be_high": "Highest value if all who gave no answer had given the highest",
+    "could_be_low": "Lower end of the interval if all who gave no answer had given the lowest",
+    "could_be_high": "Upper end of the interval if all who gave no answer had given the highest",
     "n": "Reports of this question",
     "epsilon": "Privacy budget of one participation",
     "method": "Mechanism, or mechanisms of all rounds",
@@ -148,6 +148,7 @@ def methods_paragraph(results: StudyResults, hidden: int) -> str:
             f" {plural(hidden, 'number')} with an interval wider than {2 * WIDEST:g} times the estimate, or a share"
             f" wider than {2 * WIDEST * 100:g} points, {'is' if hidden == 1 else 'are'} not shown (..)."
         )
+    said += "".join(f" {doubt}" for doubt in results.doubts)
     if bool(frame["simulated"].any()):
         said = "SIMULATION. " + said
     return said

@@ -13,8 +13,8 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sottovoce.core.display import card
 from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.language.display import card
 from sottovoce.core.late import load
 from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, check_integer, reject
 from sottovoce.core.question import Question

@@ -12,8 +12,8 @@ from typing import Any
 
 from sottovoce.core.domain import Interval
 from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.manifest import UNITS, Collection
-from sottovoce.core.plural import plural
+from sottovoce.core.exchange.manifest import UNITS, Collection
+from sottovoce.core.language.plural import plural
 from sottovoce.core.question import Mean
 from sottovoce.study.dossier.sentences import LANGUAGES, known
 from sottovoce.study.lines import key_lines, line_of

@@ -73,22 +73,25 @@ class QuestionResult:
         shares = estimate.shares
         answered = list(estimate.labels).index(ANSWERED)
         (mean,) = (line for place, line in enumerate(_plain(estimate, level)) if place == answered)
-        silent = float(np.clip(1 - shares.values[answered], 0, 1))
         domain: Any = self.asked.question.domain
-        ends = [(1 - silent) * mean.value + silent * float(end) for end in (domain.low, domain.high)]
-        yield ResultLine("mean", "", mean.value, mean.std_error, mean.low, mean.high, (ends[0], ends[1]))
+        # Two intervals that hold together: of the mean of those who answered, and of how many they are.
+        apart = _apart(level, 2)
+        ends = np.clip([one[answered] for one in estimate.quiet_ci(apart)], float(domain.low), float(domain.high))
+        silent = float(np.clip(1 - shares.quiet_ci(apart)[0][answered], 0, 1))
+        could = [
+            (1 - silent) * mine + silent * float(end) for mine, end in zip(ends, (domain.low, domain.high), strict=True)
+        ]
+        yield ResultLine("mean", "", mean.value, mean.std_error, mean.low, mean.high, (could[0], could[1]))
         yield from _plain(shares, level, "share")
 
     def _shares_with_reasons(self, estimate: Estimate, level: float) -> Iterator[ResultLine]:
         """A share among all lies between the share that was given and that share plus all who gave none."""
         reasons = {*self.asked.missing}
-        silent = sum(
-            max(0.0, float(value))
-            for label, value in zip(estimate.labels, estimate.values, strict=True)
-            if label in reasons
-        )
-        for line in _plain(estimate, level):
-            spare = None if line.label in reasons else (max(0.0, line.value), min(1.0, line.value + silent))
+        apart = _plain(estimate, _apart(level, 1 + len(reasons)))
+        silent = sum(max(0.0, line.high) for line in apart if line.label in reasons)
+        for line, wide in zip(_plain(estimate, level), apart, strict=True):
+            could = (max(0.0, wide.low), min(1.0, wide.high + silent))
+            spare = None if line.label in reasons else could
             yield ResultLine(line.measure, line.label, line.value, line.std_error, line.low, line.high, spare)
 
 
@@ -103,6 +106,19 @@ class StudyResults:
     def __getitem__(self, name: str) -> QuestionResult:
         self.study.question(name)
         return next(one for one in self.questions if one.asked.name == name)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Which intervals may miss more often than they promise, and why: a sentence for each question."""
+        found = {
+            f"{one.asked.name}: {doubt}": None
+            for one in self.questions
+            for estimate in one.estimates.values()
+            if isinstance(estimate, Estimate) and not isinstance(one.asked.question, Distribution)
+            for doubt in [estimate.doubt(self.level)]
+            if doubt is not None
+        }
+        return tuple(found)
 
     def to_frame(self) -> pd.DataFrame:
         """The table that is exported."""
@@ -180,6 +196,11 @@ def _of_distribution(estimate: Estimate, level: float) -> Iterator[ResultLine]:
         yield from _lines(curve, level, Cdf.noun, [str(label) for label in curve.labels])
 
 
+def _apart(level: float, intervals: int) -> float:
+    """The level of each of several intervals that hold together at a level."""
+    return 1 - (1 - level) / intervals
+
+
 def _lines(found: Evidence, level: float, measure: str, labels: list[str]) -> Iterator[ResultLine]:
     low, high = found.interval(level, found.default, "population")
     errors = np.sqrt(found.variances("population"))
@@ -188,7 +209,7 @@ def _lines(found: Evidence, level: float, measure: str, labels: list[str]) -> It
 
 
 def _plain(estimate: Estimate, level: float, measure: str = "", *, named: bool = False) -> list[ResultLine]:
-    low, high = estimate.ci(level)
+    low, high = estimate.quiet_ci(level)  # `StudyResults.doubts` says what speaks against them
     noun = measure or estimate.evidence.noun
     labels = [""] if len(estimate.values) == 1 and not named else [str(label) for label in estimate.labels]
     columns = (estimate.values, estimate.std_errors, low, high)

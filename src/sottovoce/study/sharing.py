@@ -14,8 +14,8 @@ from decimal import Decimal
 from itertools import combinations
 from typing import Any
 
-from sottovoce.core import codec
 from sottovoce.core.asked import Asked
+from sottovoce.core.exchange import codec
 from sottovoce.core.question import Cdf, Distribution, Mean, Quantile, Range, Variance
 from sottovoce.core.registry import names
 from sottovoce.estimate.distribution.expected import ExpectedDistribution

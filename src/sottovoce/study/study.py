@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import MAX_TEXT, NAME, Asked
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import UNITS, Collection, StudyFacts
+from sottovoce.core.exchange.manifest import UNITS, Collection, StudyFacts
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.question import Question
 from sottovoce.study.population import ExpectedAnswers

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, decimal_text
 from sottovoce.core.question import Distribution, Mean

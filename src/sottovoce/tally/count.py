@@ -42,12 +42,13 @@ def _safe(batch: Reports) -> Reports:
     return checked(batch.mechanism, payload, public)
 
 
-def _counter(mechanism: Mechanism) -> Count:
-    """The kernel of the statistic for this channel; without one the definition counts, with a warning."""
+def _counter(mechanism: Mechanism, *, warned: bool) -> Count:
+    """The kernel of the statistic for this channel; without one the definition counts, where wanted with a warning."""
     try:
         kernel: Count = load(mechanism.statistic.kernel)(mechanism.channel)
     except NoBatchError as problem:
-        warn(f"These reports are counted one by one, which takes longer: {problem}", BatchWarning, stacklevel=4)
+        if warned:
+            warn(f"These reports are counted one by one, which takes longer: {problem}", BatchWarning, stacklevel=4)
     else:
         return kernel
 
@@ -59,10 +60,10 @@ def _counter(mechanism: Mechanism) -> Count:
     return count
 
 
-def count_cells(batch: Reports, *, threads: int | None = None) -> NDArray[np.int64]:
+def count_cells(batch: Reports, *, threads: int | None = None, warned: bool = True) -> NDArray[np.int64]:
     """The cells of a batch, counted on all cores."""
     mechanism = batch.mechanism
-    count = _counter(mechanism)
+    count = _counter(mechanism, warned=warned)
 
     def work(start: int, stop: int) -> NDArray[np.int64]:
         cells = np.zeros(mechanism.cells, np.int64)

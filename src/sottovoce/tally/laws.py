@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Block, Chain, Channel, Keyed, Mix, Noise, Rounding, Subset, Table, Then, Window
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.rational import UNIT
 
 Floats = NDArray[np.float64]
 

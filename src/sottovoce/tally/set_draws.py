@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import HadamardSets, NodeSets, PoolMap, PoolSets
-from sottovoce.core.field import polynomial
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 
@@ -119,7 +119,7 @@ def _scatter_hadamard(rng, reports, order, groups, cells):
 
 @compiled
 def _pool_value(seed, code, g, digits, products, binary):
-    """The inner product of two vectors of digits (`core.field.dot`)."""
+    """The inner product of two vectors of digits (`core.arithmetic.field.dot`)."""
     value = np.int64(0)
     for _ in range(digits):
         if binary:

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
 from sottovoce.core.errors import ReportError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.simulation import METADATA, NOTE
 from sottovoce.fast.batch import Check, Reports, checked, from_payloads, is_mask, payload_outputs

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.base import NO_WORDS, Words
-from sottovoce.core.display import card
 from sottovoce.core.errors import MismatchError, ReportError
+from sottovoce.core.language.display import card
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import canonical

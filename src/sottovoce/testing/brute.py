@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import Bits, Channel, Each, Keyed, Mix, Public, Rates
 from sottovoce.core.channel.base import Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import delta, excess, extremes
@@ -22,7 +23,6 @@ from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
-from sottovoce.core.rational import FINE
 from sottovoce.core.statistic import STATISTICS, statistic_from_spec
 from sottovoce.fast.batch import draw
 from sottovoce.fast.numbers import scalar_code

@@ -11,6 +11,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     AskedMap,
     Bits,
@@ -52,7 +53,6 @@ from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exact import public_bits
-from sottovoce.core.rational import UNIT
 from sottovoce.core.work import HUGE, effort, steps
 
 Make = Callable[["Maker", int], Channel]

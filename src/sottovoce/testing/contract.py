@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.hashing import id_bytes
+from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import Coordinates, facet, outputs_of, stages_of
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
+from sottovoce.core.exchange import codec
 from sottovoce.core.guarantee import Guarantee
-from sottovoce.core.hashing import id_bytes
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import within
 from sottovoce.fast.batch import draw
 from sottovoce.fast.kernels.base import invalid_reports, last_node
 from sottovoce.fast.numbers import scalar_code

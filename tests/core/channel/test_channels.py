@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from sottovoce.core import channel as nodes
+from sottovoce.core.arithmetic.hashing import bucket_start, collision, derived_words, hash_value, id_bytes, id_words
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     Bits,
     Block,
@@ -39,8 +41,6 @@ from sottovoce.core.coins import Coins, TapeCoins
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError, TooLargeError
 from sottovoce.core.exact import law, law_of, public_words, worst_ratio
-from sottovoce.core.hashing import bucket_start, collision, derived_words, hash_value, id_bytes, id_words
-from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import mechanism
 from sottovoce.core.specs import canonical
 from tests.each import for_each

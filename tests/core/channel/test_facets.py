@@ -13,6 +13,7 @@ import pytest
 
 import sottovoce.core.channel as room
 from sottovoce.core import fits
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     NODES,
     Bits,
@@ -37,7 +38,6 @@ from sottovoce.core.channel import (
 from sottovoce.core.channel.facets import Facet, facet, need
 from sottovoce.core.domain import Sparse
 from sottovoce.core.late import load
-from sottovoce.core.rational import UNIT
 
 MEMBERS = {
     "kind", "inputs", "codes", "codes_are_indices", "words", "sample", "payload_bits", "contains", "publics", "accepts",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import FINE, UNIT, loss, odds, units
 from sottovoce.core.channel import HalfSpace, Rounding, channel_from_spec
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.channel.vector.half_space import TRIES, half_vectors, surplus
@@ -23,7 +24,6 @@ from sottovoce.core.errors import MismatchError, ParameterError, PrivacyError, R
 from sottovoce.core.exact import law_of, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
-from sottovoce.core.rational import FINE, UNIT, loss, odds, units
 from sottovoce.core.statistic.parts import CountParts
 from sottovoce.fast.batch import checked, draw
 from sottovoce.fast.kernels.base import Draws, empty_reports, sampler

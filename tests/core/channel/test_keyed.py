@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT, float_up, floor_unit, loss, odds
 from sottovoce.core.channel import Bits, Keyed, Rounding, Subset, Table, Then, Window, channel_from_spec
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.closed_forms import extremes, extremes_by_law
@@ -21,7 +22,6 @@ from sottovoce.core.channel.compose.keyed import neutral_law, spread
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.question import GroupMean, Mean
-from sottovoce.core.rational import UNIT, float_up, floor_unit, loss, odds
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.fast.batch import checked, draw
 from sottovoce.fast.numbers import batch_codes, scalar_code

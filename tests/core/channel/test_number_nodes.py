@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     Bits,
     Chain,
@@ -31,7 +32,6 @@ from sottovoce.core.channel import (
 from sottovoce.core.channel.facets import Numeric, facet, readings, rounding_of
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.question import Frequency, Mean
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Block, ListedSets, ShiftSets, channel_from_spec
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.exact import law
-from sottovoce.core.rational import UNIT
 
 LISTED = ListedSets(("1100", "0110", "0011", "1001", "1011", "0100"))
 SETS = [

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.field import add, dot, is_order, is_prime, multiply, polynomial
+from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.channel import PoolMap, Public, Subset
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.field import add, dot, is_order, is_prime, multiply, polynomial
-from sottovoce.core.hashing import id_bytes
 from sottovoce.estimate.shares import pool
 from sottovoce.fast.batch import draw, from_messages
 from sottovoce.fast.words import WordStream
@@ -82,7 +82,7 @@ def test_an_id_that_would_favour_some_maps_is_drawn_again_and_refused_by_the_col
     forged = id_bytes((worst, 7)) + message[16:]
     with pytest.raises(sv.ReportError, match="Report 1 is invalid"):
         from_messages(m, [message, forged])
-    from sottovoce.core import codec
+    from sottovoce.core.exchange import codec
 
     with pytest.raises(sv.ReportError, match="id"):
         codec.split(m.channel, forged)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     Bits,
     Block,
@@ -44,7 +45,6 @@ from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import PrivacyError, TooLargeError
 from sottovoce.core.exact import law, public_words, worst_ratio
-from sottovoce.core.rational import UNIT
 from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
 
 INSTANCES = {"hints": 3, "keyed": 5, "hash": 4, "signs": 5}  # of each node, else 8

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel import Block, Mix, NodeSets, PoolSets, Subset, channel_from_spec
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT, units
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.tally.counts import simulate_cells
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.channel import (
     NODES,
     Bits,
@@ -40,7 +41,6 @@ from sottovoce.core.errors import WordsError
 from sottovoce.core.exact import BEYOND, COPIED, ENDS, NO_LAW, STALE, TWICE, TreeCoins, law_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import FINE, UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.privacy.drawn import watch_messages, watch_nodes
 from sottovoce.privacy.follow import AGAIN, SPAN, MessageCoins, WatchedCoins

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.privacy.accounting.shuffling import shuffled
 from sottovoce.privacy.accounting.study import StudyAccount
 

@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.privacy.accounting.study import StudyAccount
 
 pytestmark = pytest.mark.slow

@@ -12,6 +12,7 @@ export type Words = readonly [bigint, bigint];
 export type Extremes = [Fraction[], Fraction[]];
 export const NO_WORDS: Words = [0n, 0n];
 
+export const TOO_LARGE = "The law of this channel is too large to sum up.";
 const MOST_SUMMED = 1n << 18n;
 
 export abstract class Channel {
@@ -86,7 +87,7 @@ export abstract class Channel {
   private columns(): Fraction[][] {
     const outputs = this.outputs;
     if (outputs === null || this.publics || outputs * this.inputs > MOST_SUMMED)
-      return refuse("A channel is too large to sum up its law.");
+      return refuse(TOO_LARGE);
     return Array.from({ length: Number(outputs) }, (_, y) =>
       this.contains(BigInt(y)) ? Array.from(this.codes(), (code) => this.likelihood(BigInt(y), code)) : [],
     );

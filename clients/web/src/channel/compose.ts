@@ -6,13 +6,12 @@ import { derivedWords } from "../core/field";
 import { Fraction, larger, largest, ONE, total, units, ZERO } from "../core/fraction";
 import { define, kindFrom, valid } from "../core/read";
 import { Bits } from "./bits";
-import { Channel, channelFrom, NO_WORDS, NODES, plain, weights, type Code, type Extremes, type Words } from "./channel";
+import { Channel, channelFrom, NO_WORDS, NODES, plain, TOO_LARGE, weights, type Code, type Extremes, type Words } from "./channel";
 import { Subset, Table } from "./finite";
 import { MAPS, type PublicMap } from "./maps";
 import { number, Rounding } from "./numeric";
 
 const MOST_CELLS = 1n << 18n;
-const TOO_LARGE = "The law of this composition is too large to sum up.";
 
 /** A channel of a vector may know its own ratio before a second stage. */
 interface BeforeSecond {

@@ -61,14 +61,19 @@ interface Drawn {
   arm: number;
   id: Uint8Array;
   payload: Uint8Array;
-  memo: { key: string; answer: string; fingerprint: string; cohort: string } | null;
+  memo: { key: string; answer: string; cohort: string; secret: Uint8Array } | null;
 }
 
 interface Charge {
   study: string;
   owner: string;
   epsilon: number;
+  /** Further studies that got reports of a value that is kept. */
+  also?: string[];
 }
+
+/** Whether a charge counts in a study. */
+const counts = (one: Charge, study: string): boolean => one.study === study || !!one.also?.includes(study);
 
 export function exactLimit(name: string, value: number | string | undefined): Fraction | null {
   if (value === undefined) return null;
@@ -179,11 +184,11 @@ export class Study {
 
   /** Answer: charge the account and write the report in one transaction, then send it, now or when it is possible. */
   async send(answers: { [question: string]: unknown }): Promise<Delivery> {
-    const codes = this.codes(answers);
     const sends = this.url !== "" && online();
-    const { entry, refusal } = await atTick(tickOf(this.mechanisms), () =>
-      this.store.change((stores) => this.written(stores, codes, Number(sends))),
-    );
+    const { entry, refusal } = await atTick(tickOf(this.mechanisms), async () => {
+      const codes = this.codes(answers); // within the tick: how long it takes depends on the answers
+      return this.store.change((stores) => this.written(stores, codes, Number(sends)));
+    });
     this.draft = new Draft();
     if (refusal !== null || entry === null) return refuse(refusal ?? "", "privacy");
     let state = QUEUED;
@@ -216,43 +221,43 @@ export class Study {
     draft.first ??= randomBytes(16);
     const arm = chosen ?? manifest.armOf(draft.first);
     const { mechanism } = manifest.arms[arm]!;
-    const takes = (id: Uint8Array, cohort?: bigint): boolean =>
-      mechanism.accepts(id, cohort) && (chosen !== null || manifest.armOf(id) === arm);
-    const code = codes[arm];
-    if (!mechanism.memoised) {
-      draft.id ??= draft.first;
-      while (!takes(draft.id)) draft.id = randomBytes(16);
-      return { arm, id: draft.id, payload: mechanism.payload(code, draft.id, draft.report.rewind()), memo: null };
+    const [code, { fingerprint }] = [codes[arm], mechanism];
+    let [cohort, answer, memo]: [bigint | undefined, bigint, Drawn["memo"]] = [undefined, 0n, null];
+    if (mechanism.memoised) {
+      const secret = (await stores.get<Uint8Array>("device", "secret")) ?? (draft.secret ??= randomBytes(32));
+      const kept = await stores.get<string>("device", `cohort ${fingerprint}`);
+      cohort = kept === undefined ? mechanism.drawCohort(draft.cohort.rewind()) : BigInt(kept);
+      const key = hex(hmac(secret, join(unhex(fingerprint), utf8(codeText(code)))));
+      const before = await stores.get<{ answer: string }>("memos", key);
+      const drawn = mechanism.rememberCode(code, draft.memo.rewind(), cohort);
+      answer = before ? fromBytes(unhex(before.answer)) : drawn;
+      memo = { key, answer: hex(toBytes(answer, Math.ceil(bitLength(answer) / 8) || 1)), cohort: String(cohort), secret };
     }
-    const secret = (await stores.get<Uint8Array>("device", "secret")) ?? (draft.secret ??= randomBytes(32));
-    const kept = await stores.get<string>("device", `cohort ${mechanism.fingerprint}`);
-    const cohort = kept === undefined ? mechanism.drawCohort(draft.cohort.rewind()) : BigInt(kept);
-    const key = hex(hmac(secret, join(unhex(mechanism.fingerprint), utf8(codeText(code)))));
-    const memo = await stores.get<{ answer: string }>("memos", key);
-    const drawn = mechanism.rememberCode(code, draft.memo.rewind(), cohort);
-    const answer = memo ? fromBytes(unhex(memo.answer)) : drawn;
     // An id of another cohort would show that this device has two.
     draft.id ??= draft.first;
-    while (!takes(draft.id, cohort)) draft.id = randomBytes(16);
-    draft.used = secret;
-    const payload = mechanism.payloadFrom(answer, draft.id, draft.report.rewind());
-    const little = hex(toBytes(answer, Math.ceil(bitLength(answer) / 8) || 1));
-    return { arm, id: draft.id, payload, memo: { key, answer: little, fingerprint: mechanism.fingerprint, cohort: String(cohort) } };
+    while (!mechanism.accepts(draft.id, cohort) || (chosen === null && manifest.armOf(draft.id) !== arm)) draft.id = randomBytes(16);
+    const coins = draft.report.rewind();
+    const payload = memo ? mechanism.payloadFrom(answer, draft.id, coins) : mechanism.payload(code, draft.id, coins);
+    return { arm, id: draft.id, payload, memo };
   }
 
   private async written(stores: Stores, codes: Code[], attempts: number): Promise<{ entry: Entry | null; refusal: string | null }> {
     const { facts, study } = this.manifest;
     if (await this.optedOutBefore(stores)) refuse("You have opted out of this study.", "study", "opted_out");
     await this.checkOnce(stores);
+    await stores.put("studies", `facts ${study}`, this.manifest.said);
     const drawn = await this.draw(stores, codes);
     const { mechanism } = this.manifest.arms[drawn.arm]!;
     const charge = (epsilon: number): Charge => ({ study, owner: facts.owner, epsilon });
     let more = ZERO;
     if (drawn.memo) {
-      await stores.put("device", "secret", this.draft.used);
-      await stores.put("device", `cohort ${drawn.memo.fingerprint}`, drawn.memo.cohort);
+      await stores.put("device", "secret", drawn.memo.secret);
+      await stores.put("device", `cohort ${mechanism.fingerprint}`, drawn.memo.cohort);
       await stores.put("memos", drawn.memo.key, { answer: drawn.memo.answer });
-      await stores.put("charges", drawn.memo.key, charge(loss(mechanism.ratioForever!)));
+      // Charged once altogether; but it counts in each study that gets reports of it.
+      const before = await stores.get<Charge>("charges", drawn.memo.key);
+      const also = before ? [...new Set([...(before.also ?? []), study])] : [];
+      await stores.put("charges", drawn.memo.key, { ...(before ?? charge(loss(mechanism.ratioForever!))), also });
     } else for (const one of this.mechanisms) if (!one.memoised) more = larger(more, exactly(one.epsilon));
     const refusal = await this.refusal(stores, more);
     // A value that is kept stays charged: refusing this value only would show that it is new.
@@ -273,8 +278,11 @@ export class Study {
     return { ...entry, body: bodyOf(entry) };
   }
 
-  /** One answer of a person or device to a study; with memos one in each epoch. */
+  /** One answer of a person or device to a study, which stays the same; with memos one in each epoch. */
   private async checkOnce(stores: Stores): Promise<void> {
+    const said = await stores.get<string>("studies", `facts ${this.manifest.study}`);
+    if (said !== undefined && said !== this.manifest.said)
+      refuse("This round describes the study in another way than the one that was answered.", "privacy");
     if (this.manifest.facts.unit === "event") return;
     let before = await this.reportsBefore(stores);
     if (this.memoised) before = before.filter((one) => one.epoch >= this.manifest.epoch(this.now()));
@@ -291,7 +299,7 @@ export class Study {
     const { facts, study } = this.manifest;
     // A computed loss is rounded up to a float, and a stated budget of the same size must still cover it.
     const stated = roundedUp(facts.lifetime);
-    if (facts.unit !== "event" && lost(charges.filter((one) => one.study === study)).compare(stated) > 0)
+    if (facts.unit !== "event" && lost(charges.filter((one) => counts(one, study))).compare(stated) > 0)
       return "With this report the device would lose more than the lifetime budget of this study.";
     return null;
   }
@@ -314,7 +322,7 @@ export class Study {
   async spent(): Promise<{ study: number; total: number }> {
     const charges = await this.store.change((stores) => stores.all<Charge>("charges"));
     const sum = (some: Charge[]): number => some.reduce((found, one) => found + one.epsilon, 0);
-    return { study: sum(charges.filter((one) => one.study === this.manifest.study)), total: sum(charges) };
+    return { study: sum(charges.filter((one) => counts(one, this.manifest.study))), total: sum(charges) };
   }
 
   /** Whether the study can be answered now: "open", "answered" or "opted_out". */
@@ -386,7 +394,6 @@ class Draft {
   first: Uint8Array | null = null;
   id: Uint8Array | null = null;
   secret: Uint8Array | null = null;
-  used: Uint8Array | null = null;
   readonly report = new KeptCoins();
   readonly cohort = new KeptCoins();
   readonly memo = new KeptCoins();

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import NODES
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.late import load
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import Spec
 
 Words = tuple[int, int]  # the two public words of a report: its id

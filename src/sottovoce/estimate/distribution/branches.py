@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.field import polynomial
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Block, Channel, Mix, NodeSets, PoolMap, PoolSets
-from sottovoce.core.field import polynomial
-from sottovoce.core.rational import UNIT
 from sottovoce.estimate.shares.mixture import Pool
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
@@ -105,7 +105,7 @@ class LevelReports:
 
 @compiled
 def _values(places, g, digits, odd, products, binary):
-    """The value of each node under each map (`core.field.dot`)."""
+    """The value of each node under each map (`core.arithmetic.field.dot`)."""
     for number in range(places.shape[0]):
         for node in range(places.shape[1]):
             a, b, value = (number << odd) | odd, node, np.int64(0)

@@ -7,9 +7,9 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sottovoce.core.display import printable
 from sottovoce.core.domain import Categories
-from sottovoce.core.plural import plural
+from sottovoce.core.language.display import printable
+from sottovoce.core.language.plural import plural
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.plot import BAR, MARK, MOST_LABEL

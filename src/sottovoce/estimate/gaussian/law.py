@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.domain import Above, Clamp, Digit
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.tally.laws import law_row
 

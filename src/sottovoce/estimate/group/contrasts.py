@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 
 from sottovoce.core import late
-from sottovoce.core.display import card, printable
 from sottovoce.core.errors import NoIntervalError, ParameterError
+from sottovoce.core.language.display import card, printable
+from sottovoce.core.language.plural import plural
 from sottovoce.core.params import check_decimal, reject
-from sottovoce.core.plural import plural
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.estimate import EstimateSource, check_level, check_target
 from sottovoce.estimate.evidence import Bounds, deviate

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from sottovoce.estimate.shares.binomials import lower_tail
+from sottovoce.estimate.shares.intervals.binomials import lower_tail
 from sottovoce.estimate.shares.supports import SupportsEvidence
 
 Floats = NDArray[np.float64]

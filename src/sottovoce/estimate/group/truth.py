@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Keyed
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.domain import Pair
@@ -18,7 +19,6 @@ from sottovoce.core.domain.base import Numbers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.rational import UNIT
 from sottovoce.estimate.evidence import POOR_BELOW
 from sottovoce.estimate.group.law import Totals, group_law
 from sottovoce.estimate.mean.moments import profile

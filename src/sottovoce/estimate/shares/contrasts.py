@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, deviate
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
-from sottovoce.estimate.shares.binomials import Ints
-from sottovoce.estimate.shares.misses import normal_score_excess, score_excess
-from sottovoce.estimate.shares.score_sums import drift_limits, held_limits
+from sottovoce.estimate.shares.intervals.binomials import Ints
+from sottovoce.estimate.shares.intervals.misses import normal_score_excess, score_excess
+from sottovoce.estimate.shares.intervals.score_sums import drift_limits, held_limits
 
 Floats = NDArray[np.float64]
 

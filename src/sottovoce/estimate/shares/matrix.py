@@ -14,7 +14,7 @@ from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted
 from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
-from sottovoce.estimate.shares.binomials import Ints
+from sottovoce.estimate.shares.intervals.binomials import Ints
 
 Floats = NDArray[np.float64]
 

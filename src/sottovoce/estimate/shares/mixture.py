@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import HadamardSets, PoolMap
-from sottovoce.core.field import polynomial
 from sottovoce.estimate.shares.pool import one_digit as one_digit
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.field import dot
 from sottovoce.core.channel import Channel, Contrast, Histogram, PoolMap, Public, Rates
 from sottovoce.core.channel.facets import Supporting, need, outputs_of, rates_of
 from sottovoce.core.errors import NoCovarianceError, TooLargeError
-from sottovoce.core.field import dot
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import NumberedMap, PermutationMap, PoolMap, Public, Subset
-from sottovoce.core.field import polynomial
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.shares.design import rows_of
 from sottovoce.fast.compiled import compiled

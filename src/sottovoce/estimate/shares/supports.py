@@ -12,8 +12,8 @@ from scipy.special import betaincinv
 
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, deviate
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
-from sottovoce.estimate.shares.binomials import Ints, exact_held
-from sottovoce.estimate.shares.misses import normal_excess, normal_sample_excess, wilson_excess
+from sottovoce.estimate.shares.intervals.binomials import Ints, exact_held
+from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess, wilson_excess
 
 Floats = NDArray[np.float64]
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Cap, Channel, Projected
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.channel.vector.sphere import Reading
@@ -17,7 +18,6 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
-from sottovoce.core.rational import UNIT
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Offer
 from sottovoce.estimate.vector.base import VectorEvidence
 

@@ -23,9 +23,9 @@ from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.mean.moments import profile
 from sottovoce.estimate.mean.sequential import weights_of
 from sottovoce.estimate.prior import Prior
+from sottovoce.experiments.coverage.declared.rounds import ROUNDS_KINDS, SECOND_ROUNDS
+from sottovoce.experiments.coverage.declared.studies import TARGETS
 from sottovoce.experiments.coverage.mean import Judge
-from sottovoce.experiments.coverage.studies import TARGETS
-from sottovoce.experiments.coverage.studies_of_rounds import ROUNDS_KINDS, SECOND_ROUNDS
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds
 from sottovoce.protocols.mean.belief import Decision, spread

@@ -12,18 +12,18 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import most_excess
 from sottovoce.estimate.shares.evidence import from_cells
-from sottovoce.experiments.coverage.studies_of_shares import ALL, COHORT_KINDS, LEVELS, ONE, SHARES
+from sottovoce.experiments.coverage.declared.shares import ALL, COHORT_KINDS, LEVELS, ONE, SHARES
 from sottovoce.experiments.coverage.study import Coverage
 from sottovoce.tally.counts import simulate_cells
 
-SEVERAL = 4  # codes of each share but the largest
+SEVERAL, LARGE = 4, 2  # codes of each share, and of the largest
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     """The least coverage over the shares, and how often all intervals hold."""
     size, n = point["k"], point["n"]
     mechanism = build(point["mechanism"], Integers(0, size - 1), epsilon=point["epsilon"])
-    shown = np.array([*SHARES[:-1]] * SEVERAL + [SHARES[-1]])
+    shown = np.array([*SHARES[:-1]] * SEVERAL + [SHARES[-1]] * LARGE)
     law = np.concatenate([shown, np.full(size - len(shown), (1 - shown.sum()) / (size - len(shown)))])
     rng = np.random.default_rng(seed)
     kinds = list(product(COHORT_KINDS, LEVELS))

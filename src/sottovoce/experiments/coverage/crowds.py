@@ -15,8 +15,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.group.evidence import GroupMeansEvidence, from_cells
 from sottovoce.estimate.group.truth import keyed_channel
+from sottovoce.experiments.coverage.declared.studies import FILES
 from sottovoce.experiments.coverage.group import Cohort, draw_cells, law_at_value
-from sottovoce.experiments.coverage.studies import FILES
 from sottovoce.experiments.runner import data_file
 
 Floats = NDArray[np.float64]

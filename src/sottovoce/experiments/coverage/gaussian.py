@@ -22,8 +22,8 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Estimates, Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import informed, law
+from sottovoce.experiments.coverage.declared.rounds import GAUSSIAN_DELTA, GAUSSIAN_EPSILON, LONG, SHORT
 from sottovoce.experiments.coverage.draws import arm_shares
-from sottovoce.experiments.coverage.studies_of_rounds import GAUSSIAN_DELTA, GAUSSIAN_EPSILON, LONG, SHORT
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.protocols.gaussian.delta import GaussianMeanKnownSigmaDelta, GaussianMeanUnknownSigmaDelta
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Keyed, Subset
 from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.rational import UNIT
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.group.contrasts import difference
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.evidence import GroupMeansEvidence, from_cells
 from sottovoce.estimate.group.truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
-from sottovoce.experiments.coverage.studies import GROUP_PARTICIPANTS, UNEVEN
+from sottovoce.experiments.coverage.declared.studies import GROUP_PARTICIPANTS, UNEVEN
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.tally.laws import law_at, law_row
 

@@ -29,8 +29,7 @@ from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.moments import numbers_of, profile
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
-from sottovoce.experiments.coverage.draws import add_sums
-from sottovoce.experiments.coverage.studies import (
+from sottovoce.experiments.coverage.declared.studies import (
     LATER,
     MEAN_CROWDS,
     MEAN_EPSILON,
@@ -40,6 +39,7 @@ from sottovoce.experiments.coverage.studies import (
     STREAM,
     TARGETS,
 )
+from sottovoce.experiments.coverage.draws import add_sums
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.experiments.experiment import Row
 from sottovoce.tally.laws import law_at

@@ -7,7 +7,7 @@ from typing import Any
 
 from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
-from sottovoce.experiments.coverage.studies import SHARE_KINDS
+from sottovoce.experiments.coverage.declared.studies import SHARE_KINDS
 from sottovoce.experiments.coverage.study import Coverage
 from sottovoce.testing.coverage import coverage
 

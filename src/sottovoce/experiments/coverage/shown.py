@@ -18,7 +18,7 @@ from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.evidence import GroupMeansEvidence
 from sottovoce.experiments.coverage.crowds import PermutedCrowd, crowd_of
-from sottovoce.experiments.coverage.studies import FEWEST, HOLM
+from sottovoce.experiments.coverage.declared.studies import FEWEST, HOLM
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 
 Floats = NDArray[np.float64]

@@ -18,8 +18,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.vector.sparse import SparseEvidence
-from sottovoce.experiments.coverage.studies import TARGETS
-from sottovoce.experiments.coverage.studies_of_rounds import SPARSE_CROWDS, SPARSE_DIMENSIONS, SPARSE_METHODS
+from sottovoce.experiments.coverage.declared.rounds import SPARSE_CROWDS, SPARSE_DIMENSIONS, SPARSE_METHODS
+from sottovoce.experiments.coverage.declared.studies import TARGETS
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 
 Floats = NDArray[np.float64]

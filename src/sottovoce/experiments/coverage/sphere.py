@@ -13,7 +13,7 @@ from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.vector.ball import from_cells
-from sottovoce.experiments.coverage.studies_of_rounds import AT_ONCE, BALLS_HELD
+from sottovoce.experiments.coverage.declared.rounds import AT_ONCE, BALLS_HELD
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream

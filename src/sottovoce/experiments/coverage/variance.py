@@ -23,9 +23,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.round import Estimates, Round
 from sottovoce.core.statistic.moments import Moments
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.experiments.coverage.draws import arm_shares
-from sottovoce.experiments.coverage.moments import moment_cells
-from sottovoce.experiments.coverage.studies_of_rounds import (
+from sottovoce.experiments.coverage.declared.rounds import (
     ROUNDS_KINDS,
     SEQUENTIAL,
     SUMS_EPSILON,
@@ -33,6 +31,8 @@ from sottovoce.experiments.coverage.studies_of_rounds import (
     VARIANCE_EPSILON,
     VARIANCE_MECHANISM,
 )
+from sottovoce.experiments.coverage.draws import arm_shares
+from sottovoce.experiments.coverage.moments import moment_cells
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.protocols.play import play
 from sottovoce.protocols.variance.rounds import VarianceRounds

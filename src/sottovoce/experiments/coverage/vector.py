@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.domain import Box
 from sottovoce.core.registry import mechanism as build
-from sottovoce.experiments.coverage.studies_of_rounds import AT_ONCE
+from sottovoce.experiments.coverage.declared.rounds import AT_ONCE
 from sottovoce.experiments.coverage.study import Coverage
 
 Floats = NDArray[np.float64]

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Distribution
-from sottovoce.core.rational import odds
 from sottovoce.core.registry import mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.decoders.ems import EmsDecoder

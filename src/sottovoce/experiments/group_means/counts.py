@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Keyed, Subset
 from sottovoce.core.channel.facets import readings, scales_of
-from sottovoce.core.rational import UNIT
 
 Floats = NDArray[np.float64]
 

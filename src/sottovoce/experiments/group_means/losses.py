@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import float_up, loss
 from sottovoce.core.channel import Keyed
 from sottovoce.core.domain import Categories, Interval, Pair
-from sottovoce.core.rational import float_up, loss
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.group_means.synthetic import PAPER, fingerprint
 from sottovoce.experiments.group_means.variants import group_bernoulli, group_laplace, group_nprr, group_piecewise

@@ -15,12 +15,12 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds
 from sottovoce.core.channel import Channel, Keyed, Noise, Subset, Then
 from sottovoce.core.channel.compose.keyed import rounded_law
 from sottovoce.core.channel.facets import Rounded, facet
 from sottovoce.core.domain import Domain, Interval
 from sottovoce.core.params import check_epsilon, check_integer
-from sottovoce.core.rational import UNIT, floor_unit, odds
 from sottovoce.mechanisms.mean import bernoulli, laplace, nprr, piecewise
 
 VALUES = Interval(-1, 1)

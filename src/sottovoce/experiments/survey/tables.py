@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
 from sottovoce.core.domain import Domain, Integers, Interval
 from sottovoce.core.errors import SottovoceError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import BUILDERS

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from sottovoce.core.rational import FINE
+from sottovoce.core.arithmetic.rational import FINE
 
 _WORD = 64
 

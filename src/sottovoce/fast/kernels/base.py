@@ -11,10 +11,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import Relaying, facet, outputs_of
 from sottovoce.core.errors import NoBatchError
-from sottovoce.core.rational import FINE
 
 Codes = NDArray[Any]  # uint32 indices, masks, uint64 positions where a channel rounds; a column for each of several
 Reports = NDArray[Any]  # unsigned indices, or uint64 masks of 64 lanes in rows

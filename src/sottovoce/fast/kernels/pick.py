@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sottovoce.core.rational import FINE
+from sottovoce.core.arithmetic.rational import FINE
 
 _GUIDE_BITS = 10
 _DROPPED = FINE - _GUIDE_BITS

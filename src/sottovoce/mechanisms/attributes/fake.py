@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Fakes, Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
-from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.each import CountEach
 from sottovoce.mechanisms.attributes.common import attributes
 from sottovoce.mechanisms.frequency.common import categories

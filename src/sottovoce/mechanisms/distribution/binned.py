@@ -9,12 +9,12 @@ from functools import partial
 from math import erf, sqrt
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.domain import Bins, Categories, Circle, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
-from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import check_domain
 from sottovoce.mechanisms.distribution.tree_common import leaves, node_block, share_variance

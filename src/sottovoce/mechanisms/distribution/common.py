@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
+from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import ArcSets, Block, Rounding, Window
 from sottovoce.core.domain import Bins, Categories, Circle, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import floor_unit, odds
 
 BUCKETS = 256  # of a continuum, where numbers are put into buckets first and no other number is asked for
 MOST_CODES = 1 << 16

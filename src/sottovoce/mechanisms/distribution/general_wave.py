@@ -6,12 +6,12 @@ from fractions import Fraction
 from math import cos, floor, pi
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import UNIT, odds, within
 from sottovoce.core.channel import Table
 from sottovoce.core.domain import Circle, Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_fraction, check_integer, reject
 from sottovoce.core.question import Distribution
-from sottovoce.core.rational import UNIT, odds, within
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import bandwidth, check_domain, coded
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel import PoolSets
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Distribution
-from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import coded
 from sottovoce.mechanisms.distribution.tree_common import block, one_of

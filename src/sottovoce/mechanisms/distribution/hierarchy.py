@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
-from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.tree_common import MOST_LEAVES, leaves, node_block, one_of
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from sottovoce.core.arithmetic.field import MAX_ORDER, is_order
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit
 from sottovoce.core.channel import Block, Channel, Mix, NodeSets, PoolSets
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.field import MAX_ORDER, is_order
-from sottovoce.core.rational import UNIT, floor_unit
 from sottovoce.mechanisms.distribution.common import coded
 
 MOST_LEAVES = 1 << 11  # standard errors of all of them take the cube of their number

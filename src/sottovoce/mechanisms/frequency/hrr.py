@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
-from sottovoce.core.rational import odds
-from sottovoce.mechanisms.frequency.flh import pooled
+from sottovoce.mechanisms.frequency.local_hash.flh import pooled
 
 
 def build(domain: Domain, *, epsilon: Any) -> Mechanism:

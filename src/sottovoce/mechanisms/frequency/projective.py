@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from sottovoce.core.arithmetic.field import is_prime
+from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Block, ProjectiveSets
 from sottovoce.core.channel.finite.sets import MAX_POINTS, spaces
 from sottovoce.core.domain import Domain
-from sottovoce.core.field import is_prime
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.frequency.common import average_variance, categories
 

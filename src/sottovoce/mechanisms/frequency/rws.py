@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from sottovoce.core.arithmetic.field import is_prime
+from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import ArcSets, Block, MultiplierMap, Public
 from sottovoce.core.domain import Domain
-from sottovoce.core.field import is_prime
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.frequency.common import average_variance, categories
 

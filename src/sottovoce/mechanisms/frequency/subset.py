@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.frequency.common import categories

@@ -7,12 +7,12 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import ceil_unit, floor_unit
 from sottovoce.core.channel import Bits, Rates
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import ceil_unit, floor_unit
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.frequency.common import categories
 from sottovoce.mechanisms.frequency.she import bin_noise

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import ceil_unit, floor_unit, odds, units
 from sottovoce.core.channel import Bits
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_fraction, reject
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import ceil_unit, floor_unit, odds, units
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.frequency.common import categories
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
 from sottovoce.core.channel.compose.keyed import neutral_law, odds_left
 from sottovoce.core.channel.facets import Numeric, Rounded, need
@@ -16,7 +17,6 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, reject
 from sottovoce.core.question import GroupMean
-from sottovoce.core.rational import UNIT, ceil_unit, floor_unit, odds
 from sottovoce.core.statistic.keyed import CountKeyed
 
 NOTHING_LEFT = 1 + Fraction(1, 1 << 20)  # odds of a key below which it is uninformative

@@ -7,10 +7,10 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from math import ceil, log, log2
 
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds
 from sottovoce.core.channel import Noise, Rounding, Subset, Then, Window
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.rational import UNIT, floor_unit, odds
 
 _EXACT = Context(prec=400)
 _FINE = Context(prec=40)

@@ -8,13 +8,13 @@ from functools import lru_cache
 from math import ceil, exp, sqrt
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Table, Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, decimal_text, reject
 from sottovoce.core.question import Mean
-from sottovoce.core.rational import UNIT, odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import scale
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import exp, log, sqrt
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Mix, Rounding, Then
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Mean
-from sottovoce.core.rational import UNIT, odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import coin, scale, window
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import exp
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel import Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Mean
-from sottovoce.core.rational import odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import scale, window
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Table, Then
 from sottovoce.core.channel.facets import scales_of
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject
 from sottovoce.core.question import Mean
-from sottovoce.core.rational import UNIT, odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import scale
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Public, Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.mechanisms.rappor.common import rows_or_permutations
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Cohorts
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.mechanisms.rappor.common import MAX_HASHES, bits_of, each_hash, functions, kept, lifetime, two_rounds
 

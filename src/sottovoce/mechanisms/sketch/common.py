@@ -9,7 +9,7 @@ from sottovoce.core.domain import Domain, Text
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS
 from sottovoce.core.params import check_integer, count_text, reject
-from sottovoce.mechanisms.frequency.flh import digits
+from sottovoce.mechanisms.frequency.local_hash.flh import digits
 from sottovoce.mechanisms.rappor.common import countable
 
 WIDTHS = (16, 8, 4, 2)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds
 from sottovoce.core.channel import Bits, Public
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Frequency
-from sottovoce.core.rational import UNIT, floor_unit, odds
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.mechanisms.sketch.common import rows as sketch_rows
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel import HalfSpace, Rounding
 from sottovoce.core.domain import Box, Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import VectorMean
-from sottovoce.core.rational import odds
 from sottovoce.core.statistic.parts import CountParts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Channel, Hints, Place, Signs, Then
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.channel.vector.place import signed_rows
@@ -14,7 +15,6 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject
 from sottovoce.core.question import VectorMean
-from sottovoce.core.rational import floor_unit, odds
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.sums import Sums
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.plural import plural
 from sottovoce.core.params import check_integer
-from sottovoce.core.plural import plural
 from sottovoce.privacy.accounting.composition import Loss, advanced, parallel, sequential
 
 OWNER = "an account"

@@ -15,9 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from sottovoce.core.arithmetic.rational import float_up
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_decimal, check_epsilon, decimal_text, reject
-from sottovoce.core.rational import float_up
 
 OWNER = "composition"
 _GRID = 1 << 15  # steps into which the sum of the budgets is divided, each budget rounded up

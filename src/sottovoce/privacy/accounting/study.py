@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.language.plural import plural
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
-from sottovoce.core.plural import plural
 from sottovoce.privacy.accounting.account import Account, Entry
 from sottovoce.privacy.accounting.composition import Loss
 from sottovoce.privacy.accounting.sampling import sampled

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from sottovoce.core.errors import SottovoceError
-from sottovoce.core.wire import CBOR_TYPE, JSON_TYPE, MOST_BYTES, Batch
+from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE, MOST_BYTES, Batch
 from sottovoce.service.collector import Collector
 from sottovoce.service.http.problems import PROBLEM_TYPE, PROBLEMS, document
 from sottovoce.service.intake import Submission

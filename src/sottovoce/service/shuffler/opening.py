@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sottovoce.core.errors import ReportError
-from sottovoce.core.manifest import PREFIX_BYTES
+from sottovoce.core.exchange.manifest import PREFIX_BYTES
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.public import collector_of
 from sottovoce.service.http.reports import Refused, read_body

@@ -13,10 +13,10 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
-from sottovoce.core import codec
 from sottovoce.core.errors import ParameterError, ReportError
-from sottovoce.core.manifest import ID_BYTES, KEY_BYTES, PREFIX_BYTES, Manifest
-from sottovoce.core.wire import LARGEST, TOKEN_BYTES, Batch
+from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.manifest import ID_BYTES, KEY_BYTES, PREFIX_BYTES, Manifest
+from sottovoce.core.exchange.wire import LARGEST, TOKEN_BYTES, Batch
 
 SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 PURPOSE = b"sottovoce sealed report 1|"

@@ -1,2 +1,1 @@
-/* sottovoce, Apache-2.0, built from clients/web */
 (()=>{function e(e){return(...n)=>o.then(o=>o[e](...n))}var n=document.currentScript.src,o=import(new URL("sottovoce.js",n).href);Object.assign(globalThis,{sottovoce:{open:e("open"),mechanism:e("mechanism"),seeded:e("seeded")}})})();

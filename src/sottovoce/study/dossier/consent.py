@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sottovoce.core import codec
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Circle
-from sottovoce.core.manifest import ID_BYTES, PREFIX_BYTES, Manifest
+from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.manifest import ID_BYTES, PREFIX_BYTES, Manifest
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import GroupMean
 from sottovoce.privacy.explain import explain

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sottovoce import __version__
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.late import load
-from sottovoce.core.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.privacy.accounting.shuffling import shuffled

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from sottovoce.core import codec
 from sottovoce.core.domain import Domain, Record
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Attributes

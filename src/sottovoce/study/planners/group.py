@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
+from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel import Channel, Subset
 from sottovoce.core.channel.compose.keyed import neutral_law, odds_left
 from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.rational import odds
 from sottovoce.design import group as designed
 from sottovoce.estimate.group.law import GroupLaw, Totals, key_law, reading_law
 from sottovoce.estimate.group.truth import Crowd, value_numbers

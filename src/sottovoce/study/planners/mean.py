@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sottovoce.core import codec
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build

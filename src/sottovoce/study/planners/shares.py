@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import codec
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
 from sottovoce.core.params import count_text, reject
 from sottovoce.core.question import Frequency

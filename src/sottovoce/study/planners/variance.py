@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import ClassVar
 
-from sottovoce.core import codec
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.exchange import codec
 from sottovoce.core.params import reject
 from sottovoce.estimate.prior import Prior
 from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds

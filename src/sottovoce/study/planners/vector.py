@@ -10,10 +10,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from sottovoce.core import codec
 from sottovoce.core.channel.facets import Coordinates, need
 from sottovoce.core.domain import Ball, Box, Domain, Record, Sparse
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import VectorMean

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from sottovoce.core.arithmetic.field import is_prime
+from sottovoce.core.arithmetic.hashing import WORD
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.facets import Rates
-from sottovoce.core.field import is_prime
-from sottovoce.core.hashing import WORD
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import accumulate
 from typing import ClassVar
 
+from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import extremes
 from sottovoce.core.channel.compose.stages import Then
@@ -29,7 +30,6 @@ from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integers, take
 from sottovoce.core.work import Effort, effort, short_steps, summed
 

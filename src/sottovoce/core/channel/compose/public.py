@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
+from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, polynomial
+from sottovoce.core.arithmetic.hashing import WORD, collision, derived_words, hash_value
+from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.compose.maps import AskedMap, MultiplierMap, NumberedMap
 from sottovoce.core.channel.facets import (
@@ -25,11 +28,8 @@ from sottovoce.core.channel.finite.bits import Bits
 from sottovoce.core.channel.finite.block import ArcSets, Block
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.field import MAX_ORDER, dot, is_order, polynomial
-from sottovoce.core.hashing import WORD, collision, derived_words, hash_value
 from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, count_text, reject
-from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, summed
 
@@ -54,7 +54,7 @@ class Map(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HashMap:
-    """The hash family of `sottovoce.core.hashing` from k codes to g values."""
+    """The hash family of `sottovoce.core.arithmetic.hashing` from k codes to g values."""
 
     kind: ClassVar[str] = "hash"
     k: int

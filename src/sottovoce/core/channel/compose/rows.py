@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
+from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, is_prime, polynomial
+from sottovoce.core.arithmetic.hashing import WORD, hash_value
 from sottovoce.core.channel.compose.maps import NumberedMap
 from sottovoce.core.channel.facets import Rates
 from sottovoce.core.channel.finite.bits import MAX_BLOCKS
-from sottovoce.core.field import MAX_ORDER, dot, is_order, is_prime, polynomial
-from sottovoce.core.hashing import WORD, hash_value
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.specs import Spec, integer, take
 
@@ -87,10 +87,10 @@ class BloomMap(NumberedMap):
 class RowMap(NumberedMap):
     """Few hashed functions for up to 2**32 codes: the rows of a sketch, or cohorts with Bloom filters.
 
-    Row r is the function of the hash family (`sottovoce.core.hashing`) whose two words are SHA-256 of its number, to
-    g**blocks values: the positions in `blocks` blocks of g are their digits in base g, a power of two. Fewer functions
-    than codes cannot be balanced: two given codes meet in more or fewer than one in g of the rows, so shares are
-    estimated for a list of candidates together.
+    Row r is the function of the hash family (`core.arithmetic.hashing`) whose two words are SHA-256 of its number,
+    to g**blocks values: the positions in `blocks` blocks of g are their digits in base g, a power of two. Fewer
+    functions than codes cannot be balanced: two given codes meet in more or fewer than one in g of the rows, so shares
+    are estimated for a list of candidates together.
     """
 
     kind: ClassVar[str] = "rows"

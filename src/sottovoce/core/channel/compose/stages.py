@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeVar
 
+from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import delta, extremes
 from sottovoce.core.channel.facets import (
@@ -36,7 +37,6 @@ from sottovoce.core.channel.vector.place import Place, Slots
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
 from sottovoce.core.params import count_text
-from sottovoce.core.rational import units
 from sottovoce.core.specs import Spec, take
 from sottovoce.core.work import Effort, effort, short_steps, steps, summed
 

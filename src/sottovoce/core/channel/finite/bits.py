@@ -8,12 +8,12 @@ from fractions import Fraction
 from heapq import nlargest
 from typing import ClassVar
 
+from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
 from sottovoce.core.channel.facets import Costed, Facet, Guarded, Rates, Supporting
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.errors import PrivacyError, SpecError
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integer, integers, take
 from sottovoce.core.work import Effort, short_steps, summed
 

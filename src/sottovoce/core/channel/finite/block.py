@@ -7,13 +7,13 @@ from fractions import Fraction
 from math import gcd
 from typing import ClassVar, Protocol
 
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
 from sottovoce.core.channel.facets import Contrast, Facet, Numbered, Rates, Supporting
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import SpecError
 from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
 
 

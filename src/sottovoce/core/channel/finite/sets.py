@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
+from sottovoce.core.arithmetic.field import is_prime
 from sottovoce.core.channel.facets import Rates
-from sottovoce.core.field import is_prime
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.specs import Spec, integer, take
 

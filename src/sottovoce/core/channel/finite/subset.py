@@ -7,11 +7,11 @@ from fractions import Fraction
 from math import comb
 from typing import ClassVar
 
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
 from sottovoce.core.channel.facets import Costed, Extremal, Facet, Numbered, Numeric, Rates, Scale, Supporting
 from sottovoce.core.coins import Coins
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, summed
 

@@ -9,12 +9,12 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import ClassVar
 
+from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, Divergent, Extremal, Facet, Numbered, Numeric, Scale
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import UNIT, units
 from sottovoce.core.specs import Spec, integers, take
 from sottovoce.core.work import Effort
 

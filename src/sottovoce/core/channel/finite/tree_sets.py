@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.channel.facets import Rates
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.specs import Spec, integer, take
 

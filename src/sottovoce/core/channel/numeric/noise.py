@@ -8,12 +8,12 @@ from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import ClassVar
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, Extremal, Numbered, Numeric, Scale
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import UNIT
 from sottovoce.core.specs import Spec, integer, integers, take
 from sottovoce.core.work import Effort, summed
 

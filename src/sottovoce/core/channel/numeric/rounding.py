@@ -9,12 +9,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, overload
 
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Numbered, Rounded
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
-from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take, text
 
 PLACES = 32  # binary places to which a number is read, in steps of the grid

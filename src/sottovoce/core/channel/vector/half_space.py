@@ -9,13 +9,13 @@ from functools import lru_cache
 from math import comb
 from typing import Any, ClassVar
 
+from sottovoce.core.arithmetic.rational import FINE, UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_units
 from sottovoce.core.channel.facets import Coordinates, Costed, Scale
 from sottovoce.core.channel.numeric.grids import check_grids, grid_codes, grids_from, grids_spec
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.rational import FINE, UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, steps, summed
 

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any, ClassVar
 
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, Summed
 from sottovoce.core.channel.numeric.rounding import PLACES
@@ -17,7 +18,6 @@ from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, integers, take
 from sottovoce.core.work import Effort, summed
 

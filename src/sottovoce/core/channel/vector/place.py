@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Any, ClassVar
 
+from sottovoce.core.arithmetic.rational import FINE, floor_unit
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Contrast, Numbered, Slotted, Vectors
 from sottovoce.core.channel.finite.block import Block, HadamardSets
@@ -19,7 +20,6 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.params import decimal_text
-from sottovoce.core.rational import FINE, floor_unit
 from sottovoce.core.specs import Spec, integer, take, text
 
 _WHOLE = 1 << PLACES

@@ -9,12 +9,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Costed, PublicCoins, Relaying, Summed, Vectors
 from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, Reading, axis_ends, facts
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.hashing import WORD
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort

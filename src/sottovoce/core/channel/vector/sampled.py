@@ -8,6 +8,8 @@ from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar
 
+from sottovoce.core.arithmetic.hashing import WORD
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.compose.stages import Then
 from sottovoce.core.channel.facets import (
@@ -27,9 +29,7 @@ from sottovoce.core.channel.numeric.grids import check_grids, grid_codes, grids_
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.core.hashing import WORD
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.rational import FINE
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, summed
 

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from math import comb
 from typing import Any, ClassVar, NamedTuple
 
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
 from sottovoce.core.channel.facets import Costed, Relaying, Summed, facet, slots_of
 from sottovoce.core.channel.finite.block import Block
@@ -19,7 +20,6 @@ from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.rational import UNIT, floor_unit, units
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, summed
 

@@ -14,13 +14,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
+from sottovoce.core.arithmetic.rational import FINE, UNIT, floor_unit, odds
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_units
 from sottovoce.core.channel.facets import Summed, Vectors
 from sottovoce.core.channel.vector.cap_law import cap, log_norm, signed_share, tail
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
-from sottovoce.core.rational import FINE, UNIT, floor_unit, odds
 from sottovoce.core.specs import Spec, integer, take, text
 
 LAWS = ("sphere", "gauss")

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.field import inverses
 from sottovoce.core.channel import ArcSets, AskedMap, Bits, Block, Channel, MultiplierMap
 from sottovoce.core.errors import NoBatchError
-from sottovoce.core.field import inverses
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Count, Reports
 from sottovoce.fast.kernels.compose.public import Public64, chosen_numbers, map_counter, mapper
@@ -82,3 +82,10 @@ def _(chosen: AskedMap, inner: Channel) -> Count:
         _count_asked(reports, chosen_numbers(chosen.choice, public)[0], chosen.asked, cells)
 
     return count
+
+
+def count_windows(chosen: AskedMap, public: Public64) -> NDArray[np.int64]:
+    """How many ids ask about each code: those whose first code is at most `asked` - 1 places before it."""
+    firsts = np.bincount(chosen_numbers(chosen.choice, public)[0], minlength=chosen.k)
+    upto = np.concatenate([[0], np.cumsum(np.concatenate([firsts[chosen.k - chosen.asked + 1 :], firsts]))])
+    return np.asarray(upto[chosen.asked :] - upto[: chosen.k])

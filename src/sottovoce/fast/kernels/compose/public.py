@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.field import multiply, polynomial
+from sottovoce.core.arithmetic.hashing import WORD, bucket_start, derived_words
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import Channel, HashMap, NumberedMap, PoolMap, Public, SampledCoordinates, Subset
 from sottovoce.core.channel.compose.maps import Choice
 from sottovoce.core.channel.facets import Relaying, facet
 from sottovoce.core.errors import NoBatchError
-from sottovoce.core.field import multiply, polynomial
-from sottovoce.core.hashing import WORD, bucket_start, derived_words
-from sottovoce.core.rational import FINE
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import lowest
 from sottovoce.fast.kernels.base import ByClass, Codes, Count, Draws, Reports, Sample, counter, sampler

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.channel import BloomMap, PermutationMap, PoolMap, RowMap
 from sottovoce.core.channel.compose.rows import row_words
-from sottovoce.core.hashing import WORD
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes
 from sottovoce.fast.kernels.compose.public import hash_codes, valuer

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.channel import Bits
 from sottovoce.core.coins import LEVELS, flip_levels, flips_span
-from sottovoce.core.rational import FINE, UNIT
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import lowest
 from sottovoce.fast.kernels.base import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.field import inverses
 from sottovoce.core.channel import ProjectiveSets
 from sottovoce.core.channel.finite.sets import spaces
-from sottovoce.core.field import inverses
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import last_start
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample

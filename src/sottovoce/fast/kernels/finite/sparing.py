@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Sparing
-from sottovoce.core.rational import UNIT
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import last_start
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler

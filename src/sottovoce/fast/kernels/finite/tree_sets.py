@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import NodeSets, PoolSets
-from sottovoce.core.field import polynomial
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample

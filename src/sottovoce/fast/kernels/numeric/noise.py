@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Noise
-from sottovoce.core.rational import UNIT
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 from sottovoce.fast.kernels.pick import find, weights

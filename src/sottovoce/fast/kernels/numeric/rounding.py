@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.rational import FINE
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 

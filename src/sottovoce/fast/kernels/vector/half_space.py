@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import HalfSpace
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.half_space import TRIES
-from sottovoce.core.rational import FINE
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import ones
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, lanes, sampler

@@ -7,11 +7,11 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.channel import Hints
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.hints import TRIES
 from sottovoce.core.coins import flip_levels, flips_span
-from sottovoce.core.rational import FINE, UNIT
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, impossible_masks, lanes, sampler

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import Each, SampledCoordinates
-from sottovoce.core.rational import FINE
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import (
     Codes,

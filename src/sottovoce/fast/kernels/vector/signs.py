@@ -7,9 +7,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import Signs
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.rational import FINE
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler

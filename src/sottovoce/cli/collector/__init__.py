@@ -1,0 +1,1 @@
+"""The commands of the collector and the shuffler."""

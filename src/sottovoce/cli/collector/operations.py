@@ -1,0 +1,127 @@
+"""`sottovoce status`, `backup`, `restore`, `export`, `close`, `invite`, `token`: what those who run a collector do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sottovoce.cli.data.files import FileProblem, check_free, writing
+from sottovoce.cli.show import note, printable, table
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.plural import plural
+from sottovoce.service import invitations, operations, results
+from sottovoce.service.collector import change_state
+from sottovoce.service.stores import open_store
+from sottovoce.service.stores.base import CLOSED
+
+
+def status(place: str, *, check: bool, as_json: bool) -> None:
+    """Print how far the studies of a store are."""
+    with open_store(place, create=False) as store:
+        found = operations.status(store)
+        if check:
+            operations.verify(store)
+    if as_json:
+        print(json.dumps({**found, "verified": check}))
+        return
+    rows = [
+        (
+            *(printable(one["study"]), one["id"], one["state"], str(one["round"]), f"{one['reports']:,}"),
+            *(f"{one['quota']:,}" if one["quota"] else "", f"{sum(one['refused'].values()):,}"),
+        )
+        for one in found["studies"]
+    ]
+    table(("study", "id", "state", "round", "reports", "quota", "refused"), rows, numbers=4)
+    for one in found["studies"]:
+        for code, count in one["refused"].items():
+            print(f"{one['id']}: {plural(count, 'report', ',')} refused as {code}.")
+    verified = " Ids, counts and checksums agree." if check else ""
+    print(f"{plural(found['acts'], 'administrative act')} in the log.{verified}")
+
+
+def backup(place: str, output: str) -> None:
+    """Copy a store into a file."""
+    with open_store(place, create=False) as store:
+        rows = operations.backup(store, Path(output))
+    note(f"{plural(rows, 'row', ',')} copied and verified.")
+
+
+def restore(backup_file: str, place: str) -> None:
+    """Copy a backup into an empty store."""
+    if not Path(backup_file).exists():
+        raise FileProblem("The backup cannot be read: No such file or directory.")
+    with open_store(place) as store:
+        rows = operations.restore(Path(backup_file), store)
+    note(f"{plural(rows, 'row', ',')} restored and verified.")
+
+
+def export(place: str, study: str | None, output: str, *, level: float) -> None:
+    """Write the estimates with their codebook."""
+    from sottovoce.study.export import write_export
+
+    if Path(output).exists():
+        raise FileProblem("The folder of the export exists already: name a new one.")
+    with open_store(place, create=False) as store, store.read() as work:
+        found = results.outcome(work, operations.find_study(work, study), _level(level))
+    if not found.results.questions:
+        raise ParameterError("Nothing can be estimated yet: there is nothing to export.")
+    write_export(found.results, Path(output))
+    note("the export is written.")
+
+
+def close(place: str, study: str | None, *, level: float, as_json: bool) -> None:
+    """Close a study and print its estimates, those of an unfinished protocol with what they leave out."""
+    level = _level(level)
+    with open_store(place, create=False) as store:
+        with store.transaction() as work:
+            row = operations.find_study(work, study)
+            change_state(work, row, CLOSED, by="operator")
+        with store.read() as work:
+            found = results.outcome(work, work.study(row.number), level)
+    if as_json:
+        print(found.to_json().decode())
+        return
+    frame = found.results.to_frame()
+    rows = [
+        (
+            *(one["question"], printable(" ".join(filter(None, (one["measure"], one["label"]))))),
+            *(f"{one['estimate']:.4g}", f"{one['low']:.4g} to {one['high']:.4g}"),
+        )
+        for one in frame.to_dict("records")
+    ]
+    table(("question", "number", "estimate", f"{100 * level:g} % interval"), rows, numbers=2)
+    for text in found.notes:
+        print(text)
+    print(f"Closed after {plural(found.row.reports, 'report', ',')}.")
+
+
+def invite(place: str, study: str | None, count: int, output: str, *, force: bool) -> None:
+    """Write new invitations, one per line."""
+    check_free(output, force, name="The file of invitations")
+    with open_store(place, create=False) as store, store.transaction() as work:
+        row = operations.find_study(work, study)
+        facts = operations.manifest_of(work, row)
+        if not facts.facts.collection.invitations:
+            raise ParameterError("This study needs no invitations: its study file does not ask for them.")
+        made = invitations.invite(work, row.number, facts.study, count)
+        with writing(output, force=force, name="The file of invitations") as file:
+            file.write("".join(f"{one}\n" for one in made).encode())
+    note(f"{plural(count, 'invitation', ',')} written; they are stored as hashes only.")
+
+
+def token(place: str, name: str, scopes: list[str], *, revoke: bool) -> None:
+    """Print a new token, or end one."""
+    with open_store(place, create=False) as store, store.transaction() as work:
+        if revoke:
+            invitations.revoke_token(work, name)
+            note("the token is revoked.")
+        else:
+            made = invitations.add_token(work, name, scopes)
+    if not revoke:
+        print(made)
+
+
+def _level(level: float) -> float:
+    if not 0.5 <= level <= 0.9999:
+        raise ParameterError("The 'level' parameter of an estimate must be a number in [0.5, 0.9999].")
+    return level

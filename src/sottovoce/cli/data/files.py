@@ -1,0 +1,287 @@
+"""Files of the command line: which kind they are, opened for reading, and written whole or not at all.
+
+Errors name a file by its role, never by its path, and repeat neither its content nor the message of a parser: a
+misplaced argument, a missing header or a broken row may be somebody's answer.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from sottovoce.core.errors import ParameterError, SottovoceError
+
+STANDARD = "-"
+_ENDINGS = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".tally": "tally",
+    ".hex": "hex",
+    ".bin": "messages",
+}
+DAMAGED = "it is damaged, cut off, or not of the kind that its name or --format says"
+_FIRST_BYTES = {0xFF: "arrow", ord("P"): "parquet", ord("s"): "tally"}
+# Messages begin with a random id, so more than one byte is compared.
+_HEADS = {b"\xff\xff\xff\xff": "arrow", b"PAR1": "parquet", b"sottovoce tally ": "tally"}
+_HEAD = 64
+
+
+class FileProblem(SottovoceError):
+    """A file that cannot be read or written."""
+
+
+def cells(line: str, **form: Any) -> list[str]:
+    """One line of CSV."""
+    try:
+        return next(csv.reader([line], **form), [])
+    except csv.Error as problem:  # what follows the dash is for programmers
+        raise ParameterError(f"A line of CSV cannot be read: {str(problem).partition(' - ')[0]}.") from None
+
+
+def input_name(path: str, place: int = 0, total: int = 1) -> str:
+    """The name of an input in errors."""
+    if path == STANDARD:
+        return "Standard input"
+    return "The input" if total == 1 else f"Input {place + 1} of {total}"
+
+
+def kind_of(
+    path: str, given: str | None, allowed: tuple[str, ...], *, name: str = "The input", option: str = "--format"
+) -> str:
+    """The kind of a file: as given, else by how its name ends."""
+    kind = given or _ENDINGS.get(Path(path).suffix.lower())
+    if kind is None:
+        raise FileProblem(f"The kind of the file cannot be inferred from its name: add {option} {'|'.join(allowed)}.")
+    if kind not in allowed:
+        raise FileProblem(f"{name} must be one of {', '.join(allowed)} here.")
+    return kind
+
+
+def kind_of_stream(stream: Any, given: str | None, allowed: tuple[str, ...]) -> str:
+    """The kind of standard input: as given, else by its first byte."""
+    head = stream.peek(1)[:1]
+    if not head:
+        raise FileProblem("Standard input is empty.")
+    kind = given or _FIRST_BYTES.get(head[0], "csv")
+    if kind not in allowed:
+        raise FileProblem(f"Standard input must be one of {', '.join(allowed)}; this looks like {kind}.")
+    return kind
+
+
+def kind_by_content(
+    path: str, file: IO[bytes], given: str | None, allowed: tuple[str, ...], *, name: str
+) -> tuple[str, IO[bytes]]:
+    """The kind of a file of reports: as given, else by how its name ends, else by its first bytes; and the file."""
+    kind = given or (None if path == STANDARD else _ENDINGS.get(Path(path).suffix.lower()))
+    if path == STANDARD or kind is None:
+        head = file.read(_HEAD)
+        if not head:
+            raise FileProblem(f"{name} is empty.")
+        kind, file = kind or _looks_like(head), io.BufferedReader(_Ahead(head, file))
+    if kind not in allowed:
+        raise FileProblem(f"{name} must be one of {', '.join(allowed)} here.")
+    return kind, file
+
+
+def _looks_like(head: bytes) -> str:
+    for start, kind in _HEADS.items():
+        if head.startswith(start):
+            return kind
+    # All of it must be text: a random id may well begin with a letter and the end of a line.
+    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)  # the last letter may be cut
+    if "\ufffd" in text or not "".join(text.split()).isprintable() or not text.split():
+        return "messages"
+    return "hex" if is_hexadecimal(text.split()[0].encode()) else "csv"
+
+
+def is_hexadecimal(line: bytes) -> bool:
+    """Whether a line holds hexadecimal digits and nothing else."""
+    return bool(line) and not line.strip(b"0123456789abcdefABCDEF")
+
+
+class _Ahead(io.RawIOBase):
+    """A stream from which some bytes were read, as if they were not."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._head:
+            data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        else:
+            data = self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def reading(path: str, name: str) -> Iterator[IO[bytes]]:
+    """A file or standard input, as bytes. `name` is its name in errors."""
+    if path == STANDARD:
+        if sys.stdin.buffer.isatty():
+            raise FileProblem("Standard input is a terminal: pipe something into it, or name a file.")
+        yield sys.stdin.buffer
+        return
+    from sottovoce.cli.data.places import opened
+
+    with naming(name), opened(path) as file:
+        yield file
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Errors inside are reported as problems of this file, without the message of a parser."""
+    try:
+        yield
+    except FileProblem:
+        raise
+    except SottovoceError as problem:
+        raise FileProblem(f"{name}: {problem.sentence}") from None
+    except OSError as problem:
+        raise FileProblem(f"{name} cannot be read: {problem.strerror or DAMAGED}.") from None
+    except MemoryError:  # compressed files may declare more than they hold
+        raise FileProblem(f"{name} cannot be read: it asks for more memory than there is.") from None
+    except (ValueError, NotImplementedError) as problem:  # what Arrow raises is one of these
+        text = isinstance(problem, UnicodeDecodeError) or "invalid UTF8" in str(problem)
+        raise FileProblem(f"{name} cannot be read: {'it holds text that is not UTF-8' if text else DAMAGED}.") from None
+
+
+@contextmanager
+def writing(path: str, *, force: bool = False, name: str = "The output") -> Iterator[IO[bytes]]:
+    """A file that appears whole at the end of the block, or not at all; devices and pipes are written as they are."""
+    called = "Standard output" if path == STANDARD else name
+    try:
+        if path == STANDARD:
+            with _standard_output() as stream:
+                yield stream
+        elif _is_special(path):
+            with open(path, "wb") as file:
+                yield file
+        else:
+            with _whole(Path(os.path.realpath(path)), force, name) as file:
+                yield file
+    except BrokenPipeError:
+        raise FileProblem(f"{called} was closed by its reader before everything was written.") from None
+    except OSError as problem:
+        raise FileProblem(f"{called} cannot be written: {problem.strerror or 'the system refused'}.") from None
+
+
+def check_free(path: str, force: bool, *, name: str = "The output") -> None:
+    """Refuse early what `writing` would refuse in the end."""
+    if path == STANDARD:
+        if sys.stdout.buffer.isatty():
+            raise FileProblem("Standard output is a terminal: pipe it into another command, or name a file.")
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise FileProblem(f"{name} cannot be written: it is a folder.")
+    if not target.parent.is_dir():
+        raise FileProblem(f"{name} cannot be written: its folder does not exist.")
+    if target.exists() and not force and not _is_special(path):
+        raise FileProblem(f"{name} exists: --force overwrites it.")
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two names lead to one file, or both to a pipe."""
+    if STANDARD in (one, other):
+        return one == other
+    if os.path.exists(one) and os.path.exists(other):
+        return os.path.samefile(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_apart(path: str, source: str, *, name: str = "The output") -> None:
+    """Refuse to write over what is read, even by force."""
+    if path != STANDARD and not _is_special(path) and same_file(path, source):
+        raise FileProblem(f"{name} is the input: give it another name.")
+
+
+def _is_special(path: str) -> bool:
+    """A device or a named pipe, which must not be replaced by a file."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+@contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # What is still buffered has nowhere to go, and the interpreter would complain about it when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
+@contextmanager
+def _whole(target: Path, force: bool, called: str) -> Iterator[IO[bytes]]:
+    check_free(str(target), force, name=called)
+    name = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    descriptor, named = _part(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+            check_free(str(target), force, name=called)
+            if not named:
+                _give_name(descriptor, name)
+        os.replace(name, target)
+    except BaseException:
+        name.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _part(name: Path) -> tuple[int, bool]:
+    """A new file in the folder of the target, without a name where the system can do that: then a killed process leaves
+    nothing behind."""
+    if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
+        with suppress(OSError):
+            return os.open(name.parent, os.O_WRONLY | os.O_TMPFILE, 0o666), False
+    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), True
+
+
+def _give_name(descriptor: int, name: Path) -> None:
+    folder = os.open(name.parent, os.O_RDONLY)
+    try:
+        # A folder is given only because Python then calls linkat, which follows the link to the open file.
+        os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=folder, follow_symlinks=True)
+    except OSError:  # some file systems can hold a file without a name but not name it later
+        with open(f"/proc/self/fd/{descriptor}", "rb") as part, open(name, "xb") as copy:
+            shutil.copyfileobj(part, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
+    finally:
+        os.close(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write a new name to disk, where the system can open folders."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,66 @@
+"""Tallies of single files that an interrupted run leaves behind, so that the next one goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from sottovoce.cli.data.files import STANDARD, FileProblem, naming, writing
+from sottovoce.cli.data.intake import REASONS, Intake
+from sottovoce.cli.data.places import stamp_of
+from sottovoce.cli.data.reports import MESSAGE_KINDS, TALLY_KINDS
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.tally.tally import Tally
+
+VERSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTallies:
+    """A folder with a file for each input that was counted: what was left out of it, and its tally.
+
+    The name of a file comes from the place, size and time of the input, and from how it is counted: an input that
+    changed is counted again. Messages are not kept, because their ids are compared over all inputs.
+    """
+
+    folder: Path
+    how: str
+
+    @classmethod
+    def at(cls, folder: str, *, spec: Mechanism | None, kind: str | None, strict: bool) -> KeptTallies:
+        """The folder, which is made where it does not exist."""
+        place = Path(folder)
+        try:
+            place.mkdir(exist_ok=True)
+        except OSError:
+            raise FileProblem("The folder of --resume cannot be made: its parent must be a folder.") from None
+        return cls(place, f"{VERSION}|{spec and spec.fingerprint}|{kind}|{strict}")
+
+    def _place(self, path: str) -> Path:
+        return self.folder / f"{hashlib.sha256(f'{self.how}|{stamp_of(path)}'.encode()).hexdigest()}.kept"
+
+    def load(self, path: str, intake: Intake) -> tuple[str, Tally] | None:
+        """The kind and the tally of an input that was counted before; the intake learns what was left out of it."""
+        if path == STANDARD or not self._place(path).exists():
+            return None
+        with naming("A file in the folder of --resume"):
+            head, _, data = self._place(path).read_bytes().partition(b"\n")
+            facts = json.loads(head)
+            if intake.lists and facts["left_out"]:
+                return None  # which rows were left out is not kept: they are found again
+            intake.read += int(facts["read"])
+            intake.left_out.update({REASONS[int(place)]: int(count) for place, count in facts["left_out"].items()})
+            return TALLY_KINDS[int(facts["kind"])], Tally.from_bytes(data)
+
+    def save(self, path: str, kind: str, tally: Tally, intake: Intake, before: tuple[int, Counter[str]]) -> None:
+        """Keep what was counted since `before`."""
+        if path == STANDARD or kind in MESSAGE_KINDS:
+            return
+        # Numbers only: texts of a file are never shown again.
+        left_out = {REASONS.index(reason): count for reason, count in (intake.left_out - before[1]).items()}
+        facts = {"kind": TALLY_KINDS.index(kind), "read": intake.read - before[0], "left_out": left_out}
+        with writing(str(self._place(path)), force=True, name="A file in the folder of --resume") as file:
+            file.write(json.dumps(facts).encode() + b"\n" + tally.to_bytes())

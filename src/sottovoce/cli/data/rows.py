@@ -1,0 +1,165 @@
+"""Answers of several columns: pairs, records and vectors, row by row; and rows with empty cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sottovoce.cli.data.columns import Outside, batch, by_dictionary
+from sottovoce.client.typed import root
+from sottovoce.core.domain import Ball, Box, Categories, Domain, Interval, Pair, Record, Sparse
+from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.language.plural import plural
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.fast.numbers import batch_codes
+
+MISSING = "missing"  # the category of empty cells
+WAYS = ("refuse", "skip", "category")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLayout:
+    """How the columns of a file make up an answer: the domain of each, and the answers of some rows."""
+
+    parts: tuple[Domain, ...]
+    answers: Callable[[list[list[Any]]], Any] | None = None  # None where an answer is one cell
+
+
+def layout(domain: Domain, columns: Sequence[str]) -> ColumnLayout:
+    """How an answer is made up. As many columns are needed as the domain has parts, in their order; fields of a record
+    are found by their names, if all columns have these names."""
+    raw = root(domain)
+    if isinstance(raw, Pair):
+        found = ColumnLayout((raw.group, raw.value), lambda lists: (lists[0], lists[1]))
+    elif isinstance(raw, Box):
+        found = ColumnLayout(tuple(raw.coordinates), _lists)
+    elif isinstance(raw, Ball):
+        found = ColumnLayout((Interval(-raw.radius, raw.radius),) * raw.dimensions, _lists)
+    elif isinstance(raw, Sparse):
+        found = ColumnLayout((raw.side,) * raw.dimensions, _entries)
+    elif isinstance(raw, Record):
+        fields = dict(raw.fields)
+        names = list(columns) if set(columns) == set(fields) else list(fields)
+        found = ColumnLayout(
+            tuple(fields[name] for name in names),
+            lambda lists: [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)],
+        )
+    else:
+        found = ColumnLayout((domain,))
+    if len(found.parts) != len(columns):
+        raise ParameterError(
+            f"An answer to this question has {plural(len(found.parts), 'column')}, and --column names {len(columns)}."
+        )
+    return found
+
+
+def _lists(lists: list[list[Any]]) -> list[list[Any]]:
+    return [list(row) for row in zip(*lists, strict=True)]
+
+
+def _entries(lists: list[list[Any]]) -> list[dict[int, Any]]:
+    """Sparse vectors: the cells that are not zero."""
+    rows = zip(*lists, strict=True)
+    return [{place: cell for place, cell in enumerate(row) if cell is None or cell != 0} for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The codes of some rows, or what is `Outside`, and how many rows have empty cells that do not count as such."""
+
+    codes: Any
+    empty: int = 0
+
+
+def read_rows(mechanism: Mechanism, made: ColumnLayout, columns: Sequence[pa.Array], missing: str) -> Rows:
+    """The codes of some rows; those with empty cells are refused, skipped, or hold a category of their own."""
+    if missing == "refuse":
+        return Rows(row_codes(mechanism, made, columns))
+    each = [empty_cells(part, column) for part, column in zip(made.parts, columns, strict=True)]
+    empty = np.logical_or.reduce(each)
+    kept = np.flatnonzero(~empty)
+    found = row_codes(mechanism, made, [column.filter(pa.array(~empty)) for column in columns])
+    if isinstance(found, Outside):
+        return Rows(Outside(found.count, int(kept[found.place]), found.empty), int(empty.sum()))
+    if missing == "category":
+        codes = np.full(len(empty), mechanism.domain.encode(MISSING), np.uint32)
+        codes[kept] = found
+        found = codes
+    return Rows(found, int(empty.sum()))
+
+
+def row_codes(mechanism: Mechanism, made: ColumnLayout, columns: Sequence[pa.Array]) -> Any:
+    """The codes of some rows as a batch holds them, or what is `Outside`."""
+    if made.answers is None:
+        return batch(mechanism, columns[0])
+    lists = [_typed(part, column) for part, column in zip(made.parts, columns, strict=True)]
+    answers = made.answers(lists)
+    try:
+        return batch_codes(mechanism, answers)
+    except DomainError:
+        pass  # counted below
+    single = list(zip(*answers, strict=True)) if isinstance(answers, tuple) else answers
+    refused = np.array([_is_outside(mechanism.domain, answer) for answer in single], bool)
+    place = int(np.argmax(refused))
+    return Outside(int(refused.sum()), place, any(cells[place] in (None, "") for cells in lists))
+
+
+def _typed(part: Domain, column: pa.Array) -> list[Any]:
+    """The cells of a column as its domain holds them."""
+    indices, entries = by_dictionary(part, column)
+    held = [*entries, None]  # the last: an empty cell
+    return [held[index] for index in indices.tolist()]
+
+
+def _is_outside(domain: Domain, answer: object) -> bool:
+    try:
+        domain.encode(answer)
+    except DomainError:
+        return True
+    return False
+
+
+# --- empty cells ------------------------------------------------------------------------------------------
+def with_missing(domain: Domain) -> Domain:
+    """Categories with one more for empty cells, unless it is among them."""
+    if not isinstance(domain, Categories) or not isinstance(domain.values[0], str):
+        raise ParameterError(
+            "--missing category is for categories: numbers have none for empty cells, use --missing skip."
+        )
+    if MISSING in domain.values:
+        return domain
+    return Categories([*map(str, domain.values), MISSING])
+
+
+def check_missing(domain: Domain, way: str) -> None:
+    """Refuse a way to treat empty cells that the domain has no room for."""
+    if way not in WAYS:
+        raise ParameterError(f"--missing must be one of {', '.join(WAYS)}.")
+    if way == "category" and with_missing(domain) != domain:
+        raise ParameterError(
+            f"--missing category needs the category {MISSING!r}, which this specification does not have."
+        )
+
+
+def empty_cells(part: Domain, column: pa.Array) -> NDArray[np.bool_]:
+    """Which cells are empty: nothing, blanks that are no category, or NaN, which is what pandas writes."""
+    empty = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)).to_numpy(zero_copy_only=False)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = pc.dictionary_encode(column)
+    if not pa.types.is_dictionary(column.type):
+        return np.asarray(empty, bool)
+    raw = root(part)
+    known = raw.values if isinstance(raw, Categories) else ()
+    entries = column.dictionary.to_pylist()
+    blank = [
+        entry is None or (isinstance(entry, str) and not entry.strip() and entry not in known) for entry in entries
+    ]
+    indices = pc.fill_null(column.indices.cast(pa.int64()), len(entries)).to_numpy(zero_copy_only=False)
+    table = np.array([*blank, True], bool)
+    return np.asarray(table[indices], bool)

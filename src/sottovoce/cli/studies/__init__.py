@@ -1,0 +1,1 @@
+"""The commands of a study on paper."""

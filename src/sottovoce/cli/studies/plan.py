@@ -1,0 +1,106 @@
+"""`sottovoce plan`: which method, how many participants, which epsilon, for one question."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sottovoce.cli.data.domains import Allowed, question_of, question_word
+from sottovoce.cli.data.files import FileProblem, check_free, writing
+from sottovoce.cli.show import table
+from sottovoce.core.late import load
+from sottovoce.core.params import decimal_text
+from sottovoce.study.plan import Plan
+from sottovoce.study.plan import plan as make_plan
+
+PICTURES = {".svg": "svg", ".png": "png"}
+PICTURE = "The picture"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Two of epsilon, participants and an error, and how the error is meant."""
+
+    epsilon: str | None = None
+    participants: int | None = None
+    std_error: str | None = None
+    half_width: str | None = None
+    level: float = 0.95
+    target: str = "population"
+
+
+def plan(question: str, allowed: Allowed, wanted: Wanted, *, picture: str | None, force: bool, as_json: bool) -> None:
+    """Print the plan as a table and a sentence, or as JSON, and draw it if asked to."""
+    form = None if picture is None else picture_form(picture, force)
+    found = make_plan(
+        question_of(question_word(question), allowed),
+        epsilon=wanted.epsilon,
+        participants=wanted.participants,
+        std_error=wanted.std_error,
+        half_width=wanted.half_width,
+        level=wanted.level,
+        target=wanted.target,
+    )
+    if picture is not None:
+        draw = load("cli.studies.picture:draw")  # which needs the extra of plots
+        with writing(picture, force=force, name=PICTURE) as file:
+            draw(found, wanted.target, file, form)
+    if as_json:
+        print(json.dumps(_plain(found)))
+    else:
+        _show(found)
+
+
+def picture_form(path: str, force: bool) -> str:
+    """The format of the picture, after all checks that need no plan."""
+    form = PICTURES.get(Path(path).suffix.lower())
+    if form is None:
+        raise FileProblem(f"{PICTURE} must have a name that ends with {' or '.join(PICTURES)}.")
+    check_free(path, force, name=PICTURE)
+    return form
+
+
+def _show(found: Plan) -> None:
+    rows = [
+        (
+            option.method,
+            option.reason,
+            str(option.bytes_per_report),
+            f"{option.std_error:.4g}",
+            f"{option.half_width(found.level):.4g}",
+        )
+        for option in found.options
+    ]
+    table(("method", "why", "bytes", "std error", f"{100 * found.level:g} % half-width"), rows, numbers=3)
+    print(found.advice)
+
+
+def _plain(found: Plan) -> dict[str, Any]:
+    goal = found.goal
+    return {
+        "question": found.question.kind,
+        "subject": found.subject,
+        "found": found.found,
+        "epsilon": decimal_text(found.epsilon),
+        "participants": found.participants,
+        "goal": None if goal is None else {"size": float(goal.size), "level": goal.level},
+        "level": found.level,
+        "measure": found.measure,
+        "advice": found.advice,
+        "options": [
+            {
+                "method": option.method,
+                "decoder": option.decoder,
+                "std_error": option.std_error,
+                "half_width": option.half_width(found.level),
+                "bytes": option.bytes_per_report,
+                "reason": option.reason,
+            }
+            for option in found.options
+        ],
+        "expected": [
+            {"label": one.label, "std_error": one.std_error, "needed": one.needed} for one in found.best.expected
+        ],
+    }

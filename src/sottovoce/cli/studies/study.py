@@ -1,0 +1,203 @@
+"""`sottovoce study`, `plan` of a study file, and `simulate`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sottovoce.cli.data.files import FileProblem, check_free, reading, writing
+from sottovoce.cli.show import note, printable, table
+from sottovoce.cli.studies.plan import PICTURE, picture_form
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.plural import plural
+from sottovoce.core.late import load
+from sottovoce.core.params import decimal_text
+from sottovoce.study.reading import Mistake, parse_study
+from sottovoce.study.study import Study
+from sottovoce.study.template import TEMPLATE, filled
+from sottovoce.study.whole import StudyPlan, plan_study
+
+NAME = "The study file"
+
+
+def opened(path: str) -> tuple[Study | None, list[Mistake]]:
+    """The study of a file, or its mistakes."""
+    with reading(path, NAME) as file:
+        return parse_study(file.read())
+
+
+def check(path: str, *, as_json: bool) -> bool:
+    """Print what is wrong, or that nothing is; whether nothing is."""
+    study, mistakes = opened(path)
+    if as_json:
+        rows = [{"line": one.line, "what": one.what, "remedy": one.remedy} for one in mistakes]
+        print(json.dumps({"ok": study is not None, "mistakes": rows}))
+    elif study is None:
+        for one in mistakes:
+            print(one)
+        print(f"{plural(len(mistakes), 'mistake')}.")
+    else:
+        print(f"{study}. No mistakes.")
+    return study is not None
+
+
+def new(path: str, answers: dict[str, str], *, force: bool) -> None:
+    """Write a study file with comments, to be completed."""
+    check_free(path, force, name=NAME)
+    text = filled(TEMPLATE, answers)
+    study, mistakes = parse_study(text.encode())
+    if study is None:
+        raise ParameterError(f"These answers make no study: {mistakes[0].what} {mistakes[0].remedy}")
+    with writing(path, force=force, name=NAME) as file:
+        file.write(text.encode())
+    print("Written. Complete the questions, then check the file: sottovoce study check FILE")
+
+
+def load_study(path: str) -> Study:
+    """The study, or an error that tells the first mistake and how many there are."""
+    study, mistakes = opened(path)
+    if study is None:
+        more = f" ({len(mistakes)} mistakes: see sottovoce study check)" if len(mistakes) > 1 else ""
+        raise FileProblem(f"{NAME} has a mistake, {mistakes[0]}{more}")
+    return study
+
+
+def plan(
+    path: str,
+    participants: int | None,
+    goals: Sequence[str],
+    level: float,
+    *,
+    picture: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Print the plan of a study, and draw it if asked to."""
+    form = None if picture is None else picture_form(picture, force)
+    found = plan_study(load_study(path), participants, goals=goals, level=level)
+    if picture is not None:
+        draw = load("study.picture:draw")  # which needs the extra of plots
+        with writing(picture, force=force, name=PICTURE) as file:
+            draw(found, file, form)
+    if as_json:
+        print(json.dumps(_plain(found)))
+        return
+    rows = [
+        (
+            one.asked.name,
+            one.plan.best.method,
+            f"{one.participants:,}",
+            str(one.plan.best.bytes_per_report),
+            f"{one.half_width:.4g}",
+            "" if one.goal is None else str(one.goal),
+        )
+        for one in found.questions
+    ]
+    table(("question", "method", "participants", "bytes", f"+- at {100 * level:g} %", "goal"), rows, numbers=4)
+    print(found.text().splitlines()[0])
+    for one in found.sharing:
+        print(one.text())
+    print(found.advice)
+
+
+def _plain(found: StudyPlan) -> dict[str, Any]:
+    return {
+        "study": found.study.name,
+        "found": found.found,
+        "epsilon": decimal_text(found.epsilon),
+        "participants": found.participants,
+        "level": found.level,
+        "advice": found.advice,
+        "sharing": [one.text() for one in found.sharing],
+        "questions": [
+            {
+                "name": one.asked.name,
+                "method": one.plan.best.method,
+                "report": one.report,
+                "participants": one.participants,
+                "half_width": one.half_width,
+                "without_reasons": one.without_reasons,
+                "goal": None if one.goal is None else float(one.goal),
+                "bytes": one.plan.best.bytes_per_report,
+            }
+            for one in found.questions
+        ],
+    }
+
+
+def dossier(path: str, participants: int, output: str) -> None:
+    """Write the dossier of a study."""
+    from sottovoce.study.dossier.write import write_dossier
+
+    written = write_dossier(plan_study(load_study(path), participants), Path(output))
+    print(f"{len(written)} files are written; begin with index.html.")
+
+
+def _answers(study: Study, data: str | None, participants: int | None, seed: int | None) -> tuple[Any, int]:
+    """Answers from a file, or of a described population, and how many there are."""
+    from sottovoce.study.population import drawn_answers
+    from sottovoce.study.population_tables import read_population
+    from sottovoce.study.simulating import read_answers
+
+    if data is not None and not data.lower().endswith(".toml"):
+        if participants is not None:
+            raise ParameterError("A file of answers has its own number of participants: leave --participants out.")
+        answers = read_answers(study, data)
+        return answers, len(answers)
+    population = dict(study.population)
+    if data is not None:
+        with reading(data, "The population file") as file:
+            population = read_population(file.read(), study.questions)
+    if not population:
+        raise ParameterError("A simulation needs a file of answers, or a population in the study file.")
+    if participants is None:
+        raise ParameterError("A described population needs --participants.")
+    return drawn_answers(study.questions, population, participants, seed), participants
+
+
+def simulate(
+    path: str,
+    data: str | None,
+    *,
+    participants: int | None,
+    runs: int,
+    seed: int | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Print estimates beside the truth, and write the export of the first run if asked to."""
+    from sottovoce.study.export import write_export
+    from sottovoce.study.simulating import simulate_study
+
+    study = load_study(path)
+    answers, count = _answers(study, data, participants, seed)
+    made = plan_study(study, count)
+    if output is not None and Path(output).exists():
+        raise FileProblem("The folder of the export exists already: name a new one.")
+    frames = [simulate_study(made, answers, seed=None if seed is None else seed + run) for run in range(runs)]
+    if output is not None:
+        write_export(frames[0].results, Path(output))
+        note("the export of the first run is written.")
+    for doubt in frames[0].results.doubts:
+        note(doubt)
+    tables = [frame.to_frame() for frame in frames]
+    first = tables[0]
+    if as_json:
+        print(json.dumps([json.loads(one.to_json(orient="records")) for one in tables]))
+        return
+    rows = []
+    for place, row in enumerate(first.to_dict("records")):
+        covered = sum(bool(one["covered"].iloc[place]) for one in tables)
+        known = not math.isnan(row["truth"])
+        rows.append(
+            (
+                *(str(row["question"]), printable(" ".join(filter(None, (row["measure"], row["label"]))))),
+                *(f"{row['truth']:.4g}" if known else "", f"{row['estimate']:.4g}"),
+                *(f"{row['low']:.4g} to {row['high']:.4g}", f"{covered}/{runs}" if known else ""),
+            )
+        )
+    table(("question", "number", "truth", "estimate", f"{100 * made.level:g} % interval", "covered"), rows, numbers=4)
+    print("SIMULATION: the truth is that of all rows; each row sent one report.")

@@ -1,0 +1,1 @@
+"""Exact arithmetic: finite fields, hashes, integer probabilities."""

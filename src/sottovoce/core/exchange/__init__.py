@@ -1,0 +1,1 @@
+"""What leaves and reaches a device: reports as bytes, batches, manifests."""

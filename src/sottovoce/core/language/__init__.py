@@ -1,0 +1,1 @@
+"""What people read: displays, plurals, spellings of names."""

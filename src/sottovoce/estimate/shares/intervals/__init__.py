@@ -1,0 +1,1 @@
+"""Exact intervals for shares, by inverting the law of the counts."""

@@ -1,0 +1,131 @@
+"""Studies of the coverage of intervals and bands of distributions."""
+
+from __future__ import annotations
+
+from sottovoce.experiments.coverage.declared.studies import PAGE
+from sottovoce.experiments.coverage.study import standard_error, study
+from sottovoce.experiments.page import PageColumn, Section, percent
+
+DISTRIBUTIONS = ("square-wave", "square-wave-discrete", "coded-wave", "designed-distribution")
+HIERARCHIES = ("hierarchy", "haar")
+HIERARCHY_RUNS = 1000
+DISTRIBUTION_RUNS = 1000
+DISTRIBUTION_KINDS = ("mean", "variance", "cdf", "quantile", "band")
+DISTRIBUTION = study(
+    "distributions",
+    "Intervals and bands of a distribution",
+    cell="distribution:cell",
+    grid=(
+        ("mechanism", DISTRIBUTIONS),
+        ("crowd", ("smooth", "spiky")),
+        ("n", (10_000, 100_000)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    quick=(
+        ("mechanism", DISTRIBUTIONS[:2]),
+        ("crowd", ("smooth", "spiky")),
+        ("n", (10_000,)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    runs=DISTRIBUTION_RUNS,
+    quick_runs=20,
+    section=Section(
+        page=PAGE,
+        heading="## Distributions",
+        text="Every run draws a whole tally at epsilon 1, from the exact law of a report, and judges the intervals of"
+        " 64 buckets by the truth of a population: mean, variance, three cumulative shares, three quantiles, and the"
+        " whole band at once. *smooth* is Beta(5, 2); *spiky* has 70 % of the answers on four numbers that are no edges"
+        " of buckets. The square wave of a number is right for *spiky* answers in mean and variance only, and its other"
+        " intervals warn. Intervals of means and variances from buckets allow for answers anywhere inside them, so they"
+        f" cover more often than 95 %. There are {DISTRIBUTION_RUNS:,} runs; the standard error of a mean and of a band"
+        f" is {standard_error(DISTRIBUTION_RUNS):.1f} points.",
+        by=("mechanism", "crowd", "n"),
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("crowd", "crowd"),
+            PageColumn("n", "n", ","),
+            *(percent(kind, 1, of=kind) for kind in DISTRIBUTION_KINDS),
+        ),
+    ),
+)
+
+HIERARCHY = study(
+    "hierarchies",
+    "Intervals and bands of a distribution, from hierarchies",
+    cell="distribution:cell",
+    grid=(
+        ("mechanism", HIERARCHIES),
+        ("crowd", ("smooth", "spiky")),
+        ("n", (10_000, 100_000)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    quick=(
+        ("mechanism", HIERARCHIES[:1]),
+        ("crowd", ("smooth",)),
+        ("n", (10_000,)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    runs=HIERARCHY_RUNS,
+    quick_runs=5,
+    section=Section(
+        page=PAGE,
+        heading="### Hierarchies",
+        text=f"The same for reports about the levels of a tree, {HIERARCHY_RUNS:,} runs; the standard error of a mean"
+        f" and of a band is {standard_error(HIERARCHY_RUNS):.1f} points.",
+        by=("mechanism", "crowd", "n"),
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("crowd", "crowd"),
+            PageColumn("n", "n", ","),
+            *(percent(kind, 1, of=kind) for kind in DISTRIBUTION_KINDS),
+        ),
+    ),
+)
+
+COMPATIBLE_RUNS = 200
+COMPATIBLE = study(
+    "compatible",
+    "Limits of all distributions that are compatible with the reports of a square wave",
+    cell="distribution:compatible_cell",
+    grid=(
+        ("mechanism", DISTRIBUTIONS[:2]),
+        ("crowd", ("smooth", "spiky")),
+        ("n", (10_000, 100_000)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    quick=(
+        ("mechanism", DISTRIBUTIONS[1:2]),
+        ("crowd", ("smooth",)),
+        ("n", (10_000,)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    runs=COMPATIBLE_RUNS,
+    quick_runs=5,
+    section=Section(
+        page=PAGE,
+        heading="### Compatible distributions",
+        text='The limits of all distributions that are compatible with the reports, `band(method="compatible")`, beside'
+        " the band of the unbiased cumulative shares, at epsilon 1 in 64 buckets: how often the truth is compatible, so"
+        " that the limits hold everywhere at once, and the mean width at ten edges in the first four runs, both cut to"
+        " what a cumulative distribution can be. For *spiky* answers the band of `square-wave` is narrow but wrong (see"
+        f" above). {COMPATIBLE_RUNS} runs, so that the standard error of the coverage is"
+        f" {standard_error(COMPATIBLE_RUNS):.1f} points.",
+        by=("mechanism", "crowd", "n"),
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("crowd", "crowd"),
+            PageColumn("n", "n", ","),
+            percent("coverage", 1),
+            PageColumn("width", "width", ".3f"),
+            PageColumn("width of the band", "band_width", ".3f"),
+        ),
+    ),
+)
+
+STUDIES = (DISTRIBUTION, HIERARCHY, COMPATIBLE)

@@ -1,0 +1,168 @@
+"""Studies of coverage that `docs/coverage-of-shares.md` shows: shares at three levels, and of decoded estimates.
+
+Declared apart from what computes them, so that they can be listed without loading it.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from sottovoce.experiments.coverage.declared.studies import SHARE_KINDS
+from sottovoce.experiments.coverage.study import study
+from sottovoce.experiments.page import Page, PageColumn, Section, percent
+
+PAGE = Page(
+    "coverage-of-shares.md",
+    """\
+# Coverage of intervals for shares: levels, and all values at once
+
+Written by `make coverage`. [Coverage](coverage.md) shows single shares at 95 %; here are other levels, intervals that
+hold for all values at once, and the intervals of decoders.
+""",
+)
+ONE, ALL = "one share", "all shares"
+LEVELS = (0.9, 0.95, 0.99)
+SHARES = (0.0, 1e-4, 0.01, 0.3)
+# Every oracle of the registry whose intervals follow from the law of a count or a sum, one of each law.
+ORACLES = (
+    *("grr", "subset", "sue", "oue", "olh", "hadamard", "blh", "slh", "flh", "she", "the", "d-bit-flip", "rue", "rlh"),
+    *("rws", "projective", "o-rr", "o-rappor", "cms", "hcms"),
+)
+# Others, whose counts have the same two rates at every size and budget, so that their intervals cover as often.
+SAME_LAW = {
+    "distortion": "grr",
+    "urr": "grr",
+    "urap": "sue",
+    "unary": "oue",
+    "basic-rappor": "oue",
+    "hrr": "blh",
+    "shist": "blh",
+    "pcs": "blh",
+}
+LARGEST = {"o-rr": 1024, "o-rappor": 1024}  # codes that they take, of these sizes
+SIZES, BUDGETS, PEOPLE = (16, 1024, 13_929), (0.5, 1.0, 3.0), (1_000, 10_000, 100_000, 1_000_000)
+FOUND = ("mechanism", "k", "epsilon", "n")
+GRID = tuple(one for one in product(ORACLES, SIZES, BUDGETS, PEOPLE) if one[1] <= LARGEST.get(one[0], max(SIZES)))
+
+LEVELS_STUDY = study(
+    "levels",
+    "Intervals for shares at 90, 95 and 99 %, one by one and all at once, summed over the law of the counts",
+    cell="levels:cell",
+    grid=((FOUND, GRID),),
+    quick=((FOUND, (("oue", 16, 1.0, 1_000), ("grr", 16, 3.0, 1_000))),),
+    runs=1,
+    quick_runs=1,
+    section=Section(
+        page=PAGE,
+        heading="## Three levels, one by one and all at once",
+        text="Computed from the law of the counts, not simulated: the least coverage in percent over the shares 0,"
+        " 0.0001, 0.01 and 0.3, over epsilon 0.5, 1 and 3 and over 1,000, 10,000, 100,000 and 1,000,000 participants,"
+        " wherever `ci` gives the interval without a warning; empty if it warns everywhere. All other values are held"
+        " equally often. Columns are method, target (p for the population, s for the sample) and level. *All* are"
+        " intervals with `simultaneous=True`: one less the sum of the misses of all k intervals, which is a lower bound"
+        " of how often all of them hold. Counts with the same two rates have the same intervals: "
+        + ", ".join(f"`{name}` as `{other}`" for name, other in SAME_LAW.items())
+        + ". The rows that the command writes have every epsilon and n by itself.",
+        by=("mechanism", "k"),
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("k", "k"),
+            *(
+                percent(
+                    f"{'all, ' if of == ALL else ''}{method}, {target[0]}, {100 * level:g}",
+                    least=True,
+                    of=of,
+                    method=method,
+                    target=target,
+                    level=level,
+                )
+                for of, (method, target), level in product((ONE, ALL), SHARE_KINDS, LEVELS)
+            ),
+        ),
+    ),
+)
+
+# --- decoded shares ------------------------------------------------------------------------------------------------
+DECODED = (0.0, 0.01, 0.3)  # the shares whose coverage is shown; all others are equal
+DECODED_KINDS = (("simplex", "bounded"), ("simplex", "own"), ("em", "bounded"), ("em", "own"))
+CROWDS = (
+    ("grr", 4, 1.0, 1_000),
+    ("grr", 16, 1.0, 10_000),
+    ("hadamard", 16, 1.0, 1_000),
+    ("hadamard", 16, 1.0, 10_000),
+)
+
+DECODED_STUDY = study(
+    "decoded",
+    "Intervals of projected and of likelihood estimates of shares",
+    cell="decoded:cell",
+    grid=((FOUND, CROWDS),),
+    quick=((FOUND, CROWDS[:1]),),
+    runs=2_000,
+    quick_runs=20,
+    section=Section(
+        page=PAGE,
+        heading="## Projected and likelihood estimates",
+        text="Simulated, 2,000 runs a line; the standard errors near 90, 95 and 99 are 0.7, 0.5 and 0.2. Intervals of"
+        " the decoders `simplex` and `em`: *bounded* is the exact interval of the unbiased share, moved into [0, 1],"
+        " *own* that of the decoder, which is given at these three levels only. Columns are true share, or *all* for"
+        " `simultaneous=True`, and level; *width* is the mean of intervals of 95 %. Empty: `ci` warns there.",
+        by=(*FOUND, "method"),
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("k", "k"),
+            PageColumn("epsilon", "epsilon", "g"),
+            PageColumn("n", "n"),
+            PageColumn("interval", "method"),
+            *(
+                percent(f"{share:g}, {100 * level:g}", 1, of=f"share {share:g}", level=level)
+                for share, level in product(DECODED, LEVELS)
+            ),
+            *(percent(f"all, {100 * level:g}", 1, of=ALL, level=level) for level in LEVELS),
+            PageColumn("width", "width", ".4f", (("of", f"share {DECODED[0]:g}"), ("level", 0.95))),
+        ),
+    ),
+)
+
+# --- cohorts -------------------------------------------------------------------------------------------------------
+COHORT_KINDS = (("normal", "population"), ("normal", "sample"))
+COHORTS = tuple(product(("rappor", "one-time-rappor"), SIZES[:2], BUDGETS, PEOPLE))
+
+COHORTS_STUDY = study(
+    "cohorts",
+    "Intervals for shares of Bloom filters with two hashes",
+    cell="cohorts:cell",
+    grid=((FOUND, COHORTS),),
+    quick=((FOUND, COHORTS[:1]),),
+    runs=2_000,
+    quick_runs=50,
+    section=Section(
+        page=PAGE,
+        heading="## Bloom filters",
+        text="Simulated, 2,000 crowds a line; `rappor` and `one-time-rappor` with two hashes, whose intervals are"
+        " normal ones. Coverage in percent at the shares 0, 0.0001 and 0.01, of four values each, and 0.3, of two: the"
+        " least of them. Their standard errors are up to 0.5 at 90, 0.35 at 95 and 0.16 at 99 %, and the least of four"
+        " is lower than each of them. *All*: crowds in which all k intervals hold, with standard errors of 0.7, 0.5 and"
+        " 0.2. Empty: `ci` warns there.",
+        by=FOUND,
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("k", "k"),
+            PageColumn("epsilon", "epsilon", "g"),
+            PageColumn("n", "n"),
+            *(
+                percent(
+                    f"{'all, ' if of == ALL else ''}{method}, {target[0]}, {100 * level:g}",
+                    1,
+                    of=of,
+                    method=method,
+                    target=target,
+                    level=level,
+                )
+                for of, (method, target), level in product((ONE, ALL), COHORT_KINDS, LEVELS)
+            ),
+        ),
+    ),
+)
+
+STUDIES = (LEVELS_STUDY, COHORTS_STUDY, DECODED_STUDY)
