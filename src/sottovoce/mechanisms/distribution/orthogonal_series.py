@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from math import cos, pi, sin
@@ -101,7 +102,7 @@ def _functions(budget: Decimal, participants: int, smoothness: int) -> int:
     """As many waves as make noise and what is left out about equal, for so smooth a density."""
     e = float(odds(budget))
     reports = 4 * participants * ((e - 1) / (e + 1)) ** 2  # participants times epsilon**2, where epsilon is small
-    return max(1, round(reports ** (1 / (2 * smoothness + 2))))
+    return max(1, round(math.pow(reports, 1 / (2 * smoothness + 2))))
 
 
 def _buckets(domain: Domain) -> int:
