@@ -126,6 +126,45 @@ def test_chains_are_the_decoder_of_least_variance(codes: int, epsilon: str) -> N
     np.testing.assert_allclose(chain.squares(rates), matrix.squares(rates), atol=1e-10 * scale**2)
 
 
+@pytest.mark.parametrize(("width", "per_bucket"), [(7, 2), (7, 3), (1, 2), (2, 2), (40, 4)])
+def test_chains_of_rounded_numbers_are_unbiased_and_near_the_least_variance(width: int, per_bucket: int) -> None:
+    """Their squares are those of their scores, also where neighbouring points share a chain."""
+    buckets = 12
+    channel = Then(Rounding(0, 1, buckets * per_bucket), Window(buckets * per_bucket + 1, 1, width, UNIT * 3 // 4))
+    transition = transition_of(channel, buckets)
+    assert isinstance(transition, WaveTransition) and transition.moves_by_one
+    chain, matrix = ChainDecode(transition), DenseDecode(transition)
+    rates = np.random.default_rng(3).dirichlet(np.ones(transition.outputs))
+    scores, sums = chain.scores(np.eye(buckets)), np.tri(buckets - 1, buckets)
+    np.testing.assert_allclose(scores @ dense(channel, buckets), np.eye(buckets), atol=1e-12)
+    np.testing.assert_allclose(chain.values(rates), scores @ rates, atol=1e-12)
+    np.testing.assert_allclose(chain.squares(rates), scores**2 @ rates)
+    np.testing.assert_allclose(chain.height_squares(rates), chain.scores(sums) ** 2 @ rates)
+    np.testing.assert_allclose(matrix.height_squares(rates), matrix.scores(sums) ** 2 @ rates)
+    even = transition.forward(np.full(buckets, 1 / buckets))
+    if width >= 2 * per_bucket:  # else chains that cross each other tell one height several times
+        assert (chain.squares(even) < 2 * matrix.squares(even)).all()
+
+
+@pytest.mark.parametrize(("buckets", "epsilon"), [(2048, "0.1"), (65536, "0.1"), (65536, "20")])
+def test_thousands_of_buckets_are_decoded_at_any_budget(buckets: int, epsilon: str) -> None:
+    m = sv.mechanism("square-wave", RANGE, epsilon=epsilon, buckets=buckets)
+    grid = m.channel.first.steps  # type: ignore[attr-defined]
+    assert grid >= 2 * buckets
+    low, high = float(RANGE.low), float(RANGE.high)
+    answers = low + (high - low) * np.random.default_rng(1).beta(5, 2, 2000)
+    tally = m.tally(m.privatize(answers, seed=1))
+    found = m.estimate(tally)
+    assert len(found.values) == buckets and abs(found.values.sum() - 1) < 1e-6
+    middle = found.quantile("0.5").ci()
+    assert middle.low[0] <= np.quantile(answers, 0.5) <= middle.high[0]
+    if buckets > 2048:
+        with pytest.raises(sv.TooLargeError, match="A band over 65536 buckets needs too large a matrix"):
+            found.band()
+    smooth = m.estimate(tally, decoder=sv.decoder("ems", max_iterations=3))
+    assert smooth.values.min() >= 0 and abs(smooth.values.sum() - 1) < 1e-9
+
+
 def test_dense_decoders_have_the_least_variance_and_refuse_what_is_not_determined() -> None:
     """Any other unbiased decoder differs by rows that no law sees; these only add variance."""
     channel, buckets = WAVES["rounded"]
@@ -281,6 +320,7 @@ def test_the_number_of_buckets_is_near_the_root_of_the_reports() -> None:
     assert near_root(10**5, 96) == 32 and near_root(10**5, 3) == 3
     m = sv.mechanism("square-wave", RANGE, epsilon=1)
     assert len(buckets_of(m, 10**4)) == 128
+    assert len(buckets_of(m, 10**7)) == 512  # of 1024 steps: in as many buckets, shares that alternate hardly show
     assert len(buckets_of(sv.mechanism("square-wave", RANGE, epsilon=1, buckets=100), 10**4)) == 100
     assert len(buckets_of(sv.mechanism("square-wave", AGES, epsilon=1), 10**4)) == 7
 

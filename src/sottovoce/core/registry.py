@@ -93,6 +93,7 @@ DISTRIBUTIONS = {
     "hierarchy": "mechanisms.distribution.hierarchy:build",
     "haar": "mechanisms.distribution.haar:build",
     "binned": "mechanisms.distribution.binned:build",
+    "orthogonal-series": "mechanisms.distribution.orthogonal_series:build",
     "laplace-histogram": "mechanisms.distribution.laplace_histogram:build",
     "designed-distribution": "design.distribution:build",
     "coded-wave": "design.distribution:build_coded",

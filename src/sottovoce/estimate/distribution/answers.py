@@ -28,7 +28,7 @@ from sottovoce.core.question import (
 from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import quantile_bounds
 from sottovoce.estimate.distribution.moments import from_waves
-from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Contributions, Evidence, deviate
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
@@ -82,11 +82,18 @@ class LinearAnswer(AnswerEvidence):
         return self.question.noun
 
     @property
+    def quality(self) -> str:  # type: ignore[override]
+        return self.source.quality
+
+    @property
     def limits(self) -> tuple[float, float]:
         return self.ends
 
     def values(self) -> Floats:
         return self.source.functional(self.weights).values
+
+    def contributions(self) -> Contributions | None:
+        return self.source.contributions_of(self.weights)
 
     def covariance(self, target: str) -> Floats:
         return self.source.functional(self.weights, target).covariance
@@ -185,8 +192,7 @@ class QuantileAnswer(AnswerEvidence):
 
 def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:
     """The unbiased cumulative share at each edge, and its standard error."""
-    d = len(source.buckets)
-    values, errors = np.cumsum(source.values())[:-1], np.sqrt(source.spreads(np.tri(d - 1, d), target))
+    values, errors = np.cumsum(source.values())[:-1], np.sqrt(source.height_spreads(target))
     return np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], errors, [0.0]])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Categories
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.late import load
 from sottovoce.core.params import reject
 from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
+MOST_BUCKETS = 1 << 11  # all covariances of whose cumulative shares are computed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +32,8 @@ class Band:
     Attributes:
         points: the edges of the buckets.
         values: the estimated cumulative shares at these.
-        low, high: the limits, cut to what a cumulative distribution can be.
+        low, high: the limits, cut to what a cumulative distribution can be; of a truncated series, which need not be
+            one, as they are.
         half: half the width of the band before it was cut, at each edge.
     """
 
@@ -78,8 +80,15 @@ def _linear(source: DistributionEvidence, level: float, target: str, seed: int) 
     if source.unevenness is not None:
         warnings.warn(source.unevenness, PoorIntervalWarning, stacklevel=5)
     d = len(source.buckets)
+    if d > MOST_BUCKETS:
+        raise TooLargeError(
+            f"A band over {d} buckets needs too large a matrix; {MOST_BUCKETS} are possible. Intervals of single"
+            " cumulative shares and quantiles work for any number."
+        )
     found = source.fitted(np.tri(d - 1, d), target)
     half = reach(found.covariance, level, seed) * found.errors
+    if not source.rises:
+        return found.values - half, found.values + half, half
     lower = np.maximum.accumulate(np.clip(found.values - half, 0, 1))
     return lower, np.minimum.accumulate(np.clip(found.values + half, 0, 1)[::-1])[::-1], half
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Histogram
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import Circle
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
@@ -22,7 +21,8 @@ from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets, even
 from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
 from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.of_shares import of_shares
-from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.outputs import ApproximateEvidence, OutputsEvidence
+from sottovoce.estimate.distribution.series import SeriesEvidence, is_projection
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
 from sottovoce.estimate.distribution.transition import LevelsTransition, transition_of
 from sottovoce.estimate.estimate import check_target
@@ -47,7 +47,13 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> OutputsEvidence:
     """The evidence of cells that count outputs."""
     buckets = buckets_of(mechanism, n)
     transition = transition_of(mechanism.channel, len(buckets))
-    shape = HierarchyEvidence if isinstance(transition, LevelsTransition) else OutputsEvidence
+    shape: type[OutputsEvidence] = OutputsEvidence
+    if isinstance(transition, LevelsTransition):
+        shape = HierarchyEvidence
+    elif mechanism.delta is not None:
+        shape = ApproximateEvidence
+    elif is_projection(mechanism.channel):
+        shape = SeriesEvidence
     return shape(buckets, n, cells, transition, Counted(mechanism, n, cells))
 
 
@@ -76,8 +82,8 @@ def buckets_of(mechanism: Mechanism, n: int) -> Buckets:
     if grid is None:
         return coded_buckets(mechanism.domain)
     wanted = asked.buckets if isinstance(asked, Distribution) else None
-    # Around a circle of as many buckets as steps, a share that changes with each bucket would not show.
-    most = grid.steps // 2 if isinstance(asked.domain, Circle) and grid.steps % 2 == 0 else grid.steps
+    # In as many buckets as steps, a share that changes with each bucket would hardly show.
+    most = grid.steps // 2 if grid.steps % 2 == 0 else grid.steps
     return even_buckets(asked.domain, wanted or near_root(n, most))
 
 
@@ -99,8 +105,9 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
     if isinstance(mechanism.channel, Histogram):
         return np.diag(share_covariance(mechanism.channel, truth, target)) / n
     transition = transition_of(mechanism.channel, len(truth))
-    second = linear_decode(mechanism.channel, len(truth)).squares(transition.forward(truth))
-    return np.asarray((second - (truth**2 if target == "population" else truth)) / n)
+    decode, rates = linear_decode(mechanism.channel, len(truth)), transition.forward(truth)
+    first = decode.values(rates) ** 2 if target == "population" else decode.between(truth)
+    return np.asarray((decode.squares(rates) - first) / n)
 
 
 def functional_variances(mechanism: Mechanism, weights: Floats, shares: Floats) -> Floats:

@@ -47,25 +47,36 @@ class OutputsEvidence(DistributionEvidence):
     def values(self) -> Floats:
         return self.decode.values(self.cells / self.n)
 
+    @property
+    def rates(self) -> Floats:
+        """The rates of the outputs that errors are computed for."""
+        return np.asarray(self.cells / self.n)
+
     def variances(self, target: str) -> Floats:
-        values = self.values()
+        rates = self.rates
+        values = self.decode.values(rates)
         first = values**2 if target == "population" else values
-        return np.maximum(self.decode.squares(self.cells / self.n) - first, 0) / self.n
+        return np.maximum(self.decode.squares(rates) - first, 0) / self.n
 
     def covariance(self, target: str) -> Floats:
         return self.functional(np.eye(len(self.buckets)), target).covariance
 
     def functional(self, weights: Floats, target: str = "population") -> Functional:
-        rows, shares = np.atleast_2d(weights), self.values()
-        return Functional(rows @ shares, self._covariance(rows, self.cells / self.n, shares, target))
+        rows, rates = np.atleast_2d(weights), self.rates
+        spread = self._covariance(rows, rates, self.decode.values(rates), target)
+        return Functional(rows @ self.values(), spread)
 
     def fitted(self, weights: Floats, target: str = "population") -> Functional:
         """From counts themselves, an error would be known as poorly as the few outputs that it depends on; the rates of
         all outputs together follow from the shares of EM.
         """
-        rows, stop = np.atleast_2d(weights), self.early_stop or EARLY
-        shares, _ = iterate(self.likelihood(), stop=stop, smooth=False, max_iterations=MOST_UPDATES)
+        rows, shares = np.atleast_2d(weights), self.likely_shares()
         return Functional(rows @ self.values(), self._covariance(rows, self.transition.forward(shares), shares, target))
+
+    def likely_shares(self) -> Floats:
+        """The shares of EM, for errors."""
+        stop = self.early_stop or EARLY
+        return iterate(self.likelihood(), stop=stop, smooth=False, max_iterations=MOST_UPDATES)[0]
 
     def _covariance(self, rows: Floats, rates: Floats, shares: Floats, target: str) -> Floats:
         """For these rates of the outputs, and the shares behind them."""
@@ -82,13 +93,22 @@ class OutputsEvidence(DistributionEvidence):
 
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
         rows = np.atleast_2d(weights)
-        scores, rates = self.scores(rows), self.cells / self.n
-        first = (scores @ rates) ** 2 if target == "population" else rows**2 @ self.values()
+        scores, rates = self.scores(rows), self.rates
+        first = (scores @ rates) ** 2 if target == "population" else rows**2 @ self.decode.values(rates)
         return np.maximum(scores**2 @ rates - first, 0) / self.n
 
+    def height_spreads(self, target: str) -> Floats:
+        rates = self.rates
+        heights = np.cumsum(self.decode.values(rates))[:-1]
+        first = heights**2 if target == "population" else heights
+        return np.maximum(self.decode.height_squares(rates) - first, 0) / self.n
+
     def contributions(self) -> Contributions:
+        return self.contributions_of(np.eye(len(self.buckets)))
+
+    def contributions_of(self, weights: Floats) -> Contributions:
         """An output is read as its score."""
-        scores = self.scores(np.eye(len(self.buckets)))
+        scores = self.scores(np.atleast_2d(weights))
         return Contributions(scores.min(axis=1), scores.max(axis=1), np.full(len(scores), self.n))
 
     def reach_of(self, weights: Floats) -> float:
@@ -118,3 +138,16 @@ class OutputsEvidence(DistributionEvidence):
 
     def likelihood(self) -> BucketMixture:
         return BucketMixture(self.transition, self.cells.astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ApproximateEvidence(OutputsEvidence):
+    """Counts of outputs of which some, with a probability up to delta, come from a few buckets only.
+
+    Such an output is rare and tells much, so unbiased shares use it, and most counts have none of it. So errors are
+    those of a law that is fitted to all counts.
+    """
+
+    @property
+    def rates(self) -> Floats:
+        return self.transition.forward(self.likely_shares())

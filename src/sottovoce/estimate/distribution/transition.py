@@ -82,8 +82,11 @@ class WaveTransition(Transition):
 
     @property
     def moves_by_one(self) -> bool:
-        """Whether each bucket is one code, whose window lies one output after that of the code before."""
-        return self.stride == self.per_bucket == 1 and not self.rounded and not self.circular
+        """Whether each window lies one output after that of the code before, where a bucket is one code, or its ends
+        lie between the points of a grid that tell a line.
+        """
+        told = self.per_bucket > 1 if self.rounded else self.per_bucket == 1
+        return self.stride == 1 and told and not self.circular
 
     def forward(self, shares: Floats) -> Floats:
         """The probability of each output."""

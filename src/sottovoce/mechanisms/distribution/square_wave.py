@@ -76,10 +76,13 @@ def _discrete(view: Domain, budget: Decimal) -> Window | Block:
 
 
 def _continuous(domain: Circle | Interval, budget: Decimal, buckets: int | None) -> Then:
-    """On the coarsest grid of 1024 buckets or more on which the window has 16 steps, as far as grids are refined."""
+    """On the coarsest grid of 1024 steps or more on which the window has 16 steps, as far as grids are refined.
+
+    A bucket has two steps at least: a share that changes with each step hardly shows in the points between them.
+    """
     around = isinstance(domain, Circle)
-    share, steps = arc_share(budget) if around else 2 * bandwidth(budget), buckets or LEAST_STEPS
-    steps *= 2 if around else 1  # an even grid of a circle does not show a share that changes with each step
+    share = arc_share(budget) if around else 2 * bandwidth(budget)
+    steps = 2 * buckets if buckets else LEAST_STEPS * (2 if around else 1)
     while steps < LEAST_STEPS or (steps < MOST_STEPS and share * steps < _NARROWEST):
         steps *= 2
     e = odds(budget)

@@ -17,7 +17,7 @@ from sottovoce.core.errors import SottovoceError
 from sottovoce.privacy.explain import explain
 from sottovoce.service import acts
 from sottovoce.service.collector import PARTICIPANTS, Collector
-from sottovoce.service.course import Course, stored_tallies
+from sottovoce.service.course import Course
 from sottovoce.service.http.problems import PROBLEMS
 from sottovoce.service.http.public import collector_of, tagged
 from sottovoce.service.http.reports import Refused
@@ -47,14 +47,13 @@ def _live(collector: Collector, name: str) -> dict[str, Any]:
     goal = _goal(collector, name)
     with collector.store.read() as work:
         outcomes = work.outcomes(course.number)
-        tallies = stored_tallies(work, course.number, course.manifest)
     return {
         "course": course,
         "found": found,
         "cards": view.cards(found),
         "goal": goal,
         "planned": view.expected(course.row.source, goal or PARTICIPANTS),
-        "alarms": view.alarms_of(course.manifest, tallies, outcomes.get("conflict", 0)),
+        "alarms": found.alarms,
         "outcomes": {"counted": found.row.reports, **outcomes},
         "problems": PROBLEMS,
     }

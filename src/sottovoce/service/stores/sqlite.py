@@ -146,6 +146,10 @@ class SQLiteStore(Store):
             self._lock_file = None
             raise StoreError("Another collector is using this store.") from None
 
+    def tidy(self) -> None:
+        with self._busy, suppress(sqlite3.Error):  # readers may be at work: the next time
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         self._writer.close()
         if self._lock_file is not None:

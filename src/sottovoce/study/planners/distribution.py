@@ -25,6 +25,7 @@ from sottovoce.core.question import Cdf, CircularMean, Distribution, Quantile, Q
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.distribution.evidence import buckets_of, functional_variances
 from sottovoce.estimate.distribution.expected import ExpectedDistribution, lines_of, shares_of
+from sottovoce.estimate.distribution.series import is_projection
 from sottovoce.estimate.prior import Prior
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, Ways, no_method, normal_quantile
 
@@ -145,6 +146,8 @@ def built_for(
         try:
             mechanism = _built(name, question.domain, epsilon, buckets_for(question), question.workload)
             buckets_of(mechanism, 1)
+            if is_projection(mechanism.channel):
+                continue  # its error without what it leaves out is not comparable with that of the others
             if counted:
                 ExpectedDistribution.of(mechanism)
             yield mechanism

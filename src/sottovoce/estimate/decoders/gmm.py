@@ -1,0 +1,155 @@
+"""The mixture of Gaussians of largest likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import check_integer, reject
+from sottovoce.estimate.decoder import Decoded, Decoder, Fit
+from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.shares.maximise import certificate
+
+Floats = NDArray[np.float64]
+MOST = 16  # components
+_STEPS = 4  # of Newton's method, for each component and update
+_HALVINGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureFit(Fit):
+    """The components: weight, centre and deviation of each, in the units of the domain; categories are 0, 1, ...
+
+    A component is cut off at the ends of the domain, so its mean may differ from its centre.
+    """
+
+    components: tuple[tuple[float, float, float], ...]
+
+    def sentences(self) -> tuple[str, ...]:
+        each = ", ".join(f"{weight:.0%} N({centre:.4g}, {spread:.3g}**2)" for weight, centre, spread in self.components)
+        return (f"The fitted mixture is {each}.",)
+
+
+@dataclass(frozen=True, slots=True)
+class GmmDecoder(Decoder):
+    """A mixture of so many Gaussians, cut off at the ends of the domain, fitted by EM through the channel.
+
+    It ends when the total log-likelihood changes by less than `stop`. The likelihood of a mixture has several maxima:
+    this is the one that is reached from components of equal width side by side. Where the truth is no such mixture,
+    values are wrong however many reports there are; intervals are those of the unbiased shares.
+
+    Reference: Diao et al., "PrivGMM", DASFAA 2020; Dempster, Laird, Rubin, "Maximum likelihood from incomplete data via
+    the EM algorithm", Journal of the Royal Statistical Society B 1977.
+    """
+
+    name: ClassVar[str] = "gmm"
+    needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD, Offer.ORDER})
+    projects: ClassVar[bool] = False
+    components: int = 2
+    stop: float = 1e-3
+    max_iterations: int = 2000
+
+    def __post_init__(self) -> None:
+        check_integer("components", self.name, self.components, 1, MOST)
+        if isinstance(self.stop, bool) or not isinstance(self.stop, (int, float)) or not 0 < self.stop < 1e6:
+            raise reject("stop", self.name, "a number above 0", self.stop)
+        check_integer("max_iterations", self.name, self.max_iterations, 1, 1 << 40)
+
+    def decode(self, evidence: Evidence) -> Decoded:
+        source = evidence.distribution
+        if source is None or source.circular:
+            raise ParameterError("A mixture of Gaussians is fitted to a distribution of numbers or ordered categories.")
+        likelihood, buckets = evidence.likelihood(), source.buckets
+        low, length = float(buckets.edges[0]), float(np.ptp(buckets.edges))
+        model = _Model((buckets.centres - low) / length, self.components)
+        shares = model.shares
+        slope = likelihood.slope(shares)
+        iterations = 0
+        while iterations < self.max_iterations:
+            shares = model.update(shares * slope.gradient)
+            before, slope = slope.value, likelihood.slope(shares)
+            iterations += 1
+            if abs(slope.value - before) * likelihood.n < self.stop:
+                break
+        found = tuple((weight, low + length * centre, length * spread) for weight, centre, spread in model.components())
+        return Decoded(shares, MixtureFit(iterations, certificate(slope), found))
+
+    def quality(self, evidence: Evidence) -> str:
+        return f"those of a mixture of {self.components} Gaussians ({self.name})"
+
+
+class _Model:
+    """Weights, and for each component the slope a and the bend b of its logarithm, a x + b x**2 without a constant."""
+
+    def __init__(self, places: Floats, count: int) -> None:
+        self.powers = np.array([places, places**2])
+        spread = 1 / (2 * count)
+        self.weights = np.full(count, 1 / count)
+        centres = (np.arange(count) + 0.5) / count
+        self.bends = np.array([centres / spread**2, np.full(count, -0.5 / spread**2)]).T
+        # A component is at least half a bucket wide; at a bend of zero it is flat.
+        self.sharpest = -0.5 * (2 * len(places)) ** 2
+
+    @property
+    def parts(self) -> Floats:
+        """The shares of each component."""
+        return np.array([self._part(bend) for bend in self.bends])
+
+    def _part(self, bend: Floats) -> Floats:
+        height = bend @ self.powers
+        part = np.exp(height - height.max())
+        return np.asarray(part / part.sum())
+
+    @property
+    def shares(self) -> Floats:
+        return np.asarray(self.weights @ self.parts)
+
+    def update(self, held: Floats) -> Floats:
+        """One step of EM: `held` are the shares that reports and mixture together expect."""
+        parts = self.parts
+        joint = self.weights[:, None] * parts
+        each = joint / np.maximum(joint.sum(axis=0), 1e-300) * (held / held.sum())
+        self.weights = each.sum(axis=1)
+        for k, (weight, own) in enumerate(zip(self.weights, each, strict=True)):
+            if weight > 1e-12:
+                self.bends[k] = self._fitted(self.bends[k], self.powers @ own / weight)
+        self.weights = self.weights / self.weights.sum()
+        return self.shares
+
+    def _fitted(self, bend: Floats, moments: Floats) -> Floats:
+        """The component with these moments, by Newton's method: its likelihood is concave in slope and bend."""
+        gain = self._gain(bend, moments)
+        for _ in range(_STEPS):
+            part = self._part(bend)
+            mean = self.powers @ part
+            spread = (self.powers * part) @ self.powers.T - np.outer(mean, mean)
+            step = np.linalg.solve(spread + 1e-12 * np.eye(2), moments - mean)
+            for _ in range(_HALVINGS):
+                tried = bend + step
+                tried[1] = np.clip(tried[1], self.sharpest, 0.0)
+                found = self._gain(tried, moments)
+                if found > gain:
+                    break
+                step = step / 2
+            else:
+                break
+            bend, gain = tried, found
+        return bend
+
+    def _gain(self, bend: Floats, moments: Floats) -> float:
+        height = bend @ self.powers
+        top = float(height.max())
+        return float(bend @ moments) - top - float(np.log(np.exp(height - top).sum()))
+
+    def components(self) -> list[tuple[float, float, float]]:
+        """Weight, centre and deviation; of a flat component those of an even spread."""
+        found = []
+        for weight, (slope, bend) in zip(self.weights, self.bends, strict=True):
+            flat = bend > -1e-9
+            centre, spread = (0.5, 1.0) if flat else (-slope / (2 * bend), (-2 * bend) ** -0.5)
+            found.append((float(weight), float(centre), float(spread)))
+        return sorted(found, key=lambda one: one[1])
