@@ -381,6 +381,12 @@ def test_levels_that_readers_choose_do_not_fill_the_memory(site: Site) -> None:
     assert first.json() == again.json() and first.json()["level"] == 0.911
 
 
+def test_the_planner_plans_what_its_sliders_say(site: Site) -> None:
+    """Each plan is work for the collector: there are as many as the sliders have places."""
+    for people, epsilon, status in (("1259", "2", 200), ("1258", "2", 400), ("1259", "2.1", 400), ("", "", 400)):
+        assert site.get(f"/plan/{site.study}/rows?participants={people}&epsilon={epsilon}").status_code == status
+
+
 def test_a_bug_says_its_kind_only(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: Any) -> None:
         raise RuntimeError("somebody's answer")
