@@ -55,7 +55,7 @@ def die_at(point: str) -> None:
         at("committed")
         went_on(course, state, manifest)
 
-    Course.next_stage, Course.store_next, Course.go_on = next_stage, store_next, go_on  # type: ignore[method-assign]
+    Course.next_stage, Course.store_next, Course.go_on = next_stage, store_next, go_on  # type: ignore[method-assign, assignment]
 
 
 def fill_disk() -> None:
@@ -85,8 +85,8 @@ def fill_disk() -> None:
             if refused == REFUSED:
                 _limit(writer._store, (1 << 32) - 2)
 
-    SQLiteStore.lock, CommitWriter._commit = locked, committed  # type: ignore[method-assign]
-    PostgreSQLTransaction.add_reports = added  # type: ignore[method-assign]
+    SQLiteStore.lock, CommitWriter._commit = locked, committed  # type: ignore[method-assign, assignment]
+    PostgreSQLTransaction.add_reports = added  # type: ignore[method-assign, assignment]
 
 
 def _limit(store: Store, pages: int) -> None:
