@@ -74,7 +74,11 @@ class Checks:
 
 
 def alarms(
-    tallies: Sequence[Tally], *, arms: Round | None = None, first_bytes: Sequence[int] = (), alpha: float = ALPHA
+    tallies: Sequence[Tally],
+    *,
+    arms: Round | None = None,
+    first_bytes: Sequence[int] | NDArray[np.int64] = (),
+    alpha: float = ALPHA,
 ) -> Checks:
     """The checks of the tallies of a round, one for each arm where `arms` is given.
 
