@@ -43,6 +43,8 @@ categories = ["a", "b", "c", "d"]
 text = "Which?"
 """
 CONNECTIONS = 64
+READINGS = 20  # of memory
+MOST_GROWTH = 2.0  # bytes a report, once caches are full: a store of ids in memory would take 16 and more
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 
@@ -159,8 +161,8 @@ def prepared(manifest: Manifest, study: str, count: int, size: int) -> list[byte
 class Served:
     """A collector in a process of its own."""
 
-    def __init__(self, folder: Path, store: str) -> None:
-        (folder / "study.toml").write_text(STUDY)
+    def __init__(self, folder: Path, store: str, study: str = STUDY) -> None:
+        (folder / "study.toml").write_text(study)
         command = [sys.executable, "-m", "sottovoce", "serve", str(folder / "study.toml"), "--port", "0"]
         self.process = subprocess.Popen([*command, "--store", store], stdout=subprocess.PIPE, text=True)
         if self.process.stdout is None:
@@ -218,10 +220,10 @@ def measure(served: Served, *, quick: bool) -> list[Row]:
 
 
 def flat(served: Served, reports: int) -> list[Row]:
-    """Memory while very many reports are counted."""
-    step = reports // 10
+    """Memory while very many reports are counted: caches fill in the first quarter, then it must not grow."""
+    step = reports // READINGS
     found, start, rates = [], time.perf_counter(), []
-    for _ in range(10):
+    for _ in range(READINGS):
         requests = prepared(served.manifest, served.study, step // 1000, 1000)
         seconds, _, failed = play(served.port, requests, connections=12)
         if failed:
@@ -229,10 +231,22 @@ def flat(served: Served, reports: int) -> list[Row]:
         found.append(served.memory())
         rates.append(step / seconds)
         print(f"  {served.reports():,} reports, {found[-1]:.0f} MB, {rates[-1]:,.0f}/s", file=sys.stderr, flush=True)
-    rows = [Row(f"memory after {step:,} reports", found[0], "MB", None, "max", {})]
-    rows.append(Row(f"memory after {reports:,} reports", found[-1], "MB", found[0] * 1.1 + 20, "max", {}))
+    first = READINGS // 4
+    rows = [
+        Row(f"memory after {count * step:,} reports", found[count - 1], "MB", None, "max", {})
+        for count in (1, first, 2 * first, READINGS)
+    ]
+    slope = growth([step * (place + 1) for place in range(first - 1, READINGS)], found[first - 1 :])
+    rows.append(Row("growth over the last three quarters", slope, "bytes/report", MOST_GROWTH, "max", {}))
     rows.append(Row("seconds", time.perf_counter() - start, "s", None, "max", {}))
     return rows
+
+
+def growth(reports: list[int], megabytes: list[float]) -> float:
+    """The slope of the line of least squares through readings of memory, in bytes for each report."""
+    centre, mean = sum(reports) / len(reports), sum(megabytes) / len(megabytes)
+    top = sum((x - centre) * (y - mean) for x, y in zip(reports, megabytes, strict=True))
+    return top / sum((x - centre) ** 2 for x in reports) * 1024**2
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 Rates are measured here, on this machine: counting GRR reports from Parquet by our own stream and by DuckDB, each in a
 process of its own; finding repeated ids in DuckDB; a partition of Spark, on pysail; and drawing whole tallies for the
-error of the estimate. The rest is arithmetic with the prices below, which are assumptions.
+error of the estimate. The rest is arithmetic with assumptions, which are printed, and which options change.
 ``--page FILE`` writes the tables between the marks of a page.
 """
 
@@ -14,20 +14,36 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.memory import K, mechanism, peak_megabytes
-from benchmarks.timing import environment, si, table
+from benchmarks.partitions import measured
+from benchmarks.timing import environment, table
+from sottovoce.engines.session import spark_session
 
 SIZES = (10**6, 10**9, 10**12)
 GIGABYTE = 10**9
-STORAGE = 0.023  # dollars for a gigabyte of object storage in a month
-CORE_HOUR = 0.05  # dollars
-REQUESTS = 25_000  # reports in a second that one collector takes: an assumption
 TARGET_RATIO, TARGET_MEGABYTES = 1.5, 1000
 MARKS = "<!-- scale: begin -->", "<!-- scale: end -->"
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What is not measured here."""
+
+    storage_price: float = 0.023
+    core_price: float = 0.05
+    collector_rate: float = 10_000
+
+    def rows(self) -> list[list[str]]:
+        return [
+            ["object storage, --storage-price", f"{self.storage_price:g}", "dollars for a gigabyte and month"],
+            ["a core, --core-price", f"{self.core_price:g}", "dollars an hour"],
+            ["one collector, --collector-rate", f"{self.collector_rate:,.0f}", "reports/s; see benchmarks.collector"],
+        ]
 
 
 # --- children: a peak of memory once reached never falls again -------------------------------------------------
@@ -98,44 +114,6 @@ def with_ids(reports: int, folder: Path) -> tuple[list[list[str]], float, float]
     return rows, size, reports / seconds
 
 
-def partitions(folder: Path) -> tuple[list[list[str]], float]:
-    """What a partition of Spark costs beside its reports: 64 partitions of few rows against one, on pysail."""
-    os.environ.setdefault("RUST_LOG", "error")
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-    from pysail.spark import SparkConnectServer
-    from pyspark.sql import SparkSession
-
-    from sottovoce.engines import spark as engine
-
-    server = SparkConnectServer("127.0.0.1", 0)
-    server.start(background=True)
-    session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").getOrCreate()
-    m, many = mechanism(), 64
-
-    def seconds(rows: int, parts: int) -> float:
-        path = str(folder / f"{rows}.parquet")
-        pq.write_table(pa.table({"report": pa.array(np.zeros(rows, np.uint8))}), path)
-        frame = session.read.parquet(path).repartition(parts)
-        engine.count(frame, m).toArrow()
-        taken = []
-        for _ in range(5):
-            start = time.perf_counter()
-            engine.count(frame, m).toArrow()
-            taken.append(time.perf_counter() - start)
-        return min(taken)
-
-    each = (seconds(many, many) - seconds(many, 1)) / (many - 1)
-    rate = 4 * 10**6 / max(seconds(4 * 10**6, 2) - seconds(many, 2), 1e-9)
-    session.stop()
-    server.stop()
-    rows = [
-        ["one partition of Spark beside its reports, on pysail", f"{1000 * each:.1f}", "ms"],
-        ["counting on pysail, two cores", si(rate), "reports/s"],
-    ]
-    return rows, each
-
-
 def errors() -> list[list[str]]:
     """The error of the estimates of so many reports, from tallies that are drawn whole."""
     import sottovoce as sv
@@ -152,18 +130,19 @@ def errors() -> list[list[str]]:
     return rows
 
 
-def steps(size: float, plain: float, unique: float) -> list[list[str]]:
+def steps(size: float, plain: float, unique: float, assumed: Assumptions) -> list[list[str]]:
     """Bytes, time and money of each step."""
     rows = []
     for reports in SIZES:
         stored = reports * size / GIGABYTE
         for step, seconds, gigabytes in (
-            ("receive, one collector", reports / REQUESTS, stored),
+            ("receive, one collector", reports / assumed.collector_rate, stored),
             ("store for a month", 0.0, stored),
             ("count, without ids", reports / plain, stored),
             ("count, each id once", reports / unique, stored),
         ):
-            money = STORAGE * gigabytes if step.startswith("store") else CORE_HOUR * 2 * seconds / 3600
+            stores = step.startswith("store")
+            money = assumed.storage_price * gigabytes if stores else assumed.core_price * 2 * seconds / 3600
             taken = _time(seconds) if seconds else ""
             rows.append([f"{reports:.0e}", step, f"{gigabytes:,.2f}", taken, f"{money:,.2f}"])
     return rows
@@ -180,22 +159,28 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.scale", description=__doc__)
     parser.add_argument("--reports", type=int, default=10**8, help="in the file that our stream and DuckDB count")
     parser.add_argument("--ids", type=int, default=10**7, help="in the file with ids")
+    for one in fields(Assumptions):
+        option = f"--{one.name.replace('_', '-')}"
+        parser.add_argument(option, type=float, default=one.default, help=f"assumed; {one.default:g} by default")
     parser.add_argument("--page", metavar="FILE", help="write the tables between the marks of this page")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if args.child:
         count_with(*args.child)
         return 0
+    assumed = Assumptions(args.storage_price, args.core_price, args.collector_rate)
     with tempfile.TemporaryDirectory(prefix="sottovoce-scale-") as text:
         folder = Path(text)
         first, plain = from_parquet(args.reports, folder)
         second, size, unique = with_ids(args.ids, folder)
-        third, _ = partitions(folder)
+        with spark_session() as session:
+            third = measured(session, folder)
     found = ", ".join(f"{name} {one}" for name, one in environment("numpy", "pyarrow", "duckdb", "pysail").items())
     parts = [
         found,
         table(["measure", "value", "unit"], [*first, *second, *third]),
-        table(["reports", "step", "GB", "time on two cores", "dollars"], steps(size, plain, unique)),
+        table(["assumption", "value", "unit"], assumed.rows()),
+        table(["reports", "step", "GB", "time on two cores", "dollars"], steps(size, plain, unique, assumed)),
         table(["reports", "standard error of a share", "largest error of 128", "drawn in"], errors()),
     ]
     whole = "\n\n".join(parts)

@@ -12,6 +12,7 @@ from pathlib import Path
 import sottovoce as sv
 from sottovoce.core.exchange import codec
 from sottovoce.core.registry import ALIASES, builder, fits
+from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
@@ -28,6 +29,7 @@ SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
 WORK = {
     CountOutputs: "one count",
     CountSupports: "one count per code",
+    CountAsked: "two counts per bit",
     CountSeeds: "one count",
     CountCohorts: "one count per bit",
     Sums: "one sum per code",

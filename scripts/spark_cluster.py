@@ -1,7 +1,8 @@
-"""``python -m scripts.spark_cluster TESTS``: starts a Spark master and two workers, runs pytest on them, stops them.
+"""``python -m scripts.spark_cluster [OPTIONS OF PYTEST]``: starts a Spark master and two workers, runs the tests of
+the engine on them, in classic Spark and through Spark Connect, measures the cost of a partition, and stops them.
 
 Tests find the master in SOTTOVOCE_SPARK_MASTER and the process numbers of the workers in SOTTOVOCE_SPARK_WORKERS, so
-that one of them can be killed by its own number.
+that one of them can be killed by its own number. SOTTOVOCE_SPARK_MODES=classic leaves the other way out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from pathlib import Path
 
 HOST = "127.0.0.1"
 WORKERS = 2
-PATIENCE = 60.0  # seconds until the master listens
+TESTS = [f"tests/engines/{name}.py" for name in ("test_spark", "test_real_spark", "test_a_million")]
+MODES = "classic,connect"
+PATIENCE = 180.0  # seconds until the master listens
 
 
 def free_port() -> int:
@@ -73,8 +76,13 @@ def main(arguments: list[str]) -> int:
             "SOTTOVOCE_SPARK_WORKERS": ",".join(str(worker.pid) for worker in workers),
             "SPARK_LOCAL_IP": HOST,
         }
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "0", *arguments]
-        return subprocess.run(command, env=environment).returncode
+        code = 0
+        for mode in os.environ.get("SOTTOVOCE_SPARK_MODES", MODES).split(","):
+            print(f"--- Spark, {mode}", flush=True)
+            for command in (["-m", "pytest", "-q", "-n", "0", *TESTS, *arguments], ["-m", "benchmarks.partitions"]):
+                done = subprocess.run([sys.executable, *command], env={**environment, "SPARK_API_MODE": mode})
+                code = code or done.returncode
+        return code
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import io
+import secrets
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,13 +23,17 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.core.asked import Asked
-from sottovoce.core.exchange.manifest import Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
+from sottovoce.core.exchange.wire import VERSION, Batch
 from sottovoce.service.collector import Collector, add_study
-from sottovoce.service.course import written_protocol
+from sottovoce.service.course import Course, written_protocol
 from sottovoce.service.http.app import Application
 from sottovoce.service.logs import make_log
+from sottovoce.service.shuffler.opening import sealed_route_of
+from sottovoce.service.shuffler.sealing import new_key, seal
 from sottovoce.service.stores.sqlite import SQLiteStore
 
+PATIENCE = 120.0  # seconds for an answer: the machine may be busy
 SOURCE = b"""
 [study]
 name = "fuzz"
@@ -46,20 +52,32 @@ categories = ["a", "b", "c"]
 
 @contextmanager
 def target(folder: Path) -> Iterator[Application]:
-    """A collector with one study."""
+    """A collector with a study of plain reports, and one of sealed ones."""
     domain = sv.Categories(["a", "b", "c"])
     protocol = sv.SideBySide((sv.Branch("answer", sv.AskEveryone(sv.mechanism("grr", domain, epsilon=1), "answer")),))
     facts = StudyFacts("fuzz", "A fuzzer", "fuzz@example.org", "To find mistakes.", "event", Decimal(1), Decimal(1))
-    manifest = Manifest(facts, (Asked("answer", sv.Frequency(domain)),), protocol.start())
+    private, public = new_key()
+    (folder / "key").write_text(private, encoding="utf-8")
     with SQLiteStore(folder / "fuzz.sqlite") as store:
-        with store.transaction() as work:
-            add_study(work, SOURCE, written_protocol(protocol, {"answer": "answer"}), manifest, by="fuzz")
+        for about in (facts, replace(facts, name="sealed", collection=Collection(sealed_for=public, batch=2))):
+            manifest = Manifest(about, (Asked("answer", sv.Frequency(domain)),), protocol.start())
+            with store.transaction() as work:
+                add_study(work, SOURCE, written_protocol(protocol, {"answer": "answer"}), manifest, by="fuzz")
         collector = Collector(store, log=make_log(io.StringIO()))
         collector.start()
         try:
-            yield Application(collector)
+            yield Application(collector, [sealed_route_of(str(folder / "key"))])
         finally:
             collector.writer.stop()
+
+
+def sealed_body(course: Course, epoch: int, kind: int, given: bytes) -> bytes:
+    """A seal that a device made, one that cannot be opened, or anything behind the right prefix."""
+    manifest = course.manifest
+    if kind == 1:
+        return manifest.prefix + given
+    made = seal(manifest, Batch(manifest.prefix, epoch, 1, 0, secrets.token_bytes(16), b"\x01"))
+    return made if kind == 2 else made + made[:-1] + bytes([made[-1] ^ 1])
 
 
 def run(app: Application, examples: int, *, seconds: float | None = None) -> int:
@@ -68,7 +86,7 @@ def run(app: Application, examples: int, *, seconds: float | None = None) -> int
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     operations = [found.ok() for found in schema.get_all_operations()]
     operations = [one for one in operations if not one.path.endswith("/stream")]  # which does not end
-    (course,) = app.collector.courses.values()
+    plain, sealed = app.collector.courses.values()
     done = 0
     while True:
         for operation in operations:
@@ -88,12 +106,19 @@ def run(app: Application, examples: int, *, seconds: float | None = None) -> int
                 nonlocal done
                 done += 1
                 # Most cases name the study that there is; a batch also its manifest, so that it reaches the store.
+                course = sealed if case.operation.path.endswith("/sealed") else plain
+                epoch = course.manifest.facts.collection.epoch(app.collector.today())
                 if real and "study" in (case.path_parameters or {}):
                     case.path_parameters["study"] = course.name
-                if real > 1 and isinstance(case.body, dict) and "manifest" in case.body:
+                if real and course is sealed:
+                    case.body = sealed_body(course, epoch, real, str(case.body).encode())
+                elif real > 1 and isinstance(case.body, dict) and "manifest" in case.body:
                     body = {**case.body, "manifest": course.manifest.prefix.hex(), "round": 1, "arm": 0}
-                    case.body = {**body, "epoch": course.manifest.facts.collection.epoch(app.collector.today())}
-                case.call_and_validate(excluded_checks=_excluded())
+                    case.body = {**body, "epoch": epoch}
+                    if real == 3:  # one report that is counted
+                        case.body |= {"version": VERSION, "ids": secrets.token_hex(16), "payloads": "01"}
+                        case.body.pop("tokens", None)
+                case.call_and_validate(excluded_checks=_excluded(), timeout=PATIENCE)
 
             check()
         if seconds is None or time.monotonic() > end:

@@ -73,7 +73,7 @@ def test_with_the_extra_help_is_that_of_the_app() -> None:
 # --- completion -------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("line", "word", "found"),
-    [("sottovoce ta", 1, "tally"), ("sottovoce tally --inv", 2, "--invalid"), ("sottovoce rep", 1, "reproduce")],
+    [("sottovoce ta", 1, "tally"), ("sottovoce tally --stri", 2, "--strict"), ("sottovoce rep", 1, "reproduce")],
 )
 def test_a_shell_completes(line: str, word: int, found: str, tmp_path: Path) -> None:
     command = f"_SOTTOVOCE_COMPLETE=complete_bash COMP_WORDS='{line}' COMP_CWORD={word} sottovoce"

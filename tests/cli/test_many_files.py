@@ -112,7 +112,7 @@ def test_a_run_that_was_interrupted_goes_on(
 def test_what_was_left_out_is_kept_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "spec.json").write_bytes(canonical(M.spec()))
     (tmp_path / "a.csv").write_text("report\n01\n02\nff\nzz\n")
-    line = ["tally", str(tmp_path / "a.csv"), "--spec", str(tmp_path / "spec.json"), "--invalid", "skip"]
+    line = ["tally", str(tmp_path / "a.csv"), "--spec", str(tmp_path / "spec.json")]
     line += ["--resume", str(tmp_path / "kept"), "--force", "-o", str(tmp_path / "out.tally")]
     said = []
     for _ in range(2):

@@ -127,7 +127,7 @@ def test_a_repeated_id_with_another_payload_is_reported_as_such(tmp_path: Path) 
 def test_an_invalid_message_does_not_take_an_id(tmp_path: Path) -> None:
     report_id = secrets.token_bytes(16)
     both = lines([report_id + b"\x09", report_id + b"\x02"]).encode()
-    assert count(GRR, tmp_path, "-", "--invalid", "skip", stdin=both).code == 0
+    assert count(GRR, tmp_path, "-", stdin=both).code == 0
     assert tallied(tmp_path) == GRR.tally([report_id + b"\x02"])
 
 
@@ -145,18 +145,20 @@ BAD_LINES = {
 def test_an_invalid_line_is_refused_or_left_out(line: str, said: str, tmp_path: Path) -> None:
     messages = sent(GRR, 4)
     (tmp_path / "some.hex").write_text(f"{lines(messages[:2])}{line}\n{lines(messages[2:])}")
-    refused = count(GRR, tmp_path, tmp_path / "some.hex")
+    refused = count(GRR, tmp_path, tmp_path / "some.hex", "--strict")
     assert refused.code == 2 and refused.err.startswith(f"sottovoce: The input: {said}"), refused.err
     assert not (tmp_path / "out.tally").exists()
-    left_out = count(GRR, tmp_path, tmp_path / "some.hex", "--invalid", "skip")
+    left_out = count(GRR, tmp_path, tmp_path / "some.hex", "--refused", tmp_path / "refused.csv")
     assert left_out.code == 0 and left_out.err.startswith("sottovoce: 1 of 5 reports left out as invalid: 1 ")
     assert tallied(tmp_path) == GRR.tally(messages)
+    reason = left_out.err.removesuffix(".\n").rpartition(": 1 ")[2]
+    assert (tmp_path / "refused.csv").read_text() == f"input,row,reason\n1,3,{reason}\n"
 
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
     bad = "\n".join(["00", "zz", "yy", "00" * 16 + "03"]) + "\n"
     reasons = "2 not hexadecimal, 1 with a payload that no device sends, 1 of a wrong length"
-    done = count(GRR, tmp_path, "-", "--invalid", "skip", stdin=(lines(sent(GRR, 4)) + bad).encode())
+    done = count(GRR, tmp_path, "-", stdin=(lines(sent(GRR, 4)) + bad).encode())
     found = done.err.removeprefix("sottovoce: 4 of 8 reports left out as invalid: ").removesuffix(".\n")
     assert set(found.split(", ")) == set(reasons.split(", ")) and found.startswith("2 ")
 
@@ -167,55 +169,70 @@ def test_an_id_that_no_device_uses_is_a_reason(tmp_path: Path) -> None:
     client = Client(m, tick=NoTick())
     messages = [client.report([0, 0, 1]) for _ in range(3)]
     data = b"".join([*messages, b"\xff" * 16 + messages[0][16:]])
-    assert count(m, tmp_path, "-", stdin=data).code == 2
-    done = count(m, tmp_path, "-", "--invalid", "skip", stdin=data)
+    assert count(m, tmp_path, "-", "--strict", stdin=data).code == 2
+    done = count(m, tmp_path, "-", stdin=data)
     assert done.err == "sottovoce: 1 of 4 reports left out as invalid: 1 with an id that no device uses.\n"
 
 
 def test_a_cut_message_is_refused_or_left_out(tmp_path: Path) -> None:
     messages = sent(GRR, 3)
     data = b"".join(messages)[:-1]
-    refused = count(GRR, tmp_path, "-", stdin=data)
+    refused = count(GRR, tmp_path, "-", "--strict", stdin=data)
     assert refused.code == 2 and "has 17 bytes; the last 16 of this input are fewer" in refused.err
-    assert count(GRR, tmp_path, "-", "--invalid", "skip", stdin=data).code == 0
+    assert count(GRR, tmp_path, "-", "--refused", tmp_path / "refused.csv", stdin=data).code == 0
     assert tallied(tmp_path) == GRR.tally(messages[:2])
+    assert (tmp_path / "refused.csv").read_text().splitlines()[1:] == ["1,3,of a wrong length"]
 
 
 def test_nothing_but_invalid_reports_is_refused(tmp_path: Path) -> None:
-    done = count(GRR, tmp_path, "-", "--invalid", "skip", stdin=lines([b"\xff" * 17] * 2).encode())
+    done = count(GRR, tmp_path, "-", stdin=lines([b"\xff" * 17] * 2).encode())
     assert done.code == 2 and "None of 2 reports is valid for this mechanism (2 with a payload" in done.err
     assert not (tmp_path / "out.tally").exists()
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
-def test_files_of_reports_can_be_counted_without_their_invalid_rows(kind: str, tmp_path: Path) -> None:
-    """Reports of ten categories, some of which are invalid for four."""
+def test_files_of_reports_are_counted_without_their_invalid_rows(kind: str, tmp_path: Path) -> None:
+    """Reports of ten categories, some of which are invalid for four, and cells that hold no report at all."""
     made, m = tmp_path / f"reports.{kind}", sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
     reports = sv.mechanism("grr", sv.Integers(0, 9), epsilon=1).privatize([1, 2, 3] * 10, seed=1)
-    valid, table = [report for report in reports if report < 4], pa.table({"report": reports.payload})
+    valid = [report for report in reports if report < 4]
+    table = pa.table({"report": pa.array([None, *map(int, reports)], pa.uint8())})
     if kind == "csv":
-        made.write_text("report\n" + "".join(f"{report:02x}\n" for report in reports) + "zz\n0\n")
+        made.write_text("report\n" + '""\n' + "".join(f"{report:02x}\n" for report in reports) + "zz\n")
     elif kind == "parquet":
         pq.write_table(table, made)
     else:
         with pa.ipc.new_stream(made, table.schema) as stream:
-            stream.write_table(table)
-    assert count(m, tmp_path, made).code == 2
-    done = count(m, tmp_path, made, "--invalid", "skip")
-    left, more = 30 - len(valid), 2 * (kind == "csv")
-    beside = ", 1 not hexadecimal, 1 of a wrong length" if more else ""
-    reasons = f"{left} with a payload that no device sends{beside}"
-    assert done.err == f"sottovoce: {left + more} of {30 + more} reports left out as invalid: {reasons}.\n"
+            stream.write_table(table, max_chunksize=7)
+    assert count(m, tmp_path, made, "--strict").code == 2
+    done = count(m, tmp_path, made, "--refused", tmp_path / "refused.csv")
+    listed = {row + 2: "with a payload that no device sends" for row, report in enumerate(reports) if report > 3}
+    listed |= {1: "of a wrong length"} | ({32: "not hexadecimal"} if kind == "csv" else {})
+    assert done.err.startswith(f"sottovoce: {len(listed)} of {31 + (kind == 'csv')} reports left out as invalid: ")
+    rows = [line.split(",") for line in (tmp_path / "refused.csv").read_text().splitlines()[1:]]
+    assert {int(row): reason for _, row, reason in rows} == listed and {one for one, _, _ in rows} == {"1"}
     assert tallied(tmp_path) == m.tally([bytes(16) + bytes([report]) for report in valid])
+
+
+def test_refused_rows_of_all_inputs_are_listed_beside_resumed_ones(tmp_path: Path) -> None:
+    messages, hexes = sent(GRR, 2), tmp_path / "b.hex"
+    (tmp_path / "a.csv").write_text("report\n00\nff\n01\n")
+    hexes.write_text(f"{lines(messages)}\n00\n")
+    inputs = [tmp_path / "a.csv", hexes, "--resume", tmp_path / "kept"]
+    for _ in range(2):
+        done = count(GRR, tmp_path, *inputs, "--refused", tmp_path / "refused.csv", "--force")
+        assert done.code == 0 and "2 of 6 reports left out as invalid" in done.err
+        found = (tmp_path / "refused.csv").read_text().splitlines()
+        assert found == ["input,row,reason", "1,2,with a payload that no device sends", "2,4,of a wrong length"]
+    assert "1 of 2 files counted before" in count(GRR, tmp_path, *inputs, "--force").err
 
 
 def test_no_line_is_shown(tmp_path: Path) -> None:
     private = "sextuple-secret"
     for text in (private, f"{lines(sent(GRR, 1))}{private}\n", f"{private}\n" * 40):
-        for choice in ("refuse", "skip"):
-            assert private not in count(GRR, tmp_path, "-", "--invalid", choice, stdin=text.encode()).err
-    done = count(GRR, tmp_path, "-", "--invalid", private, stdin=b"00")
-    assert done == Done(2, b"", "sottovoce: --invalid is refuse or skip.\n")
+        for more in ([], ["--strict"], ["--refused", str(tmp_path / "refused.csv"), "--force"]):
+            assert private not in count(GRR, tmp_path, "-", *more, stdin=text.encode()).err
+            assert not (tmp_path / "refused.csv").exists() or private not in (tmp_path / "refused.csv").read_text()
 
 
 def test_messages_need_a_specification(tmp_path: Path) -> None:

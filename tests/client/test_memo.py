@@ -283,7 +283,7 @@ def test_a_damaged_file_is_refused(path: Path, content: bytes) -> None:
 
 def test_other_versions_and_secrets_are_refused(path: Path, tmp_path: Path) -> None:
     for number, change in enumerate(
-        ("PRAGMA user_version = 3", "UPDATE device SET secret = x'00'", "DROP TABLE answer")
+        ("PRAGMA user_version = 4", "UPDATE device SET secret = x'00'", "DROP TABLE answer")
     ):
         one = tmp_path / str(number)
         Memo(one).keep(TOYS["unary"], 1)

@@ -85,7 +85,7 @@ def test_arms_and_answers_have_the_laws_of_the_manifest() -> None:
 
 def test_ids_that_an_arm_does_not_take_do_not_change_how_often_it_is_drawn() -> None:
     """A device of a cohort uses one id in sixteen; the arms are equally likely all the same."""
-    one, other = in_cohorts(), sv.mechanism("grr", sv.Integers(0, 9), epsilon=1)
+    one, other = in_cohorts(), sv.mechanism("grr", sv.Integers(0, 9), epsilon="0.01")
     about = replace(memoised().facts, unit="event", lifetime=Decimal(20))
     manifest = Manifest(
         about,
@@ -177,9 +177,34 @@ def test_a_person_answers_a_study_once_in_all_its_rounds(path: Path) -> None:
     assert device(path).account().total <= 2 and set(device(path).account().owners) == {"Institute"}
 
 
+@pytest.mark.parametrize("change", [{"unit": "event"}, {"lifetime": Decimal(9)}, {"owner": "Somebody else"}])
+def test_a_later_round_says_the_same_about_the_study(path: Path, change: dict[str, Any]) -> None:
+    """It names the study by a hash that it only claims: with another unit a person would be asked again and again."""
+    first = sleep()
+    later = replace(first.next(first.stage), facts=replace(first.facts, **change))
+    assert later.study == first.study
+    device(path).answer(first, ANSWERS)
+    for act in (lambda: device(path).answer(later, ANSWERS), lambda: device(path).check(later)):
+        with pytest.raises(PrivacyError, match="something else about the study"):
+            act()
+    assert len(device(path).reports()) == 1
+    # A study that was withdrawn before it was sent is still the one that it said it was.
+    device(path).withdraw()
+    with pytest.raises(PrivacyError, match="something else about the study"):
+        device(path).answer(later, ANSWERS)
+    device(path).answer(first.next(first.stage), ANSWERS)
+
+
+def test_dates_have_one_form() -> None:
+    """20270331 is a date for Python, but as a text it is later than every day of that year."""
+    for day in ("20270331", "2027-W13-3", "2027-3-31", "2027-02-30", "x"):
+        with pytest.raises(sv.SpecError, match="like 2027-03-31"):
+            sleep(end=day)
+
+
 def test_events_are_all_counted(path: Path) -> None:
-    """Three reports of epsilon 1 and no more, although the study allows any number."""
-    manifest = sleep(unit="event")
+    """Three reports of epsilon 1 and no more, although the study allows five; and five where the device allows more."""
+    manifest = sleep(unit="event", lifetime=5)
     me = device(path, lifetime_limit=3)
     for _ in range(3):
         me.answer(manifest, ANSWERS)
@@ -187,7 +212,11 @@ def test_events_are_all_counted(path: Path) -> None:
         me.answer(manifest, ANSWERS)
     account = me.account()
     assert len(me.reports()) == 3 and Decimal("2.99") < account.total <= 3
-    device(path, lifetime_limit=4).answer(manifest, ANSWERS)
+    for _ in range(2):
+        device(path).answer(manifest, ANSWERS)
+    with pytest.raises(PrivacyError, match="lifetime budget of this study"):
+        device(path).answer(manifest, ANSWERS)
+    assert len(me.reports()) == 5
 
 
 def test_the_lifetime_is_counted_over_studies_and_owners(path: Path) -> None:
@@ -241,6 +270,21 @@ def test_memos_of_a_client_are_in_the_account_as_well(path: Path) -> None:
     assert device(path).account().total == loss(mechanism.ratio_forever)  # type: ignore[arg-type]
 
 
+def test_a_value_counts_in_every_study_that_gets_reports_of_it(path: Path) -> None:
+    """It is charged once altogether. But a study whose lifetime allows one value must not get reports of two."""
+    days = [DAY]
+    me = device(path, today=lambda: days[0])
+    mine, other = memoised("3"), memoised("3", owner="Another", purpose="Another study.")
+    one = loss(mine.stage.arms[0].mechanism.ratio_forever)  # type: ignore[arg-type]
+    me.answer(mine, {"toy": 1})
+    me.answer(other, {"toy": 1})
+    assert me.account() == (one, {"Another": one, "Institute": one})
+    days[0] += timedelta(1)
+    with pytest.raises(PrivacyError, match="lifetime budget of this study"):
+        me.answer(other, {"toy": 2})
+    assert len(me.reports()) == 2
+
+
 def test_a_memo_beyond_the_lifetime_is_refused_before_it_is_drawn(path: Path) -> None:
     for options, lifetime in (({}, "2"), ({"lifetime_limit": 2}, "5")):
         with pytest.raises(PrivacyError):
@@ -251,8 +295,8 @@ def test_a_memo_beyond_the_lifetime_is_refused_before_it_is_drawn(path: Path) ->
 def test_a_file_of_memos_alone_gets_the_new_tables(path: Path) -> None:
     kept = Memo(path).keep(memoised().stage.arms[0].mechanism, 1)
     database = sqlite3.connect(path, isolation_level=None)
-    database.execute("DROP TABLE report")
-    database.execute("DROP TABLE charge")
+    for table in ("report", "charge", "study", "used"):
+        database.execute(f"DROP TABLE {table}")
     database.execute("PRAGMA user_version = 1")
     database.close()
     assert Memo(path).keep(memoised().stage.arms[0].mechanism, 1) == kept
@@ -370,6 +414,25 @@ def test_opting_out_deletes_what_is_unsent(path: Path) -> None:
     assert device(path).answer(fresh, ANSWERS)
 
 
+def test_what_was_withdrawn_meanwhile_is_not_sent(path: Path) -> None:
+    """A process that is sending has read the list of what is queued before; another withdraws a part of it."""
+    studies = [sleep(purpose=f"{number}") for number in range(3)]
+    for manifest in studies:
+        device(path, Scripted(said=[FULL])).answer(manifest, ANSWERS, url=URL)
+    bodies = {entry.id: entry.body for entry in device(path).reports()}
+
+    def withdrawing(body: bytes) -> Reply:
+        device(path).withdraw()
+        return Reply(200, COUNTED)
+
+    transport = Scripted(said=[withdrawing])
+    assert sorted(one.state for one in device(path, transport).send()) == ["accepted", "withdrawn", "withdrawn"]
+    assert len(transport.bodies) == 1
+    content = path.read_bytes()
+    for entry in device(path).reports():
+        assert (entry.state, entry.body) == ("withdrawn", b"") and bodies[entry.id] not in content
+
+
 # --- the file -----------------------------------------------------------------------------------------------------
 def test_the_file_holds_no_answer_and_no_order(path: Path) -> None:
     question = sv.Frequency(sv.Categories(["unmistakable-sentinel", "other"]))
@@ -392,6 +455,28 @@ def test_a_report_is_written_at_a_tick(path: Path) -> None:
     for limits in ({"limit": -1}, {"lifetime_limit": float("nan")}):
         with pytest.raises(PrivacyError):
             Participant(path, **limits)
+
+
+def test_answers_are_read_within_the_tick(path: Path) -> None:
+    """How long that takes depends on the answer, and what follows can be seen by the collector."""
+    seen: list[str] = []
+
+    class Watched(dict[str, object]):
+        def __getitem__(self, name: str) -> object:
+            seen.append("answer")
+            return super().__getitem__(name)
+
+    def clock() -> int:
+        seen.append("clock")
+        return len(seen)
+
+    me = Participant(path, tick=Tick(1e-9, clock=clock, sleep=lambda _: None), transport=Scripted(), today=lambda: DAY)
+    me.answer(sleep(), Watched(ANSWERS), url=URL)
+    assert seen[0] == seen[-1] == "clock" and seen.count("answer") == 2
+    seen.clear()
+    with pytest.raises(DomainError):  # an error waits as well
+        me.answer(sleep(purpose="2"), Watched({"hours": 7, "smoker": "maybe"}), url=URL)
+    assert seen[0] == seen[-1] == "clock"
 
 
 def test_in_memory_the_same_rules_hold() -> None:

@@ -6,13 +6,16 @@ What an engine must find is said twice: row by row from the definitions, and wit
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import sottovoce as sv
@@ -21,7 +24,7 @@ from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.arms import Arms
-from sottovoce.engines.rows import CountedRows, account, fold_arms
+from sottovoce.engines.rows import CountedRows, account, fold, fold_arms
 from sottovoce.fast.batch import from_payloads
 from sottovoce.tally.tally import Tally
 
@@ -41,6 +44,7 @@ BY_STATISTIC = {
     "moments": ("piecewise", sv.Interval(0, 1), 0.25),
     "sums": ("she", sv.Integers(0, 4), 0),
 }
+Row = tuple[int | None, bytes | None, bytes | None]  # arm, id and payload
 NO_ARM = 7  # in tables: no round of these tests has so many
 
 
@@ -90,23 +94,39 @@ def dirty(kind: str, n: int) -> Rows:
 
 def table(*arms: Rows, bad: bool = True, with_arm: bool = True, seed: int = 0) -> pa.Table:
     """A table of all arms in random order, with bad rows: each takes the id of a good one, which must be counted."""
-    made: list[tuple[int | None, bytes | None, bytes | None]] = []
+    made: list[Row] = []
     for arm, rows in enumerate(arms):
-        pairs = list(zip(map(bytes, rows.ids), map(bytes, rows.payloads), strict=True))
-        made += [(arm, one, payload) for one, payload in pairs]
-        if bad:
-            first, payload = pairs[0]
-            made += [(arm, None, payload), (arm, b"short", payload), (arm, first, None), (arm, first, payload + b"\0")]
-            made += [(arm, first, b"\xff" * len(payload))] * 2
-            made += [(NO_ARM, first, payload), (None, first, payload)] if with_arm else []
+        made += [(arm, bytes(one), bytes(payload)) for one, payload in zip(rows.ids, rows.payloads, strict=True)]
+        made += bad_rows(rows, arm, with_arm=with_arm) if bad else []
     order = np.random.default_rng(seed).permutation(len(made))
-    columns = list(zip(*(made[place] for place in order), strict=True))
-    found = {
-        "arm": pa.array(columns[0], pa.int32()),
-        "id": pa.array(columns[1], pa.binary()),
-        "payload": pa.array(columns[2], pa.binary()),
-    }
-    return pa.table(found if with_arm else {name: found[name] for name in ("id", "payload")})
+    found = columns(made[place] for place in order)
+    return found if with_arm else found.drop_columns(["arm"])
+
+
+def bad_rows(rows: Rows, arm: int = 0, *, with_arm: bool = False) -> list[Row]:
+    """Rows that are refused, with the id of the first good one."""
+    first, payload = bytes(rows.ids[0]), bytes(rows.payloads[0])
+    made: list[Row] = [(arm, None, payload), (arm, b"short", payload), (arm, first, None)]
+    made += [(arm, first, payload + b"\0"), (arm, first, b"\xff" * len(payload)), (arm, first, b"\xff" * len(payload))]
+    return [*made, (NO_ARM, first, payload), (None, first, payload)] if with_arm else made
+
+
+def columns(rows: Iterable[Row]) -> pa.Table:
+    """A table with the columns `arm`, `id` and `payload`."""
+    arms, ids, payloads = zip(*rows, strict=True)
+    kinds = {"arm": pa.array(arms, pa.int32()), "id": pa.array(ids, pa.binary())}
+    return pa.table({**kinds, "payload": pa.array(payloads, pa.binary())})
+
+
+def written(rows: pa.Table, folder: Path, places: Iterable[int] = (), *, row_group: int = 1 << 20) -> list[str]:
+    """The rows in files that end at these places, by default in three of about one size; their paths."""
+    folder.mkdir(exist_ok=True)
+    ends = [*places] or [rows.num_rows // 3, 2 * rows.num_rows // 3]
+    paths = []
+    for start, stop in pairwise([0, *ends, rows.num_rows]):
+        paths.append(f"{folder}/{start}-{stop}.parquet")
+        pq.write_table(rows.slice(start, stop - start), paths[-1], row_group_size=row_group)
+    return paths
 
 
 def plain_table(*arms: Rows) -> pa.Table:
@@ -129,9 +149,10 @@ def plain_table(*arms: Rows) -> pa.Table:
 # --- what must come out -------------------------------------------------------------------------------------
 def by_definition(arms: Arms, rows: pa.Table) -> tuple[tuple[Tally, ...], CountedRows]:
     """One row after the other: is it valid, which bytes of its id are smallest, what does it add."""
-    kept: dict[bytes, set[tuple[int, bytes]]] = defaultdict(set)
+    kept: dict[bytes, tuple[int, bytes]] = {}
+    conflicts: set[bytes] = set()
     read, bad = 0, 0
-    for row in rows.to_pylist():
+    for row in (row for batch in rows.to_batches(max_chunksize=1 << 16) for row in batch.to_pylist()):
         read += 1
         arm, one, payload = row.get("arm", 0), row["id"], row["payload"]
         valid = arm is not None and arm < len(arms.mechanisms) and one is not None and len(one) == codec.ID_BYTES
@@ -145,20 +166,27 @@ def by_definition(arms: Arms, rows: pa.Table) -> tuple[tuple[Tally, ...], Counte
             valid = arms.manifest.arm_of(one) == arm
         bad += not valid
         if valid:
-            kept[one].add((arm, payload))
+            if kept.get(one, (arm, payload)) != (arm, payload):
+                conflicts.add(one)
+            kept[one] = min(kept.get(one, (arm, payload)), (arm, payload))
     cells = [dict.fromkeys([-1], 0) for _ in arms.mechanisms]
     checksum = 0
-    for one, variants in kept.items():
-        arm, payload = min(variants)
+    added: dict[tuple[int, bytes], list[tuple[int, int]]] = {}  # by equal reports, where ids play no part
+    for one, found in kept.items():
+        arm, payload = found
         mechanism = arms.mechanisms[arm]
-        report = codec.decode(mechanism.channel, payload)
+        amounts = added.get(found)
+        if amounts is None:
+            report = codec.decode(mechanism.channel, payload)
+            amounts = list(mechanism.statistic.add(mechanism.channel, report, id_words(one)))
+            if not mechanism.channel.publics:
+                added[found] = amounts
         cells[arm][-1] += 1
-        for cell, amount in mechanism.statistic.add(mechanism.channel, report, id_words(one)):
+        for cell, amount in amounts:
             cells[arm][cell] = cells[arm].get(cell, 0) + amount
         checksum ^= int.from_bytes(hashlib.sha256(one).digest(), "big")
     tallies = tuple(Tally.from_rows(m, own.items()) for m, own in zip(arms.mechanisms, cells, strict=True))
-    conflicts = sum(len(variants) > 1 for variants in kept.values())
-    return tallies, CountedRows(len(kept), read - bad - len(kept), conflicts, {"": bad}, f"{checksum:064x}")
+    return tallies, CountedRows(len(kept), read - bad - len(kept), len(conflicts), {"": bad}, f"{checksum:064x}")
 
 
 def by_kernels(rows: Rows) -> tuple[Tally, int, int]:
@@ -171,6 +199,28 @@ def by_kernels(rows: Rows) -> tuple[Tally, int, int]:
     several = int((np.diff(np.append(np.flatnonzero(new), len(ids))) > 1).sum())
     batch = from_payloads(rows.mechanism, different[new][:, codec.ID_BYTES :], ids[new])
     return rows.mechanism.tally(batch), len(rows.ids) - int(new.sum()), several
+
+
+# --- reports for queries ------------------------------------------------------------------------------------
+PLAIN = {"grr": sv.Integers(0, 299), "hadamard": sv.Integers(0, 5), "bernoulli": sv.Interval(-1, 1)}
+MASKS = {"oue": sv.Integers(0, 20), "sue": sv.Integers(0, 15), "unary": sv.Integers(0, 2)}
+
+
+def for_query(name: str) -> tuple[Mechanism, pa.Table, Tally]:
+    """Reports with three bad rows, and the tally of the good ones."""
+    m = sv.mechanism(name, {**PLAIN, **MASKS}[name], epsilon=1)
+    reports = m.privatize([0] * 500, seed=3)
+    if name in PLAIN:
+        values = [*reports.payload.tolist(), m.cells, -1, None]
+        return m, pa.table({"report": pa.array(values, pa.int32())}), m.tally(reports)
+    rows = [row.tobytes() for row in reports.payloads()]
+    return m, pa.table({"report": pa.array([*rows, rows[0] + b"\0", b"", None], pa.binary())}), m.tally(reports)
+
+
+def check_query(rows: Any, m: Mechanism, tally: Tally) -> None:
+    """Rows of a query say what they must."""
+    assert fold(rows, m) == tally
+    assert sum(account(rows).refused.values()) == 3
 
 
 def check_rows(found: Any, arms: Arms, expected: tuple[tuple[Tally, ...], CountedRows]) -> None:

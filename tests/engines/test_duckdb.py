@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from itertools import pairwise
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import sottovoce as sv
@@ -22,41 +20,26 @@ from sottovoce.engines import duckdb as engine
 from sottovoce.engines.arms import Arms
 from sottovoce.engines.rows import Reason
 from tests.each import for_each
-from tests.engines.made import (
-    BY_STATISTIC,
-    by_definition,
-    by_kernels,
-    check_rows,
-    clean,
-    dirty,
-    mechanism_of,
-    plain_table,
-    table,
-)
+from tests.engines import made
 
 
-def parts_of(rows: pa.Table, folder: Path, parts: int) -> str:
-    """The rows in several files; the pattern of their names."""
-    size = -(-rows.num_rows // parts)
-    folder.mkdir()
-    for part in range(parts):
-        pq.write_table(rows.slice(part * size, size), folder / f"{part}.parquet", row_group_size=97)
-    return f"{folder}/*.parquet"
-
-
-@for_each("kind", BY_STATISTIC)
+@for_each("kind", made.BY_STATISTIC)
 def test_every_statistic_is_counted_like_its_definition(kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    arms = Arms.of(mechanism_of(kind))
-    rows = table(dirty(kind, 300), with_arm=False)
-    expected = by_definition(arms, rows)
+    arms = Arms.of(made.mechanism_of(kind))
+    rows = made.table(made.dirty(kind, 300), with_arm=False)
+    expected = made.by_definition(arms, rows)
     assert expected[1].conflicts and expected[1].repeated and sum(expected[1].refused.values()) >= 4
-    check_rows(engine.count(rows, arms.mechanisms[0]), arms, expected)
+    made.check_rows(engine.count(rows, arms.mechanisms[0]), arms, expected)
     other = rows.take(np.random.default_rng(3).permutation(rows.num_rows))
-    check_rows(engine.count(parts_of(other, tmp_path_factory.mktemp("parts") / "of", 5), arms), arms, expected)
+    folder = tmp_path_factory.mktemp("parts")
+    files = made.written(other, folder, row_group=97)
+    made.check_rows(engine.count(files, arms), arms, expected)
+    made.check_rows(engine.count(folder / "*.parquet", arms), arms, expected)
+    made.check_rows(engine.count(other.to_reader(50), arms), arms, expected)
 
 
 def test_outputs_are_counted_in_one_query_and_bad_rows_by_reason(tmp_path: Path) -> None:
-    m = mechanism_of("outputs")
+    m = made.mechanism_of("outputs")
     reports = np.array([0, 1, 1, 299, 300, -1, 70_000], np.int32)
     rows = pa.table({"report": pa.array([*reports.tolist(), None], pa.int32())})
     found = engine.count(rows, m)
@@ -74,11 +57,11 @@ def test_outputs_are_counted_in_one_query_and_bad_rows_by_reason(tmp_path: Path)
 
 def test_all_arms_of_a_round_at_once() -> None:
     kinds = ("outputs", "supports", "seeds")
-    arms = Arms.of([mechanism_of(kind) for kind in kinds])
-    rows = table(*(dirty(kind, 100) for kind in kinds))
-    expected = by_definition(arms, rows)
+    arms = Arms.of([made.mechanism_of(kind) for kind in kinds])
+    rows = made.table(*(made.dirty(kind, 100) for kind in kinds))
+    expected = made.by_definition(arms, rows)
     found = engine.count(rows, arms)
-    check_rows(found, arms, expected)
+    made.check_rows(found, arms, expected)
     assert engine.fold(found, arms, arm=2) == expected[0][2]
     assert engine.account(found).refused[Reason.ARM.words] == 6
     listed = engine.refused(rows, arms)
@@ -93,26 +76,26 @@ def test_all_arms_of_a_round_at_once() -> None:
 def manifest() -> Manifest:
     facts = StudyFacts("night", "o", "c@example.org", "p", "person", Decimal(1), Decimal(1))
     asked = (Asked("a", sv.Frequency(sv.Integers(0, 299))), Asked("b", sv.Frequency(sv.Integers(0, 20))))
-    arms = (Arm("a", mechanism_of("outputs"), 2), Arm("b", mechanism_of("supports"), 3))
+    arms = (Arm("a", made.mechanism_of("outputs"), 2), Arm("b", made.mechanism_of("supports"), 3))
     return Manifest(facts, asked, Round(arms))
 
 
 def test_the_arm_of_a_report_is_that_of_its_id() -> None:
     arms = Arms.of(manifest())
-    rows = table(clean("outputs", 60), clean("supports", 60), bad=False)
+    rows = made.table(made.clean("outputs", 60), made.clean("supports", 60), bad=False)
     ids = rows.column("id").to_pylist()
     assert arms.assigned(np.frombuffer(b"".join(ids), np.uint8).reshape(-1, 16)).tolist() == [
         manifest().arm_of(one) for one in ids
     ]
-    expected = by_definition(arms, rows)
+    expected = made.by_definition(arms, rows)
     found = engine.count(rows, manifest())
-    check_rows(found, arms, expected)
+    made.check_rows(found, arms, expected)
     assert engine.account(found).refused == {Reason.OTHER_ARM.words: sum(expected[1].refused.values())}
     assert Arms.from_bytes(arms.to_bytes()) == arms
 
 
 def test_files_say_what_made_them(tmp_path: Path) -> None:
-    m, other = mechanism_of("outputs"), sv.mechanism("grr", sv.Integers(0, 299), epsilon=2)
+    m, other = made.mechanism_of("outputs"), sv.mechanism("grr", sv.Integers(0, 299), epsilon=2)
     path = tmp_path / "reports.parquet"
     with path.open("wb") as file, Writer(file, "parquet", m, seeded=True) as writer:
         writer.write(m.privatize([1] * 50, seed=1))
@@ -133,30 +116,32 @@ def test_files_say_what_made_them(tmp_path: Path) -> None:
 )
 def test_other_tables_are_refused_in_one_sentence(rows: object, said: str) -> None:
     with pytest.raises(SottovoceError, match=said):
-        engine.count(rows, mechanism_of("keyed"))
+        engine.count(rows, made.mechanism_of("keyed"))
+
+
+def test_rows_that_change_between_two_passes_are_refused() -> None:
+    drawn = "SELECT CAST(left(CAST(uuid() AS VARCHAR), 16) AS BLOB) AS id, CAST(0 AS USMALLINT) AS report FROM range(9)"
+    with pytest.raises(ReportError, match="change when they are read again"):
+        engine.count(duckdb.connect().sql(drawn), made.mechanism_of("outputs"))
+
+
+def test_what_is_no_integer_is_never_rounded_to_a_report() -> None:
+    m = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
+    for column in ([0.4, 1.6, 2.0], [True, False], ["1"], [Decimal("1.5")]):
+        for ids in ({}, {"id": [bytes([place]) * 16 for place in range(len(column))]}):
+            with pytest.raises(SottovoceError, match="must hold integers or bytes"):
+                engine.count(pa.table({"report": pa.array(column), **ids}), m)
+    found = engine.count(pa.table({"report": pa.array([b"\x00", b"\x03", b"\x04"])}), m)
+    assert engine.fold(found, m).cells.tolist() == [1, 0, 0, 1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["outputs", "supports by hashing"])
-def test_a_million_reports_give_the_integers_of_the_kernels(kind: str, tmp_path: Path) -> None:
-    check_many(kind, 1_000_000, tmp_path)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", BY_STATISTIC)
-def test_a_million_reports_of_every_statistic(kind: str, tmp_path: Path) -> None:
-    check_many(kind, 1_000_000, tmp_path)
-
-
-def check_many(kind: str, n: int, folder: Path) -> None:
-    """In files of unequal size, with repeated rows and conflicts."""
-    rows = dirty(kind, n)
-    tally, repeated, conflicts = by_kernels(rows)
-    whole = plain_table(rows)
-    places = [0, n // 3, n // 2, whole.num_rows]
-    for part, (start, stop) in enumerate(pairwise(places)):
-        pq.write_table(whole.slice(start, stop - start), folder / f"{part}.parquet")
-    found = engine.count(f"{folder}/*.parquet", rows.mechanism)
+def test_ids_that_all_repeat_are_grouped_on_disk() -> None:
+    """Every row is compared, in less memory than the rows have."""
+    rows = made.dirty("outputs", 300_000)
+    table = made.plain_table(rows).drop_columns(["arm"])
+    found = engine.count(pa.concat_tables([table] * 3), rows.mechanism, memory="64MB")
+    tally, repeated, conflicts = made.by_kernels(rows)
     assert engine.fold(found, rows.mechanism) == tally
     seen = engine.account(found)
-    assert (seen.repeated, seen.conflicts, seen.refused) == (repeated, conflicts, {})
+    assert (seen.repeated, seen.conflicts) == (repeated + 2 * table.num_rows, conflicts)

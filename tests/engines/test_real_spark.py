@@ -15,9 +15,8 @@ import pytest
 
 from sottovoce.engines import spark as engine
 from sottovoce.engines.arms import Arms
-from tests.engines.conftest import MASTER
-from tests.engines.made import by_definition, check_rows, dirty, mechanism_of, table
-from tests.engines.test_spark import frame_of
+from sottovoce.engines.session import MASTER
+from tests.engines.made import by_definition, check_rows, dirty, mechanism_of, table, written
 
 pytestmark = [
     pytest.mark.slow,
@@ -58,9 +57,8 @@ def slowly(folder: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
 def test_a_lost_executor_changes_nothing(spark: Any, tmp_path: Path) -> None:
     kind = "supports by hashing"
     arms, rows = Arms.of(mechanism_of(kind)), table(dirty(kind, 4000), with_arm=False)
-    (tmp_path / "reports").mkdir()
     (tmp_path / "begun").mkdir()
-    frame = frame_of(spark, rows, tmp_path / "reports").repartition(PARTS)
+    frame = spark.read.parquet(*written(rows, tmp_path / "reports")).repartition(PARTS)
     slow = frame.mapInArrow(slowly(str(tmp_path / "begun")), "id binary, payload binary")
     first = int(os.environ[WORKERS].split(",")[0])
     killed: list[int] = []

@@ -48,6 +48,11 @@ def test_own_intervals_are_inside_and_narrower_and_contain_the_estimate() -> Non
     assert ((low >= 0) & (low <= found.values) & (found.values <= high) & (high <= 1)).all()
     assert (high - low).sum() < (wide.high - wide.low).sum()
     assert found.default_method == "bounded"
+    widths = [float(np.ptp(found.ci(level, method="own"), axis=0).sum()) for level in (0.9, 0.95, 0.99)]
+    assert widths == sorted(widths) and widths[0] < widths[2]
+    for simultaneous in (False, True):
+        with pytest.raises(sv.ParameterError, match=r"levels 0.9, 0.95, 0.99, .* 'bounded' has any level"):
+            found.ci(0.98, method="own", simultaneous=simultaneous)
     with pytest.raises(sv.ParameterError, match="'method'"):
         tally_of("oue").mechanism.estimate(tally_of("oue")).ci(method="own")
     with pytest.raises(sv.ParameterError, match="no standard errors of its own"):

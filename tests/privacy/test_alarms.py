@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from itertools import product
+
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, multinomial
 
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import units
+from sottovoce.core.channel.base import NO_WORDS
+from sottovoce.core.coins import SeededCoins
 from sottovoce.core.errors import ParameterError
-from sottovoce.privacy.alarms import Check, Checks, alarms, of_tally, uniform
+from sottovoce.core.exchange import codec
+from sottovoce.privacy.alarms import Check, Checks, alarms, of_tally, spread, uniform
 from sottovoce.privacy.drawn import ALPHA
 from sottovoce.tally.tally import Tally
 
@@ -31,6 +37,22 @@ def test_honest_reports_raise_no_alarm_whatever_they_answer(name: str) -> None:
     for seed in range(4):
         for skewed in (False, True):
             assert alarms([honest(name, 8, seed, skewed=skewed)]).raised == ()
+
+
+def test_devices_that_report_a_memo_again_and_again_raise_no_alarm() -> None:
+    """Five devices, each in 400 epochs: reports of one memo are not independent, and none of them is fake."""
+    mechanism = sv.mechanism("basic-rappor", sv.Integers(0, 4), epsilon="1.8", epsilon_forever=2)
+    coins, cells = SeededCoins(3), np.zeros(mechanism.cells, np.int64)
+    for _ in range(5):
+        memo = mechanism.remember(0, coins)
+        for _ in range(400):
+            report = codec.split(mechanism.channel, mechanism.answer_from(memo, coins))[1]
+            for cell, amount in mechanism.statistic.add(mechanism.channel, report, NO_WORDS):
+                cells[cell] += amount
+    own, other = (float(one) for one in mechanism.channel.rates())
+    outside = binom.sf(cells - 1, 2000, own).min(), binom.cdf(cells, 2000, other).min()
+    assert min(outside) < ALPHA  # as independent reports they could not be honest
+    assert alarms([Tally(mechanism, 2000, cells)]).raised == ()
 
 
 # --- the level, from the law ----------------------------------------------------------------------------------------
@@ -132,7 +154,7 @@ def test_chosen_public_functions_and_arms_and_ids() -> None:
     even = [40] * 256
     assert alarms([], first_bytes=even).raised == ()
     found = alarms([one], first_bytes=[400, *even[1:]])
-    assert [check.of for check in found.raised] == ["first bytes of ids"]
+    assert [check.of for check in found.raised] == ["first bytes of ids", "first bytes of ids, all together"]
     assert "ALARM: first bytes of ids (place 0): honest reports give this with" in found.text()
     assert "\nALARM" in str(found) and not str(found).startswith("ALARM")
 
@@ -142,3 +164,30 @@ def test_estimates_outside_the_possible_are_noticed() -> None:
     added = np.array([0, 0, 0, 1])
     assert alarms([with_cells(tally, added, 4000)]).raised[0].where in ("place 0", "place 1", "place 2", "place 3")
     assert alarms([Tally.empty(tally.mechanism)]).checks == ()
+
+
+# --- counts that differ as a whole ------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("n", "places"), [(1, 3), (12, 3), (60, 3), (9, 4)])
+def test_the_bound_of_all_counts_together_holds_for_every_outcome(n: int, places: int) -> None:
+    """Over all outcomes: what is at least as uneven has no larger probability than is said, nor a far smaller one."""
+    counts = [one for one in product(range(n + 1), repeat=places) if sum(one) == n]
+    chances = multinomial.pmf(counts, n, [1 / places] * places)
+    stated = np.array([next(spread("x", one)).probability for one in counts])
+    uneven = np.array([sum(x * math.log(x) for x in one if x) for one in counts])
+    for value in np.unique(uneven.round(9)):
+        tail = float(chances[uneven >= value - 1e-9].sum())
+        here = stated[np.abs(uneven - value) < 1e-8]
+        assert (tail <= here + 1e-12).all() and np.ptp(here) < 1e-9
+        # Chernoff's bound and the condition on the sum cost something; here less than this.
+        assert (here <= 8 * math.sqrt(2 * math.pi * n) * tail**0.7).all()
+
+
+def test_ids_that_avoid_many_bytes_are_noticed_earlier_than_by_single_bytes() -> None:
+    """Fakes with half of the first bytes: 5 % of 10**5 reports; for single bytes alone it takes 20 %."""
+    generator = np.random.default_rng(5)
+    clean = generator.multinomial(95_000, [1 / 256] * 256)
+    added = np.append(generator.multinomial(5_000, [1 / 128] * 128), np.zeros(128, np.int64))
+    assert alarms([], first_bytes=clean).raised == ()
+    assert [one.of for one in alarms([], first_bytes=clean + added).raised] == ["first bytes of ids, all together"]
+    levels = [next(spread("x", generator.multinomial(4_000, [1 / 256] * 256))).probability for _ in range(500)]
+    assert min(levels) > 0.01  # each is below this with at most that probability, in truth far less often

@@ -11,6 +11,7 @@ from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.variance.evidence import from_arms, moments
 from sottovoce.privacy.manipulation import what_if
 from sottovoce.tally.tally import Tally
 
@@ -143,9 +144,100 @@ def test_refusals() -> None:
                 {"share": 0.1, "of": 999}):  # fmt: skip
         with pytest.raises(ParameterError):
             what_if(estimate, **bad)
-    groups = sv.GroupMean(sv.Categories(["f", "m"]), sv.Interval(0, 1))
-    name = sv.names(sv.GroupMean)[0]
-    other = sv.mechanism(name, groups.domain, epsilon=1)
-    pairs = [("f", 0.5), ("m", 0.2)] * 500
-    with pytest.raises(ParameterError, match="no mean of one number"):
-        what_if(other.estimate(other.tally(other.privatize(pairs, seed=1))), 0.1)
+    buckets = sv.mechanism("square-wave", sv.Interval(0, 1), epsilon=1)
+    found = buckets.estimate(buckets.tally(buckets.privatize(np.arange(1000) / 1000, seed=1)))
+    with pytest.raises(ParameterError, match="not made of means of one number"):
+        what_if(found.answer(sv.Quantile(sv.Interval(0, 1), ["0.5"])), 0.1)
+
+
+# --- what is made of several means ----------------------------------------------------------------------------------
+PAIRS = [("f", 0.5), ("m", 0.2), ("f", 0.9), ("x", 0.4)] * 700
+GROUPS = sv.Pair(sv.Categories(["f", "m", "x"]), sv.Interval(0, 1))
+
+
+def attacked(mechanism: Mechanism, clean: Tally, cells: list[tuple[int, int]], fakes: int) -> Tally:
+    """With so many copies of one report."""
+    added = np.zeros(mechanism.cells, np.int64)
+    for cell, amount in cells:
+        added[cell] += amount
+    return Tally(mechanism, clean.n + fakes, clean.cells + fakes * added)
+
+
+@pytest.mark.parametrize("name", sv.names(sv.GroupMean))
+def test_means_of_groups_move_as_far_as_stated_and_no_farther(name: str) -> None:
+    """Every report of the channel as the fake one: the mean without them lies inside, and at the ends for some."""
+    mechanism = sv.mechanism(name, GROUPS, epsilon=2)
+    channel = mechanism.channel
+    clean, fakes = mechanism.tally(mechanism.privatize(PAIRS, seed=1)), 15
+    without = mechanism.estimate(clean).values
+    keys, inner = channel.key, channel.inner_outputs
+    closest = np.full((2, 3), np.inf)
+    for key in range(keys.outputs if hasattr(keys, "outputs") else 1 << keys.k):
+        for report in (0, inner // 2, inner - 1):
+            cells = [(group * inner + report, 1) for group in keys.codes() if keys.supports(key, group)]
+            found = what_if(mechanism.estimate(attacked(mechanism, clean, cells, fakes)), fakes=fakes)
+            assert (found.low <= without + 1e-9).all() and (without <= found.high + 1e-9).all()
+            closest = np.minimum(closest, [without - found.low, found.high - without])
+    assert closest.max() < 1e-9
+    assert found.text().startswith("With ") and "every mean moves by at most 0." in found.text()
+    assert np.isinf(what_if(found.estimate, 0.9).moves).all()
+    assert (what_if(found.estimate, 0.0).moves < 1e-12).all()
+
+
+def test_variances_are_held_by_the_bounds_of_both_means() -> None:
+    domain = sv.Interval(0, 1)
+    protocol = sv.VarianceRounds(domain, 2, method="split-n")
+    number, square = (arm.mechanism for arm in protocol.start().arms)
+    values, m = np.linspace(0.1, 0.6, 3000), 40
+    parts = [one.tally(one.privatize(values, seed=seed)) for seed, one in enumerate((number, square))]
+    clean = from_arms(*parts)
+    tightest = np.inf
+    for place, (low, high) in ((0, (0, -1)), (1, (0, -1))):
+        for cell in (low, high):
+            moved = list(parts)
+            one = parts[place]
+            moved[place] = attacked(one.mechanism, one, [(cell % one.mechanism.cells, 1)], m)
+            estimate = moments(domain, from_arms(*moved), moved)["variance"]
+            found = what_if(estimate, fakes=m)
+            assert found.low[0] <= clean.values()[0] <= found.high[0]
+            tightest = min(tightest, clean.values()[0] - found.low[0], found.high[0] - clean.values()[0])
+            spread = what_if(moments(domain, from_arms(*moved), moved)["sd"], fakes=m)
+            np.testing.assert_allclose(spread.high, np.sqrt(found.high))
+    whole = found.high[0] - found.low[0]
+    assert 0 < tightest < 0.35 * whole  # not much wider than what one of the two means alone can do
+
+
+@pytest.mark.parametrize("issued", [False, True])
+def test_combinations_are_moved_farthest_by_fakes_in_one_part(issued: bool) -> None:
+    """All ways to divide the fake reports, with the same weights: none is worse than one part alone."""
+    domain, m = sv.Integers(0, 3), 90
+    pair = [sv.mechanism("grr", domain, epsilon=epsilon) for epsilon in ("0.5", "2")]
+    tallies = [one.tally(one.privatize(np.arange(3000) % 4, seed=3)) for one in pair]
+    whole = sv.combine(tallies)
+    found = what_if(whole, fakes=m, issued=issued)
+    weights, parts = whole.evidence.weights, whole.evidence.parts
+    worst = np.full(4, np.inf)
+    for first in [m // 2] if issued else range(m + 1):
+        low = np.zeros(4)
+        for count, weight, part in zip((first, m - first), weights, parts, strict=True):
+            stated = part.contributions()
+            share = count / part.n
+            low += weight * (part.values() - share * stated.most) / (1 - share)
+        worst = np.minimum(worst, low)
+    np.testing.assert_allclose(found.low, worst)
+    means = [sv.mechanism("piecewise", sv.Interval(0, 1), epsilon=epsilon) for epsilon in ("1", "2")]
+    both = sv.combine([one.tally(one.privatize(np.linspace(0, 1, 500), seed=1)) for one in means])
+    first, second = (what_if(both, 0.01, issued=one).moves[0] for one in (False, True))
+    assert 0 < second < first
+
+
+def test_cumulative_shares_are_means_of_scores() -> None:
+    mechanism = sv.mechanism("square-wave-discrete", sv.Integers(0, 7), epsilon=1)
+    clean = mechanism.tally(mechanism.privatize(np.arange(800) % 8, seed=1))
+    question = sv.Cdf(sv.Integers(0, 7), [3])
+    without, ends = mechanism.estimate(clean).answer(question).values, []
+    for cell in range(mechanism.cells):
+        found = what_if(mechanism.estimate(attacked(mechanism, clean, [(cell, 1)], 20)).answer(question), fakes=20)
+        assert found.low[0] - 1e-9 <= without[0] <= found.high[0] + 1e-9
+        ends += [without[0] - found.low[0], found.high[0] - without[0]]
+    assert min(ends) < 1e-9

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from sottovoce.cli import main
+from sottovoce.cli.collector.fragile import CHANGE
 
 KILLS = 5
 
@@ -17,7 +18,10 @@ def test_kills_under_load(place: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["chaos", "--kills", str(KILLS), "--json", *store]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["kills"], found["lost"], found["double"]) == (KILLS, 0, 0)
-    assert found["acknowledged"] >= 100 and found["counts_agree"]
+    assert found["acknowledged"] >= 100 and found["counts_agree"] and found["store_agrees"]
+    assert sum(found["killed"].values()) == KILLS
+    assert sum(found["killed"].get(point, 0) for point in CHANGE) == 2 and found["studies"] == 3
+    assert found["refused_by_full_disk"] >= 1 and found["rounds"] >= 5
 
 
 @pytest.mark.slow

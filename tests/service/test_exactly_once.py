@@ -8,6 +8,7 @@ import time
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.service import acts, intake
 from sottovoce.service.course import stored_tallies
-from sottovoce.service.invitations import invite
+from sottovoce.service.invitations import invite, token_hash
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import CLOSED, Store
 from tests.service.studies import EPOCH, TODAY, add, batch_of, collecting, drawn, everyone, grr, send, told, wait
@@ -144,9 +145,48 @@ def test_an_invitation_is_good_for_one_report(store: Store) -> None:
         assert told(send(collector, name, batch_of(manifest, 0, [B], [YES], tokens=y))) == (1, 0, [], None)
     with store.read() as work:
         assert work.execute("SELECT COUNT(*) FROM invitations") == [(0,)]
-        (spent,) = zip(*work.execute("SELECT hash FROM spent"), strict=True)
+        (spent,) = zip(*work.execute("SELECT hash FROM issued"), strict=True)
         assert len(spent) == 2 and not {bytes(one) for one in spent} & {x, y}
     assert cells(store) == [[2, 0, 0]]
+
+
+def test_nothing_that_is_stored_joins_an_invitation_with_a_report(store: Store, place: str) -> None:
+    """Each report is a commit of its own here: rows that it wrote in another table would be in the same order, and a
+    database that numbers its transactions would give them the same number."""
+    name = add(store, everyone(grr()), Collection(invitations=True))
+    with store.transaction() as work:
+        root = Manifest.from_spec(work.manifests(1)[0]).study
+        tokens = [bytes.fromhex(one) for one in invite(work, 1, root, 12)]
+    with store.read() as work:
+        before = work.execute("SELECT hash FROM issued")
+    reports = [hashlib.sha256(bytes([number])).digest()[:16] for number in range(len(tokens))]
+    with collecting(store) as collector:
+        manifest = collector.course(name).manifest
+        for report, token in list(zip(reports, tokens, strict=True))[:-1]:
+            assert send(collector, name, batch_of(manifest, 0, [report], [YES], tokens=token)).accepted == 1
+    with store.read() as work:
+        assert work.execute("SELECT hash FROM issued") == before
+        assert work.execute("SELECT hash FROM invitations") == [(token_hash(tokens[-1], root),)]
+        if store.kind == "sqlite":
+            assert Path(f"{place}-wal").stat().st_size == 0  # the log of the commits, one after the other
+        else:
+            numbers = {table: work.execute(f"SELECT xmin::text FROM {table}") for table in ("issued", "reports")}
+            assert len({*numbers["reports"]}) == len(tokens) - 1 and len({*numbers["issued"]}) == 1
+            assert not {*numbers["issued"]} & {*numbers["reports"]}
+            # Deleted rows, which keep the number of their transaction, are gone.
+            pages = "SELECT relallvisible, relpages FROM pg_class WHERE oid = 'invitations'::regclass"
+            assert work.execute(pages) == [(1, 1)]
+
+
+def test_invitations_of_an_earlier_store_stay_used_or_unused(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as old:
+        old.setattr(Store.upgrade, "__defaults__", (2,))
+        with open_store(place) as store, store.transaction() as work:
+            for table, token in (("invitations", b"left"), ("spent", b"used")):
+                work.execute(f"INSERT INTO {table} (study, hash) VALUES (?, ?)", (1, token))
+    with open_store(place) as store, store.read() as work:
+        assert work.chosen("issued", 1, [b"left", b"used", b"none"]) == {b"left", b"used"}
+        assert work.chosen("invitations", 1, [b"left", b"used"]) == {b"left"}
 
 
 def test_a_closed_study_takes_nothing_but_says_what_was_counted(store: Store) -> None:

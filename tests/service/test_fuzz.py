@@ -17,6 +17,8 @@ def test_the_collector_keeps_to_its_description(tmp_path: Path) -> None:
     with target(tmp_path) as app:
         assert run(app, 12) > 80
         assert app.collector.writer.is_well
+        plain, sealed = app.collector.courses.values()
+        assert plain.reports > 0 and sealed.reports > 0  # some requests reach the store
 
 
 def test_no_bytes_break_the_decoder_of_batches(tmp_path: Path) -> None:

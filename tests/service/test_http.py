@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -15,18 +16,22 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
-from sottovoce.service.collector import Collector
+from sottovoce.service.collector import MOST_LEVELS, Collector
 from sottovoce.service.http import admin, public
 from sottovoce.service.http.app import SECURITY, Application
 from sottovoce.service.http.openapi import DOCUMENT
 from sottovoce.service.http.problems import PROBLEMS
-from sottovoce.service.invitations import add_token
+from sottovoce.service.invitations import add_token, invite
+from sottovoce.service.results import REPEATED
+from sottovoce.service.shuffler.opening import sealed_route_of
+from sottovoce.service.shuffler.sealing import new_key
 from sottovoce.service.stores.base import CLOSED
 from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.tally.tally import Tally
-from tests.service.studies import SOURCE, add, batch_of, collecting, drawn, everyone, grr
+from tests.service.studies import SOURCE, TYPE, add, batch_of, collecting, drawn, everyone, grr, send
 
 A, B = (bytes([n]) * 16 for n in (1, 2))
 
@@ -214,6 +219,44 @@ def test_every_code_has_a_page_and_every_page_the_headers(site: Site) -> None:
     assert site.get("/openapi.json").json() == json.loads(json.dumps(DOCUMENT))
 
 
+def test_estimates_say_what_fake_reports_can_do(site: Site) -> None:
+    for batch in drawn(site.manifest, ["lark"] * 200 + ["owl"] * 100, 1):
+        site.post(batch.to_cbor())
+    found = site.get("STUDY/estimates").json()
+    ((moved),) = found["fakes"]["estimates"]
+    assert found["alarms"] == [] and found["fakes"]["share"] == 0.01
+    assert moved["question"] == "type" and moved["text"].startswith("With 1 % fake reports every share moves by")
+    estimates = {row["label"]: row["estimate"] for row in found["rows"]}
+    for row in moved["rows"]:
+        assert row["low"] < estimates[row["label"]] < row["high"]
+        assert row["moves"] == max(row["high"] - estimates[row["label"]], estimates[row["label"]] - row["low"])
+    first = site.get("STUDY/estimates?fakes=0.1")
+    more = first.json()["fakes"]["estimates"][0]
+    assert all(b["moves"] > 9 * a["moves"] for a, b in zip(moved["rows"], more["rows"], strict=True))
+    for bad in ("0.6", "-1", "nan", "x"):
+        assert problem(site.get(f"STUDY/estimates?fakes={bad}")) == "invalid_request"
+    # The same id with other bytes, and ids that nobody draws: both are alarms, also where nothing new was counted.
+    forged = next(iter(drawn(site.manifest, ["lark"] * 200 + ["owl"] * 100, 1)))
+    changed = bytes((payload + 1) % 3 for payload in forged.payloads)
+    assert site.post(replace(forged, payloads=changed).to_cbor()).json()["failed"][0]["code"] == "conflict"
+    again = site.get("STUDY/estimates?fakes=0.1", headers={"if-none-match": first.headers["etag"]})
+    assert again.status_code == 200 and "300 reports came with the id of another" in again.json()["alarms"][0]
+    ids = [bytes([7]) + number.to_bytes(15, "big") for number in range(60)]
+    site.post(batch_of(site.manifest, 0, ids, [b"\x00"] * 60).to_cbor())
+    raised = site.get("STUDY/estimates").json()["alarms"]
+    assert any(one.startswith("ALARM: first bytes of ids (place 7)") for one in raised)
+    stream = pa.ipc.open_stream(site.get("STUDY/estimates?format=arrow").content)
+    assert json.loads(stream.schema.metadata[b"sottovoce"])["alarms"] == raised
+
+
+def test_the_sealed_route_is_described_where_there_is_one(site: Site, tmp_path: Path) -> None:
+    private, _ = new_key()
+    (tmp_path / "key").write_text(private)
+    with_key = TestClient(Application(site.collector, [sealed_route_of(str(tmp_path / "key"))]))
+    assert "/v1/studies/{study}/sealed" not in site.get("/openapi.json").json()["paths"]
+    assert set(with_key.get("/openapi.json").json()["paths"]["/v1/studies/{study}/sealed"]) == {"post"}
+
+
 def test_every_route_is_described() -> None:
     routes = {route.path: set(route.methods or ()) - {"HEAD"} for route in [*public.routes(), *admin.routes()]}
     routes["/v1/studies/{study}/reports"] = {"POST"}
@@ -319,6 +362,43 @@ def test_invitations_are_made_once_and_stored_as_hashes(make_site: Callable[...,
     batch = batch_of(site.manifest, 0, [A], [b"\x00"], tokens=bytes.fromhex(tokens[0]))
     assert site.post(batch.to_cbor()).json()["accepted"] == 1
     assert problem(site.post(batch_of(site.manifest, 0, [B], [b"\x00"]).to_cbor())) == "token_missing"
+
+
+def test_an_invitation_does_not_choose_the_id(make_site: Callable[..., Site]) -> None:
+    """Whoever is invited still draws ids until they suit, so the bound of fake reports is that of free ids."""
+    site = make_site(Collection(invitations=True))
+    with site.collector.store.transaction() as work:
+        (token,) = invite(work, 1, site.manifest.study, 1)
+    batch = batch_of(site.manifest, 0, [A], [b"\x00"], tokens=bytes.fromhex(token))
+    assert site.post(batch.to_cbor()).json()["accepted"] == 1
+    page = site.get(f"/studies/{site.study}").text
+    assert "fakers choose" in page and "the collector issues" not in page
+
+
+def test_levels_that_readers_choose_do_not_fill_the_memory(site: Site) -> None:
+    for number in range(12):
+        assert site.get(f"STUDY/estimates?level=0.9{number}").status_code == 200
+    assert len(site.collector._cache) == MOST_LEVELS
+    first, again = (site.get("STUDY/estimates?level=0.911") for _ in range(2))
+    assert first.json() == again.json() and first.json()["level"] == 0.911
+
+
+def test_intervals_of_devices_that_report_again_say_so(tmp_path: Path) -> None:
+    memo = sv.mechanism("basic-rappor", TYPE, epsilon=1, epsilon_forever=2)
+    for place, mechanism in enumerate((memo, grr())):
+        with SQLiteStore(tmp_path / f"{place}.sqlite") as store:
+            study = add(store, everyone(mechanism))
+            with collecting(store) as collector:
+                assert REPEATED not in collector.outcome(study).notes  # nothing is estimated yet
+                (batch, *_) = drawn(collector.course(study).manifest, ["owl"] * 50, 1)
+                assert send(collector, study, batch).accepted == 50
+                assert (REPEATED in collector.outcome(study).notes) == (mechanism is memo)
+
+
+def test_the_planner_plans_what_its_sliders_say(site: Site) -> None:
+    """Each plan is work for the collector: there are as many as the sliders have places."""
+    for people, epsilon, status in (("1259", "2", 200), ("1258", "2", 400), ("1259", "2.1", 400), ("", "", 400)):
+        assert site.get(f"/plan/{site.study}/rows?participants={people}&epsilon={epsilon}").status_code == status
 
 
 def test_a_bug_says_its_kind_only(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from sottovoce.client import NoTick
 from sottovoce.client.participant import Participant
-from sottovoce.core.errors import CollectorError, ParameterError, ReportError
+from sottovoce.client.transport import Reply
+from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError, ReportError
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
+from sottovoce.service.shuffler.relay import Relay
 from sottovoce.service.shuffler.sealing import (
     SEAL_BYTES,
     new_key,
@@ -24,7 +28,7 @@ from sottovoce.service.shuffler.sealing import (
     unseal,
     unseal_all,
 )
-from tests.client.collectors import ANSWERS, Scripted, sleep
+from tests.client.collectors import ANSWERS, Scripted, facts, sleep
 
 PRIVATE, PUBLIC = new_key()
 URL = "http://shuffler.test/v1/studies/0123456789abcdef"
@@ -64,7 +68,7 @@ def test_the_collector_alone_opens_what_devices_seal(key) -> None:
 
 def test_a_retry_sends_the_same_seal(tmp_path: Path) -> None:
     study = manifest()
-    from sottovoce.client.transport import Interrupted, Reply
+    from sottovoce.client.transport import Interrupted
     from tests.client.collectors import COUNTED
 
     transport = Scripted(manifest=study, said=[Interrupted("x"), Reply(200, COUNTED)])
@@ -94,6 +98,16 @@ def test_anything_else_is_refused(key) -> None:
     assert unseal_all(key, study, body + bytes(changed)) == ([unseal(key, study, body)], 1)
     with pytest.raises(ReportError, match="equally long"):
         unseal_all(key, study, body[:-1])
+
+
+@pytest.mark.parametrize("key", ["00" * 32, "01" + "00" * 31, "ec" + "ff" * 30 + "7f"])
+def test_a_key_that_seals_nothing_is_refused(key: str, tmp_path: Path) -> None:
+    """Points of small order: the shared secret would be known to everyone."""
+    study = sleep(collection=Collection(sealed_for=key, batch=3))
+    device = Participant(tmp_path / "device", tick=NoTick(), transport=Scripted(manifest=study))
+    with pytest.raises(PrivacyError, match="seals nothing"):
+        device.answer(study, ANSWERS, url=URL)
+    assert device.reports() == [] and device.account().total == 0
 
 
 def test_what_can_be_sealed(tmp_path: Path) -> None:
@@ -146,16 +160,98 @@ def test_a_collector_that_is_away_loses_nothing(tmp_path: Path) -> None:
     assert mixer.waiting() == {("s", b"prefix00"): 3}
 
 
+def test_a_collector_that_asks_for_a_batch_again_gets_no_new_report_with_it(tmp_path: Path) -> None:
+    """One that counted a batch and says that it is busy would see the reports that came since, alone."""
+    path, sent = str(tmp_path / "mixer"), []
+    seals = [bytes([number]) * 8 for number in range(7)]
+
+    def busy(to: str, body: bytes) -> None:
+        sent.append({body[place : place + 8] for place in range(0, len(body), 8)})
+        raise CollectorError("busy, it says")
+
+    for count in (3, 4, 6):
+        for one in seals[:count]:
+            Mixer(path).take("s", b"prefix00", one)
+        assert pass_on_due(Mixer(path), lambda *_: 3, busy) == 0  # also by a process that was started again
+    assert sent == [set(seals[:3])] * 3
+    taken: list[bytes] = []
+    assert pass_on_due(Mixer(path), lambda *_: 3, lambda to, body: taken.append(body)) == 3
+    assert pass_on_due(Mixer(path), lambda *_: 4, lambda to, body: taken.append(body)) == 0  # three are waiting now
+    Mixer(path).take("s", b"prefix00", seals[6])
+    assert pass_on_due(Mixer(path), lambda *_: 4, lambda to, body: taken.append(body)) == 4
+    assert [len(body) for body in taken] == [24, 32] and Mixer(path).waiting() == {}
+
+
+def test_a_file_of_an_earlier_shuffler_is_read_and_belongs_to_its_owner_alone(tmp_path: Path) -> None:
+    old = sqlite3.connect(tmp_path / "old")
+    old.execute(
+        "CREATE TABLE seal (hash BLOB PRIMARY KEY, study TEXT NOT NULL, prefix BLOB NOT NULL, sealed BLOB NOT NULL)"
+    )
+    old.execute("INSERT INTO seal VALUES (x'00', 's', x'01', x'02')")
+    old.commit()
+    old.close()
+    assert pass_on_due(Mixer(str(tmp_path / "old")), lambda *_: 1, lambda *_: None) == 1
+    Mixer(str(tmp_path / "new"))
+    assert (tmp_path / "new").stat().st_mode & 0o077 == 0
+
+
+class Collecting(Scripted):
+    """A collector that gives the manifests of a list, one after the other, and answers with a status."""
+
+    def __init__(self, *manifests: Manifest, status: int = 200) -> None:
+        super().__init__()
+        self.manifests, self.status = list(manifests), status
+
+    def get(self, url: str) -> Reply:
+        return Reply(200, (self.manifests.pop(0) if len(self.manifests) > 1 else self.manifests[0]).content)
+
+    def post(self, url: str, body: bytes, kind: str) -> Reply:
+        return Reply(self.status, b"{}")
+
+
+def relay_of(tmp_path: Path, collector: Collecting, least: int = 3) -> Relay:
+    return Relay(Mixer(str(tmp_path / "mixer")), "http://test", collector, least=least)
+
+
+def test_a_shuffler_does_not_take_the_collectors_word(tmp_path: Path) -> None:
+    """A manifest for each device, or batches of two, would show the collector whose report is whose."""
+    first = manifest()
+    name, later = first.hash[:16], first.next(first.stage)
+    with pytest.raises(CollectorError, match="fewer than the 4"):
+        relay_of(tmp_path, Collecting(first), least=4).manifest(name)
+    assert relay_of(tmp_path, Collecting(first, first, later), least=3).manifest(name) == first
+    again = replace(later, parent=hashlib.sha256(b"another").hexdigest())
+    larger = replace(first.facts, collection=replace(first.facts.collection, batch=1000))
+    for wrong in (again, replace(later, number=3, facts=larger), replace(later, number=3, facts=facts())):
+        relay = relay_of(tmp_path, Collecting(first, later, wrong))
+        assert [relay.manifest(name).number for _ in range(2)] == [1, 2]
+        with pytest.raises(CollectorError):
+            relay.manifest(name)
+        client = TestClient(relay.application())
+        assert client.get(f"/v1/studies/{name}/manifest").status_code == 503
+    with pytest.raises(ParameterError):
+        relay_of(tmp_path, Collecting(first), least=1)
+
+
+def test_reports_are_dropped_only_where_the_collector_has_settled_them(tmp_path: Path) -> None:
+    """A proxy that says 404 or 403 for a moment must not lose them."""
+    study = manifest()
+    bodies = sealed_by_devices(study, 3)
+    for status, dropped in ((404, 0), (403, 0), (502, 0), (503, 0), (409, 3)):
+        relay = relay_of(tmp_path, Collecting(study, status=status))
+        for body in bodies:
+            relay.mixer.take(study.hash[:16], study.prefix, body)
+        assert relay.pass_on() == dropped
+        assert sum(relay.mixer.waiting().values()) == 3 - dropped
+
+
 # --- devices, shuffler and collector ------------------------------------------------------------------------------
 def test_reports_pass_from_devices_through_the_shuffler_to_the_collector(tmp_path: Path, key) -> None:
     """A device knows the shuffler only, the shuffler no report, and the collector no sender; each is counted once."""
-    from starlette.testclient import TestClient
-
-    from sottovoce.client.transport import HttpTransport, Reply
+    from sottovoce.client.transport import HttpTransport
     from sottovoce.service.collector import Collector
     from sottovoce.service.http.app import Application
     from sottovoce.service.shuffler.opening import sealed_route
-    from sottovoce.service.shuffler.relay import Relay
     from sottovoce.service.stores import open_store
     from tests.service.studies import SOURCE
 
@@ -180,7 +276,7 @@ def test_reports_pass_from_devices_through_the_shuffler_to_the_collector(tmp_pat
         source = SOURCE + f'\n[collection]\nsealed_for = "{PUBLIC}"\nbatch = 5\n'.encode()
         name = collector.create(source, 1000)
         to_collector = Bridge(Application(collector, [sealed_route(key)]))
-        relay = Relay(Mixer(str(tmp_path / "mixer")), "http://test", to_collector)
+        relay = Relay(Mixer(str(tmp_path / "mixer")), "http://test", to_collector, least=5)
         to_shuffler = Bridge(relay.application())
         url = f"http://test/v1/studies/{name}"
 

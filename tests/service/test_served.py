@@ -31,6 +31,15 @@ from tests.service.studies import add, batch_of, collecting, drawn, everyone, gr
 
 MARKS = ("planted-agent", "planted-forwarded", "planted-cookie", "planted-referer", "planted-query", "192.0.2.77")
 A = bytes([1]) * 16
+HOLD = """
+import resource, socket, sys
+port, count = map(int, sys.argv[1:])
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+held = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
+print(len(held), flush=True)
+sys.stdin.read()
+"""
 
 
 @contextmanager
@@ -79,20 +88,41 @@ def test_a_slow_sender_is_told_and_others_go_on(file_store: SQLiteStore, monkeyp
             answer = body.recv(4096)
             assert answer.startswith(b"HTTP/1.1 408") and b"slow_sender" in answer
             assert no.recv(4096) == b""
+        with socket.create_connection(("127.0.0.1", port)) as later:  # as slow with the second request
+            later.settimeout(20)
+            later.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert later.recv(4096).startswith(b"HTTP/1.1 200")
+            later.sendall(head)
+            while later.recv(4096):
+                pass
 
 
 @pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.long)])
-def test_idle_connections_keep_nobody_out(file_store: SQLiteStore, count: int) -> None:
+def test_idle_connections_keep_nobody_out(file_store: SQLiteStore, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are held by another process, since each end needs a file."""
     server.allow_many_files()
-    if 2 * count + 200 > resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
+    if count + 200 > resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
         pytest.skip("This system allows too few open files.")
+    monkeypatch.setattr(server, "HEADER_SECONDS", 600.0)  # the first must not be closed before the last is there
+    opened: set[object] = set()
+    made = server.PatientProtocol.connection_made
+
+    def counted(protocol: Any, transport: Any) -> None:
+        opened.add(protocol)
+        made(protocol, transport)
+
+    monkeypatch.setattr(server.PatientProtocol, "connection_made", counted)
     study = add(file_store, everyone(grr()))
     with served(file_store) as (port, collector, _):
-        idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
-        good = batch_of(collector.course(study).manifest, 0, [A], [b"\x00"]).to_cbor()
-        assert _post(port, study, good)[1]["accepted"] == 1
-        for one in idle:
-            one.close()
+        command = [sys.executable, "-c", HOLD, str(port), str(count)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+            assert holder.stdout is not None and holder.stdin is not None
+            assert holder.stdout.readline() == f"{count}\n"
+            good = batch_of(collector.course(study).manifest, 0, [A], [b"\x00"]).to_cbor()
+            assert _post(port, study, good)[1]["accepted"] == 1
+            assert len(opened) == count + 1
+            assert sum(not one.transport.is_closing() for one in opened) >= count
+            holder.stdin.close()
 
 
 def test_nothing_about_a_sender_is_kept(file_store: SQLiteStore, tmp_path: Path, capfd: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from sottovoce.service.collector import Collector
 from sottovoce.service.invitations import add_token, find_token, revoke_token
 from sottovoce.service.stores import open_store, schema
 from sottovoce.service.stores.base import Store, StoreError
-from sottovoce.service.stores.sqlite import SQLiteStore
+from sottovoce.service.stores.sqlite import PATIENCE, SQLiteStore
 from tests.service.conftest import emptied
 from tests.service.studies import add, batch_of, collecting, everyone, grr, send
 
@@ -45,7 +46,39 @@ def test_an_older_store_is_upgraded_and_keeps_what_it_has(place: str, monkeypatc
     with open_store(place) as store, store.read() as work:
         assert store.version(work) == schema.VERSION
         assert work.outcomes(7) == {"conflict": 3} and len(list(acts.entries(work))) == 1
-        assert work.execute("SELECT COUNT(*) FROM spent") == [(0,)]
+        assert work.execute("SELECT COUNT(*) FROM issued") == [(0,)]
+
+
+def test_a_store_of_the_second_version_learns_how_its_ids_begin(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [bytes([number % 7]) + number.to_bytes(15, "big") for number in range(100)]
+    with monkeypatch.context() as old:
+        old.setattr(Store.upgrade, "__defaults__", (2,))
+        with open_store(place) as store, store.transaction() as work:
+            first = work.add_study("0123456789abcdef", b"", b"", b"{}", "open")
+            second = work.add_study("0123456789abcde0", b"", b"", b"{}", "open")
+            work.add_reports(first.number, 1, [(one, 0) for one in ids])
+    with open_store(place) as store, store.read() as work:
+        assert work.first_bytes(first.number)[:8].tolist() == [15, 15, 14, 14, 14, 14, 14, 0]
+        assert work.first_bytes(first.number).sum() == 100 and not work.first_bytes(second.number).any()
+
+
+def test_the_first_bytes_of_ids_are_counted_once_in_the_same_commit(store: Store) -> None:
+    study = add(store, everyone(grr()))
+    ids = [bytes([number]) * 16 for number in (1, 1, 2, 255)]
+    with collecting(store) as collector:
+        manifest = collector.course(study).manifest
+        for own in (ids[:3], ids[2:]):
+            send(collector, study, batch_of(manifest, 0, own, [b"\x01"] * len(own)))
+        assert collector.course(study).first_bytes[[0, 1, 2, 255]].tolist() == [0, 1, 1, 1]
+    with store.read() as work:
+        (row,) = work.studies()
+        assert (work.first_bytes(row.number) == collector.course(study).first_bytes).all()
+        assert work.first_bytes(row.number).sum() == row.reports == 3
+    operations.verify(store)
+    with store.transaction() as work:
+        work.set_first_bytes(row.number, work.first_bytes(row.number)[::-1].copy())
+    with pytest.raises(StoreError, match="begin with other bytes"):
+        operations.verify(store)
 
 
 def test_a_later_store_is_left_alone(place: str) -> None:
@@ -77,6 +110,25 @@ def test_commits_of_the_database_are_durable(database: str) -> None:
     emptied(database)
     with open_store(database) as store, store.transaction() as work:
         assert work.execute("SHOW synchronous_commit") == [("on",)] and work.execute("SHOW fsync") == [("on",)]
+
+
+def test_a_long_reader_does_not_hold_up_the_collector(tmp_path: Path) -> None:
+    """Emptying the log needs that nobody reads an old state: it is left for later, at once."""
+    path = tmp_path / "s.sqlite"
+    with SQLiteStore(path) as store:
+        log = tmp_path / "s.sqlite-wal"
+        with store.transaction() as work:
+            work.add_outcomes(1, [("conflict", 1)])
+        with store.read() as reading:
+            assert reading.outcomes(1) == {"conflict": 1}
+            with store.transaction() as work:
+                work.add_outcomes(1, [("conflict", 1)])
+            began = time.monotonic()
+            assert not store.tidy() and time.monotonic() - began < PATIENCE / 2 and log.stat().st_size
+        assert store.tidy() and log.stat().st_size == 0
+        with store.transaction() as work:
+            assert work.execute("PRAGMA busy_timeout") == [(1000 * PATIENCE,)]
+            assert work.outcomes(1) == {"conflict": 2}
 
 
 def test_a_copy_holds_the_same_and_goes_on(store: Store, place: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -202,6 +203,27 @@ def test_a_memo_is_kept_and_answers_once_in_each_epoch(opened, tmp_path):
         assert page.evaluate(SEND, "owl")["state"] == "accepted"
         assert page.evaluate("() => study.spent()") == once  # the same value again costs nothing more
         assert counted(repeated) == 2
+        # Another study that gets reports of this value: it counts there as well, and once altogether.
+        manifest = repeated.course(repeated.name).manifest
+        other = replace(manifest, facts=replace(manifest.facts, purpose="Another study."))
+        page.evaluate(OPEN, [other.content.decode(), {}])
+        assert page.evaluate(SEND, "owl")["state"] == "queued"
+        assert page.evaluate("() => study.spent()") == once
+        page.evaluate(OPEN, [repeated.study, {}])
+        assert page.evaluate("() => study.spent()") == once
+
+
+def test_a_later_round_says_the_same_about_the_study(opened, collector):
+    """It names the study by a hash that it only claims: with another unit a person would be asked again and again."""
+    first = collector.course(collector.name).manifest
+    page = opened()
+    page.evaluate(OPEN, [collector.study, {}])
+    assert page.evaluate(SEND, "owl")["state"] == "accepted"
+    later = first.next(first.stage)
+    page.evaluate(OPEN, [later.content.decode(), {}])
+    assert page.evaluate(REFUSED, "owl") == "answered"
+    page.evaluate(OPEN, [replace(later, facts=replace(first.facts, unit="event")).content.decode(), {}])
+    assert page.evaluate(REFUSED, "owl") == "privacy"
 
 
 def test_a_manifest_whose_true_epsilon_exceeds_the_stated_one_is_refused(opened, collector):

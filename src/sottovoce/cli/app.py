@@ -230,7 +230,8 @@ def tally(
     output: options.TallyFile = None,
     spec: options.Spec = None,
     format_: options.SourceFormat = None,
-    invalid: options.Invalid = "refuse",
+    strict: options.Strict = False,
+    refused: options.Refused = None,
     resume: options.Resume = None,
     sql: options.Sql = None,
     force: Force = False,
@@ -241,7 +242,9 @@ def tally(
     if sql is not None:
         load("cli.tally:query")(sources, sql)
         return
-    load("cli.tally:tally")(sources, output, spec=spec, kind=format_, invalid=invalid, resume=resume, force=force)
+    load("cli.tally:tally")(
+        sources, output, spec=spec, kind=format_, strict=strict, refused=refused, resume=resume, force=force
+    )
 
 
 @app.command()
@@ -274,12 +277,12 @@ def estimate(
     json_: Json = False,
     spec: options.Spec = None,
     format_: options.SourceFormat = None,
-    invalid: options.Invalid = "refuse",
+    strict: options.Strict = False,
 ) -> None:
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
-    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, invalid=invalid)
+    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, strict=strict)
     interval = load("cli.estimate:IntervalChoice")(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
     wanted = load("cli.estimate:candidates_of")(found.mechanism, candidates, candidates_file)

@@ -78,15 +78,17 @@ SourceFormat = Annotated[
         " where neither name nor content shows it.",
     ),
 ]
-Invalid = Annotated[
-    str,
-    typer.Option(
-        "--invalid", metavar="refuse|skip", help="Invalid reports: refuse all, or leave out these and say how many."
-    ),
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse everything where a report is invalid; else these are left out and counted."),
 ]
 
 # --- tally ----------------------------------------------------------------------------------------------------
 TallyFile = Annotated[str | None, typer.Option("--output", "-o", help="Where the tally goes; - for a pipe.")]
+Refused = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="List the invalid reports that are left out: input, row and reason, as CSV."),
+]
 Resume = Annotated[
     str | None,
     typer.Option(metavar="FOLDER", help="Keep the tally of each file there, and count only files that are not kept."),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import IO
 
-from sottovoce.cli.data.files import STANDARD, FileProblem, check_apart, check_free, naming, writing
-from sottovoce.cli.data.intake import REFUSE, Intake
+from sottovoce.cli.data.files import STANDARD, FileProblem, check_apart, check_free, naming, same_file, writing
+from sottovoce.cli.data.intake import Intake
 from sottovoce.cli.data.kept import KeptTallies
 from sottovoce.cli.data.places import each_input, expanded, is_address, size_of, total_size
 from sottovoce.cli.data.reports import MESSAGE_KINDS, tally_of
@@ -18,6 +20,8 @@ from sottovoce.core.simulation import NOTE
 from sottovoce.engines.sql import tally_query
 from sottovoce.tally.tally import Tally
 
+LISTING = "The list of refused reports"
+
 
 def tally(
     paths: Sequence[str],
@@ -25,16 +29,24 @@ def tally(
     *,
     spec: str | None,
     kind: str | None,
-    invalid: str = REFUSE,
+    strict: bool = False,
+    refused: str | None = None,
     resume: str | None = None,
     force: bool,
 ) -> None:
-    """Count and merge files, and write the tally."""
-    check_free(output, force)
-    for path in paths:
-        if not is_address(path):
-            check_apart(output, path)
-    merged = merged_tally(paths, spec=spec, kind=kind, invalid=invalid, resume=resume)
+    """Count and merge files, and write the tally, and a list of the reports that were left out."""
+    if refused is not None and (strict or same_file(refused, output)):
+        raise ParameterError(
+            "--refused lists reports that are left out, in a file of its own; --strict leaves out none."
+        )
+    for target, name in ((output, "The output"), (refused, LISTING)):
+        if target is not None:
+            check_free(target, force, name=name)
+            for path in paths:
+                if not is_address(path):
+                    check_apart(target, path, name=name)
+    with nullcontext() if refused is None else writing(refused, force=force, name=LISTING) as listing:
+        merged = merged_tally(paths, spec=spec, kind=kind, strict=strict, resume=resume, listing=listing)
     with writing(output, force=force) as file:
         file.write(merged.to_bytes())
 
@@ -51,20 +63,22 @@ def merged_tally(
     *,
     spec: str | None = None,
     kind: str | None = None,
-    invalid: str = REFUSE,
+    strict: bool = False,
     resume: str | None = None,
+    listing: IO[bytes] | None = None,
 ) -> Tally:
     """The sum of all files. A file of another mechanism is refused, with the differences."""
     if paths.count(STANDARD) > 1:
         raise FileProblem("Standard input can be read once only.")
-    intake = Intake(invalid)
+    intake = Intake(strict=strict, listing=listing)
     mechanism = read_spec(spec) if spec is not None else None
     files = expanded(paths)
-    kept = None if resume is None else KeptTallies.at(resume, spec=mechanism, kind=kind, invalid=invalid)
+    kept = None if resume is None else KeptTallies.at(resume, spec=mechanism, kind=kind, strict=strict)
     merged, again = None, 0
     places: dict[bytes, list[int]] = {}  # of inputs with the same counts
     with Gauge("tally", total_size(files)) as gauge:
         for place, (path, name) in enumerate(each_input(files)):
+            intake.begin(place + 1)
             before = intake.read, intake.left_out.copy()
             known = None if kept is None else kept.load(path, intake)
             again += known is not None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
@@ -91,18 +92,34 @@ def _answer_study(options: Namespace, content: bytes | None) -> int:
     return 0
 
 
-def _answers(manifest: Manifest, value: str | None) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class _Answers(Mapping[str, object]):
+    """What a person typed. It becomes values when the device reads it, within its tick."""
+
+    texts: dict[str, tuple[Asked, str]]
+
+    def __getitem__(self, name: str) -> object:
+        return _typed(*self.texts[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def _answers(manifest: Manifest, value: str | None) -> _Answers:
     """The answers to all questions of the round: the device draws afterwards which is asked."""
     asked = list({one.name: one for one in map(manifest.asked, range(len(manifest.stage.arms)))}.values())
     if value is not None:
         if len(asked) > 1:
             raise ParameterError("This study has several questions: their answers are read from standard input.")
-        return {asked[0].name: _typed(asked[0], value)}
-    found: dict[str, object] = {}
+        return _Answers({asked[0].name: (asked[0], value)})
+    found: dict[str, tuple[Asked, str]] = {}
     for one in asked:
         print(_shown(one.text(manifest.facts.languages[0])), file=sys.stderr)
-        found[one.name] = _typed(one, _read())
-    return found
+        found[one.name] = one, _read()
+    return _Answers(found)
 
 
 def _typed(asked: Asked, text: str) -> object:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sottovoce.core.errors import DeviceFileError, PrivacyError
 
-VERSION = 2
+VERSION = 3
 SECRET_BYTES = 32
 PATIENCE = 30.0  # seconds that a device waits for another process
 # Tables are ordered by hashes and random ids, without numbers: the file does not show what came first.
@@ -35,6 +35,13 @@ _TABLES = {
         " question TEXT NOT NULL, manifest TEXT NOT NULL, round INTEGER NOT NULL, arm INTEGER NOT NULL,"
         " epoch INTEGER NOT NULL, sealed INTEGER NOT NULL, token BLOB NOT NULL, payload BLOB NOT NULL,"
         " body BLOB NOT NULL, url TEXT NOT NULL, attempts INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID",
+    ),
+    3: (
+        # What a study said about itself when it was answered first: a later round says the same.
+        "CREATE TABLE study (root TEXT PRIMARY KEY, facts BLOB NOT NULL) WITHOUT ROWID",
+        # A value that is kept is charged once, but counts in each study that got reports of it.
+        "CREATE TABLE used (key BLOB, study TEXT, owner TEXT NOT NULL, PRIMARY KEY (key, study)) WITHOUT ROWID",
+        "INSERT INTO used SELECT key, study, owner FROM charge",
     ),
 }
 

@@ -23,20 +23,25 @@ def charge(database: sqlite3.Connection, key: bytes, study: str, owner: str, rat
         raise ValueError("A loss without a bound cannot be entered.")
     entry = (key, study, owner, str(loss_of(ratio)))
     database.execute("INSERT OR IGNORE INTO charge VALUES (?, ?, ?, ?)", entry)
+    database.execute("INSERT OR IGNORE INTO used VALUES (?, ?, ?)", entry[:3])
 
 
 def refund(database: sqlite3.Connection, key: bytes) -> None:
     """Take back the charge of a report that never left the device."""
-    database.execute("DELETE FROM charge WHERE key = ?", (key,))
+    for table in ("charge", "used"):
+        database.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
 
 
 def lost(
     database: sqlite3.Connection, more: Decimal = Decimal(0), *, study: str | None = None, owner: str | None = None
 ) -> Decimal:
-    """The sum of all losses, or of those in one study or to one owner, and of `more`; rounded up."""
+    """The sum of all losses, or of those in one study or to one owner, and of `more`; rounded up.
+
+    A value that several studies got reports of counts in each of them, and once in the sum of all.
+    """
     where = [f"{name} = ?" for name, value in (("study", study), ("owner", owner)) if value is not None]
     given = [value for value in (study, owner) if value is not None]
-    condition = f" WHERE {' AND '.join(where)}" if where else ""
+    condition = f" WHERE key IN (SELECT key FROM used WHERE {' AND '.join(where)})" if where else ""
     total = more
     for (epsilon,) in database.execute(f"SELECT epsilon FROM charge{condition}", given):
         total = _ROUNDED_UP.add(total, Decimal(epsilon))
@@ -45,4 +50,4 @@ def lost(
 
 def owners(database: sqlite3.Connection) -> list[str]:
     """All to whom something was lost."""
-    return [owner for (owner,) in database.execute("SELECT DISTINCT owner FROM charge ORDER BY owner")]
+    return [owner for (owner,) in database.execute("SELECT DISTINCT owner FROM used ORDER BY owner")]

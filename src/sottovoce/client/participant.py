@@ -6,6 +6,7 @@ the same bytes. Randomizing again would spend the budget again.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 from sottovoce.client import ledger, outbox
 from sottovoce.client.client import exact_limit
 from sottovoce.client.device_file import DeviceFile
+from sottovoce.client.given import chosen_arm, values_of
 from sottovoce.client.memo import keep_in
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.tick import WRITTEN, NoTick, Tick, public_tick
@@ -42,6 +44,7 @@ from sottovoce.core.exchange.wire import CBOR_TYPE, TOKEN_BYTES
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
+from sottovoce.core.specs import canonical
 
 SEALED_TYPE = "application/octet-stream"
 REPLACED = "replaced"  # the round ended before anything was sent: nothing is lost, and the study can be answered again
@@ -85,7 +88,8 @@ class Participant:
     are accepted.
 
     A study whose unit of privacy is a person or a device is answered once. Where all of its mechanisms keep a memo, it
-    is answered once in each epoch. A study about events is answered for each event, and every answer is charged.
+    is answered once in each epoch. A study about events is answered for each event, and every answer is charged, until
+    the study's lifetime budget is spent.
 
     A report is written at a `tick` after the call, like a message of `Client`; what is sent then is public.
     """
@@ -158,10 +162,12 @@ class Participant:
         self._check_token(read, token)
         if url:
             parsed(url)
-        values = _values(read, answers)
-        chosen = _chosen(read, arm)
+        chosen = chosen_arm(read, arm)
         sends = send and bool(url)
-        entry = self._tick(read).after(lambda: self._written(read, values, chosen, token, url, attempts=int(sends)))
+        # The answers are read within the tick: how long that takes depends on them.
+        entry = self._tick(read).after(
+            lambda: self._written(read, values_of(read, answers), chosen, token, url, attempts=int(sends))
+        )
         return self._posted(entry) if sends else _delivery(entry, Outcome(QUEUED))
 
     def _written(
@@ -170,6 +176,7 @@ class Participant:
         """Draw the report and write it with its charge, in one transaction; or raise why not, after it."""
         with self._changed() as database:
             self._check_once(database, manifest)
+            database.execute("INSERT OR IGNORE INTO study VALUES (?, ?)", (manifest.study, _said(manifest)))
             coins = SystemCoins()
             report_id = _random_id(coins)
             arm = manifest.arm_of(report_id) if chosen is None else chosen
@@ -228,7 +235,14 @@ class Participant:
             )
 
     def _check_once(self, database: Connection, manifest: Manifest) -> None:
-        """One answer of a person or device to a study; with memos one in each epoch."""
+        """One answer of a person or device to a study, which stays the same; with memos one in each epoch.
+
+        A later round names the study by the hash of its first manifest. That is a claim only: another unit, owner or
+        budget under the same name would be another study.
+        """
+        found = database.execute("SELECT facts FROM study WHERE root = ?", (manifest.study,)).fetchone()
+        if found is not None and found[0] != _said(manifest):
+            raise PrivacyError("This round says something else about the study than the round that was answered.")
         if manifest.facts.unit == "event":
             return
         before = outbox.entries(database, manifest.study)
@@ -249,8 +263,8 @@ class Participant:
         limit = exact_limit("lifetime_limit", self.lifetime_limit)
         if limit is not None and ledger.lost(database, more) > limit:
             return "With this report the device would lose more than it allows in its lifetime, so it does not answer."
-        within_study = ledger.lost(database, more, study=manifest.study)
-        if manifest.facts.unit != "event" and within_study > manifest.facts.lifetime:
+        # Of events too: participants are told what their device spends at most in a study.
+        if ledger.lost(database, more, study=manifest.study) > manifest.facts.lifetime:
             return "With this report the device would lose more than the lifetime budget of this study."
         return None
 
@@ -273,19 +287,19 @@ class Participant:
 
     def _delivered(self, entry: Outgoing) -> Delivery:
         """Send a queued report; one that was never sent is first brought up to date."""
-        if entry.attempts:
-            with self._changed() as database:
-                outbox.begin_attempt(database, entry)
-            return self._posted(entry)
-        try:
-            manifest, _ = self.fetch(entry.url)
-        except CollectorError:
-            return _delivery(entry, Outcome(QUEUED))
+        manifest = None
+        if not entry.attempts:
+            try:
+                manifest, _ = self.fetch(entry.url)
+            except CollectorError:
+                return _delivery(entry, Outcome(QUEUED))
         with self._changed() as database:
             now = outbox.entry_of(database, entry.id)
-            if now is None or now.state != QUEUED:
+            if now is None or now.state != QUEUED:  # withdrawn, or settled by another process
                 return _delivery(now or entry, Outcome(REPLACED if now is None else now.state))
-            if not now.attempts:  # otherwise another process began to send, and its bytes stay
+            if not now.attempts:  # otherwise its bytes stay
+                if manifest is None:  # another process began to send, and could not: the next time
+                    return _delivery(now, Outcome(QUEUED))
                 if manifest.hash != now.manifest:
                     outbox.remove(database, now.id)
                     ledger.refund(database, now.id)
@@ -364,38 +378,14 @@ def _delivery(entry: Outgoing, found: Outcome) -> Delivery:
     return Delivery(entry.id, entry.question, found.state, entry.payload, found.retry_after)
 
 
+def _said(manifest: Manifest) -> bytes:
+    """A digest of what a study says about itself."""
+    return hashlib.sha256(canonical(manifest.facts.spec())).digest()
+
+
 def _random_id(coins: Coins) -> bytes:
     coins.begin(2)
     return id_bytes((coins.word(), coins.word()))
-
-
-def _chosen(manifest: Manifest, arm: str | None) -> int | None:
-    """The arm where participants choose it; None where coins do."""
-    if not manifest.stage.chosen:
-        if arm is not None:
-            raise ParameterError("In this study the device draws the arm; it cannot be chosen.")
-        return None
-    names = [one.name for one in manifest.stage.arms]
-    if arm not in names:
-        raise ParameterError(
-            f"In this study participants choose their budget: give the arm, one of {', '.join(names)}."
-        )
-    return names.index(arm)
-
-
-def _values(manifest: Manifest, answers: Mapping[str, object]) -> list[Any]:
-    """The answer to each arm's question, checked for all of them before a coin is drawn."""
-    if not isinstance(answers, Mapping):
-        raise ParameterError("The answers are a mapping from the names of questions to values.")
-    found = []
-    for place, arm in enumerate(manifest.stage.arms):
-        asked = manifest.asked(place)
-        if asked.name not in answers:
-            raise ParameterError("An answer to each question of the study is needed: the device draws which is asked.")
-        value = asked.answer(answers[asked.name])
-        arm.mechanism.domain.encode(value)
-        found.append(value)
-    return found
 
 
 def _body(manifest: Manifest, entry: Outgoing) -> bytes:

@@ -1,7 +1,8 @@
 """Counting in DuckDB: Parquet or any table in, rows of counts out, also where the table is larger than memory.
 
 Where the statistic counts outputs and ids play no part, the count is one query. Otherwise Arrow batches stream through
-our kernels, and DuckDB groups them by id, on disk where they do not fit.
+our kernels. Ids are read twice: the first pass finds those that may come several times, and only their rows are grouped
+by DuckDB, on disk where they do not fit.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from sottovoce.core.errors import ParameterError, ReportError, SottovoceError
+from sottovoce.core.errors import ParameterError, ReportError
 from sottovoce.core.late import missing
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.simulation import COLUMN, METADATA
 from sottovoce.engines.arms import Arms
-from sottovoce.engines.partition import CHECKED, REFUSED, PartitionCounter, checked
+from sottovoce.engines.partition import REFUSED, PartitionCounter, checked, whole_ids
 from sottovoce.engines.partition import refused as refused_rows
 from sottovoce.engines.rows import SCHEMA, CountedRows, Reason, account, fold, fold_arms
 from sottovoce.engines.sql import DUCKDB, plain_count
+from sottovoce.fast.repeats import RepeatedIds
 from sottovoce.tally.stream import MECHANISM
 from sottovoce.tally.tally import SIMULATED_ROW
 
@@ -35,6 +38,7 @@ __all__ = ["CountedRows", "Reason", "account", "count", "fold", "fold_arms", "re
 
 MEMORY = "512MB"  # of DuckDB; what it does not hold goes to disk
 BATCH_ROWS = 1 << 17
+WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")}
 _ONE_OF_EACH_ID = """
     SELECT id, mark, min(bytes) AS bytes, count(*) AS copies, min(bytes) <> max(bytes) AS conflict
     FROM checked GROUP BY id, mark
@@ -63,35 +67,42 @@ def count(
         names = source.relation.columns
         simulated |= _marks(source, arms) or COLUMN in names
         query = None if "id" in names or "arm" in names else plain_count(arms, DUCKDB)
-        if query is not None and "report" in names:
+        if query is not None and "report" in names and _is_whole(source.relation):
             return _in_sql(source, arms, query, simulated=simulated, strict=strict)
         counter = PartitionCounter(arms, simulated=simulated, strict=strict)
         if unique or "id" not in names:
             for batch in source.batches():
                 counter.add(batch)
         else:
-            for batch in _one_of_each_id(source, arms):
-                counter.add_kept(batch)
+            _count_each_id_once(source, arms, counter)
     return pa.Table.from_batches([counter.rows()])
 
 
-def _one_of_each_id(source: _Source, arms: Arms) -> Iterator[pa.RecordBatch]:
-    problems: list[SottovoceError] = []
+def _is_whole(relation: Any) -> bool:
+    """Whether reports are integers: a query would round other numbers, and count them."""
+    return str(relation.types[relation.columns.index("report")]) in WHOLE
 
-    def rows() -> Iterator[pa.RecordBatch]:
-        try:
-            yield from checked(arms, source.batches())
-        except SottovoceError as problem:  # DuckDB would wrap its sentence in its own
-            problems.append(problem)
-            raise
 
-    try:
-        stream = pa.RecordBatchReader.from_batches(CHECKED, rows())
-        yield from source.connection.from_arrow(stream).query("checked", _ONE_OF_EACH_ID).to_arrow_reader(BATCH_ROWS)
-    except duckdb.Error:
-        if problems:
-            raise problems[0] from None
-        raise
+def _count_each_id_once(source: _Source, arms: Arms, counter: PartitionCounter) -> None:
+    """Rows whose id comes once are counted as they stream by; DuckDB groups the others."""
+    repeated = None if source.once else RepeatedIds()
+    if repeated is not None:
+        for batch in source.batches(["id"]):
+            repeated.mark(whole_ids(batch)[0])
+    source.connection.execute("CREATE TABLE checked (id BLOB, mark BIGINT, bytes BLOB)")
+    for batch in source.batches():
+        again = np.ones(batch.num_rows, np.bool_)
+        if repeated is not None:
+            ids, whole = whole_ids(batch)
+            again[:] = False  # a row without an id is refused, and compared with none
+            again[whole] = repeated.suspects(ids)
+        counter.add(batch.filter(pa.array(~again)))
+        for rows in checked(arms, [batch.filter(pa.array(again))]):
+            source.connection.from_arrow(pa.Table.from_batches([rows])).insert_into("checked")
+    if repeated is not None and not repeated.same:
+        raise ReportError("These rows change when they are read again: write them to a file first, and count that.")
+    for batch in source.connection.query(_ONE_OF_EACH_ID).to_arrow_reader(BATCH_ROWS):
+        counter.add_kept(batch)
 
 
 def refused(reports: Source, what: Any, *, memory: str = MEMORY) -> pa.Table:
@@ -104,13 +115,16 @@ def refused(reports: Source, what: Any, *, memory: str = MEMORY) -> pa.Table:
 class _Source:
     """A relation, and the connection in which its rows are grouped."""
 
-    def __init__(self, connection: Any, relation: Any, paths: list[str]) -> None:
-        self.connection, self.relation, self.paths = connection, relation, paths
+    def __init__(self, connection: Any, relation: Any, paths: Sequence[str] = (), *, once: bool = False) -> None:
+        self.connection, self.relation, self.paths = connection, relation, list(paths)
+        self.once = once  # whether its rows are gone once they are read
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        names = [name for name in ("arm", "id", "report", "payload") if name in self.relation.columns]
-        if len(names) < len(set(self.relation.columns) & {"arm", "id"}) + 1:
-            raise ReportError("Reports come in one column, 'report' or 'payload'.")
+    def batches(self, names: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        """The columns of these names, or all that are counted."""
+        if not names:
+            names = [name for name in ("arm", "id", "report", "payload") if name in self.relation.columns]
+            if len(names) < len(set(self.relation.columns) & {"arm", "id"}) + 1:
+                raise ReportError("Reports come in one column, 'report' or 'payload'.")
         yield from self.relation.select(*map(duckdb.ColumnExpression, names)).to_arrow_reader(BATCH_ROWS)
 
 
@@ -121,9 +135,10 @@ def _opened(reports: Source, memory: str) -> Iterator[_Source]:
         # Files are read by one connection and grouped in another, so that both can stream at once.
         with duckdb.connect(config=config) as connection, duckdb.connect(config=config) as reader:
             if isinstance(reports, duckdb.DuckDBPyRelation):
-                yield _Source(connection, reports, [])
+                yield _Source(connection, reports)
             elif isinstance(reports, (pa.Table, pa.RecordBatchReader)):
-                yield _Source(connection, reader.from_arrow(reports), [])
+                once = isinstance(reports, pa.RecordBatchReader)
+                yield _Source(connection, reader.from_arrow(reports), once=once)
             else:
                 paths = _paths(reports)
                 yield _Source(connection, reader.read_parquet(paths, union_by_name=True), paths)

@@ -22,6 +22,7 @@ from sottovoce.estimate.evidence import Bounds, Evidence, Offer, deviate
 
 Floats = NDArray[np.float64]
 OWN = "own"  # the method of intervals from the law of the decoder itself
+OWN_LEVELS = (0.9, 0.95, 0.99)  # at which its coverage is measured (`coverage-decoded`)
 
 
 @dataclass(frozen=True, slots=True)

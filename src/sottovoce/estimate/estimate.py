@@ -17,7 +17,7 @@ from sottovoce.core.params import decimal_text, reject
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.by_group import ByGroup
-from sottovoce.estimate.decoder import OWN, Decoder, Fit, as_decoder, check_needs
+from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder, check_needs
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
 from sottovoce.estimate.of_distribution import OfDistribution
@@ -167,7 +167,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     ) -> Bounds:
         """Confidence intervals, one per value, by one of `evidence.methods`; by default by `default_method`.
 
-        Method "own" is that of a decoder with a law of its own, such as "simplex" and "em".
+        Method "own" is that of a decoder with a law of its own, such as "simplex" and "em", at 90, 95 and 99 %.
 
         target "population": the value in the population from which participants were drawn; "sample": the value among
         these participants, so that only the privacy noise counts. `simultaneous` makes all intervals
@@ -206,6 +206,11 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         known = self.decoder.methods(self.evidence)
         if chosen not in known:
             raise reject("method", "ci", f"one of {', '.join(known)}", method)
+        if chosen == OWN and level not in OWN_LEVELS:
+            raise ParameterError(
+                f"The own interval of a decoder has one of the levels {', '.join(map(str, OWN_LEVELS))}, at which its"
+                f" coverage is measured; the method '{self.default_method}' has any level."
+            )
         return chosen, 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
 
     @property

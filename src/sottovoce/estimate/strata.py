@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
+from sottovoce.estimate.fakes import FakeReports
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +56,9 @@ class StrataEvidence(Evidence):
     def _weights(self) -> Floats:
         sizes = np.array(self.people, float)
         return np.asarray(sizes / sizes.sum())
+
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
+        return weighted_without_fakes(fakes, self.values(), self._weights[:, None], self.parts)
 
     def values(self) -> Floats:
         return np.asarray(sum(w * part.values() for w, part in zip(self._weights, self.parts, strict=True)))

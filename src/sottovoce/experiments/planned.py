@@ -18,13 +18,12 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
-from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.experiments.experiment import Experiment, Late, Row
 from sottovoce.experiments.frequencies.published import PAGE
 from sottovoce.experiments.page import PageColumn, Section
 from sottovoce.study.plan import plan
-from sottovoce.tally.counts import simulate_cells
+from sottovoce.tally.counts import BY_CELL, simulate_cells
 
 Floats = NDArray[np.float64]
 SIZES, PEOPLE, BUDGETS = (8, 128, 1024, 65_536), (1_000, 10_000, 100_000, 1_000_000), (0.5, 1.0, 2.0, 4.0)
@@ -84,7 +83,7 @@ def _others(domain: Integers, epsilon: float, chosen: str) -> list[Mechanism]:
 
 def _measured(mechanism: Mechanism, held: NDArray[np.int64], repeats: int, seed: int) -> float:
     """The mean squared error of a share over tallies and values; support counts are drawn one by one."""
-    n, joint = int(held.sum()), not isinstance(mechanism.statistic, CountSupports)
+    n, joint = int(held.sum()), not isinstance(mechanism.statistic, BY_CELL)
     total, at_once = 0.0, max(1, BATCH // mechanism.cells)
     for start in range(0, repeats, at_once):
         count = min(at_once, repeats - start)

@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Each, Public
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import NoBatchError
+from sottovoce.core.statistic.asked import asked_bits
 from sottovoce.core.statistic.each import starts
 from sottovoce.core.statistic.moments import POWERS, bounds
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Count, Reports, counter
 from sottovoce.fast.kernels.compose.each import unpacked
+from sottovoce.fast.kernels.compose.maps import count_windows
 from sottovoce.fast.kernels.compose.public import count_cohorts, count_seeds
 from sottovoce.fast.kernels.masks import count_indices
 
@@ -55,6 +57,19 @@ def cohorts(channel: Channel) -> Count:
 
     def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
         count_cohorts(public_channel, reports, public, cells)
+
+    return count
+
+
+def asked(channel: Channel) -> Count:
+    """Bits that are set, by a kernel of their node; and how many were asked about each code, from their ids."""
+    chosen, _ = asked_bits(channel)
+    bits = counter(channel)
+
+    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
+        bits(reports, public, cells[: chosen.k])
+        if public is not None:
+            cells[chosen.k :] += count_windows(chosen, public)
 
     return count
 

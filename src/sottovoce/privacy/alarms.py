@@ -2,7 +2,7 @@
 
 Each check bounds how likely a count is at least so extreme if all reports are honest, for any answers: a cell that
 every device hits with a probability between two known ones, the number of bits that unary reports set, how many
-codes hashed reports support, and what is uniform in random ids: public functions, arms, leading bytes. Together all
+codes hashed reports support, and what is uniform in random ids: public functions, arms, first bytes. Together all
 checks of a call raise a false alarm with probability at most `ALPHA`. Silence proves nothing: fake reports that look
 like those of honest people cannot be distinguished from them, and `what_if` says how far they can move an estimate.
 """
@@ -16,13 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import bdtr, bdtrc
+from scipy.special import bdtr, bdtrc, gammaln, logsumexp, xlogy
 
 from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.channel import Bits, Channel, Contrast, PoolMap, Public, Rates, Subset
 from sottovoce.core.channel.facets import Extremal, Numbered, Pooled, Supporting, facet, need, rates_of, stages_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.round import Round
+from sottovoce.core.statistic.asked import CountAsked, asked_bits
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
@@ -33,6 +34,8 @@ from sottovoce.tally.tally import Tally
 Floats = NDArray[np.float64]
 MOST_CELLS = 1 << 16  # of a tally whose cells are checked one by one
 STEEPEST = 40.0  # tilts beyond this change no bound
+TILTS = np.linspace(0.05, 0.8, 16)  # of the divergence of counts; from 1 on the bound is infinite
+FAR = 30.0  # standard deviations of a Poisson count beyond which its tilted terms are below 1e-38
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,11 @@ class Checks:
 
 
 def alarms(
-    tallies: Sequence[Tally], *, arms: Round | None = None, first_bytes: Sequence[int] = (), alpha: float = ALPHA
+    tallies: Sequence[Tally],
+    *,
+    arms: Round | None = None,
+    first_bytes: Sequence[int] | NDArray[np.int64] = (),
+    alpha: float = ALPHA,
 ) -> Checks:
     """The checks of the tallies of a round, one for each arm where `arms` is given.
 
@@ -84,7 +91,7 @@ def alarms(
         weights = np.array([arm.weight for arm in arms.arms], float) / arms.weight
         found += uniform("arms of a round", [tally.n for tally in tallies], weights)
     if len(first_bytes):
-        found += uniform("first bytes of ids", first_bytes)
+        found += [*uniform("first bytes of ids", first_bytes), *spread("first bytes of ids, all together", first_bytes)]
     return Checks(tuple(found), alpha)
 
 
@@ -92,6 +99,8 @@ def of_tally(tally: Tally) -> Iterator[Check]:
     """The checks that the statistic of a mechanism allows."""
     mechanism, n = tally.mechanism, tally.n
     channel, statistic, cells = mechanism.channel, mechanism.statistic, tally.cells
+    if stages_of(channel) is not None:  # a device repeats its memo in each epoch: reports are not independent
+        return
     if isinstance(statistic, CountSupports):
         rates = rates_of(channel)
         if isinstance(rates, Contrast) or rates is None:
@@ -107,6 +116,14 @@ def of_tally(tally: Tally) -> Iterator[Check]:
             # Hoeffding: a report supports from none to all of the values, on average `mean` for every answer.
             likely = min(1.0, 2 * math.exp(-2 * n * away**2))
             yield Check(f"values that hashed reports of {mechanism.name} support", likely)
+    elif isinstance(statistic, CountAsked):
+        chosen, rates = asked_bits(channel)
+        counts, asked = cells.reshape(2, -1)
+        part = np.array(chosen.asked / chosen.k)
+        if chosen.k <= MOST_CELLS:
+            yield _within(f"reports that are asked about a value by {mechanism.name}", asked, n, part, part)
+            ends = part * float(rates.other), part * float(rates.own)
+            yield _within(f"reports that support a value of {mechanism.name}", counts, n, *ends)
     elif isinstance(statistic, CountSeeds):
         table = cells.reshape(need(channel, Pooled).seeds, need(channel, Numbered).outputs)
         yield from uniform(f"public functions of {mechanism.name}", table.sum(axis=1))
@@ -116,7 +133,7 @@ def of_tally(tally: Tally) -> Iterator[Check]:
             first = np.array([float(channel.inner.likelihood(0, report)) for report in range(outputs)])
             ends = np.minimum(first, 1 / outputs), np.maximum(first, 1 / outputs)
             yield _within(f"hash values of {mechanism.name}", table.sum(axis=0), n, *ends)
-    elif isinstance(statistic, CountCohorts) and stages_of(channel) is None:  # devices keep their cohort with a memo
+    elif isinstance(statistic, CountCohorts):
         table = cells.reshape(need(channel, Pooled).seeds, channel.payload_bits + 1)
         yield from uniform(f"public functions of {mechanism.name}", table[:, 0])
     elif isinstance(statistic, CountOutputs) and not channel.publics and len(cells) <= MOST_CELLS:
@@ -132,6 +149,31 @@ def uniform(of: str, counts: Sequence[int] | NDArray[np.int64], expected: Floats
     known = np.full(len(seen), 1 / len(seen)) if expected is None else expected
     if seen.sum():
         yield _within(of, seen, int(seen.sum()), known, known)
+
+
+def spread(of: str, counts: Sequence[int] | NDArray[np.int64]) -> Iterator[Check]:
+    """Whether counts of what is uniform over k places differ too much as a whole: a chi-square test for every n.
+
+    The statistic is half of the likelihood-ratio chi-square: the sum T of d(x) = x log(x / m) - x + m, with m = n / k.
+    Counts of n are independent Poisson counts X of mean m, given that these sum to n, which has the probability
+    n**n e**-n / n!. So for any tilt t the mean of exp(t T) is at most n! e**n / n**n times the k-th power of
+    E exp(t d(X)), and Chernoff's bound holds without an approximation; that by chi-square with k - 1 degrees of
+    freedom does not hold in the far tail.
+    """
+    seen = np.asarray(counts, float)
+    n, k = float(seen.sum()), len(seen)
+    if not n:
+        return
+    mean = n / k
+    found = float(xlogy(seen, seen / mean).sum())
+    # Terms that are left out are far smaller than rounding.
+    reach = FAR * math.sqrt(mean) + 200
+    x = np.arange(max(0.0, math.floor(mean - reach)), min(n, math.ceil(mean + reach)) + 1)
+    log_poisson = xlogy(x, mean) - mean - gammaln(x + 1)
+    tilted = logsumexp(log_poisson + TILTS[:, None] * (xlogy(x, x / mean) - x + mean), axis=1)
+    given = gammaln(n + 1) + n - n * math.log(n)
+    exponent = float((given + k * tilted - TILTS * found).min())
+    yield Check(of, min(1.0, math.exp(min(0.0, exponent))))
 
 
 def _within(of: str, counts: NDArray[np.int64], n: int, least: Floats, most: Floats) -> Check:

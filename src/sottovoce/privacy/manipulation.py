@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.fakes import FakeReports
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,8 @@ class Manipulation:
         share: of fake reports among all reports.
         shares: the same among the reports of each value: all of them where ids are free, since each fake report can be
             made to count for it.
-        low, high: the estimate from the other reports alone lies between these, and can be either.
+        low, high: the estimate from the other reports alone lies between these. Shares, means, combinations of them
+            with the same weights, and means of groups can be either; of a variance both means are moved at once.
     """
 
     estimate: Estimate
@@ -69,7 +71,8 @@ class Manipulation:
         """In one sentence."""
         noun = self.estimate.evidence.noun
         every = "every" if len(self.low) > 1 else "the"
-        found = float(self.moves.max())
+        known = self.moves[~np.isnan(self.moves)]  # a group that is not estimable has none
+        found = float(known.max()) if len(known) else math.inf
         if math.isinf(found):
             return f"With {100 * self.share:g} % fake reports {every} {noun} can be anything."
         return (
@@ -88,21 +91,18 @@ def what_if(
     `of` is the number of reports of the whole study, where it is larger than that of the estimate: fakes choose ids
     that lead them to this question. With `issued` they cannot, and are spread like all others.
     """
-    found = estimate.evidence.contributions()
-    if found is None:
-        raise ParameterError(
-            f"This {estimate.evidence.noun} is no mean of one number from each report, so how far fake reports move it"
-            " is not known; ask for the shares or means that it is made of."
-        )
     total = check_integer("of", OWNER, of or estimate.n, estimate.n, 1 << 53)
     part = _share(share, fakes, total)
-    reports = found.reports
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.full(len(reports), part) if issued else np.minimum(1.0, part * total / reports)
-        values, rest = estimate.evidence.values(), 1 - shares
-        low = np.where(rest > 0, (values - shares * found.most) / rest, -np.inf)
-        high = np.where(rest > 0, (values - shares * found.least) / rest, np.inf)
-    return Manipulation(estimate, part, issued, shares, low, high)
+    added, found = FakeReports(part * total, part, issued), estimate.evidence
+    bounds = found.without_fakes(added)
+    if bounds is None:
+        raise ParameterError(
+            f"This {found.noun} is not made of means of one number from each report, so how far fake reports move it is"
+            " not known; ask for the shares or means behind it."
+        )
+    means = found.contributions()
+    shares = added.among(np.full(len(bounds.low), float(estimate.n)) if means is None else means.reports)
+    return Manipulation(estimate, part, issued, shares, *bounds)
 
 
 def _share(share: float | None, fakes: int | None, total: int) -> float:

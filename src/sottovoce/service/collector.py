@@ -13,7 +13,7 @@ from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service import acts, results
 from sottovoce.service.course import Course, name_of, written_protocol
-from sottovoce.service.intake import Submission
+from sottovoce.service.intake import CONFLICT, Submission
 from sottovoce.service.logs import Log, make_log
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.stores.base import CLOSED, DONE, DRAFT, OPEN, Store, StudyRow, Transaction
@@ -21,6 +21,7 @@ from sottovoce.service.writer import QUEUE_FULL, CommitWriter, utc_today
 from sottovoce.study.reading import check_study
 from sottovoce.study.whole import plan_study
 
+MOST_LEVELS = 4  # for which the estimates of a study are kept
 PARTICIPANTS = 10_000  # of a plan, where nobody says how many are expected
 
 
@@ -123,10 +124,14 @@ class Collector:
         with self._computing:
             with self.store.read() as work:
                 row = work.study(number)
-                key = (name, row.round, row.state, row.reports, row.checksum, level)
+                refused = work.outcomes(number).get(CONFLICT, 0)  # an alarm, also where nothing new was counted
+                key = (name, row.round, row.state, row.reports, row.checksum, refused, level)
                 if key not in self._cache:
                     found = results.outcome(work, row, level)
-                    self._cache = {old: one for old, one in self._cache.items() if old[:-1] == key[:-1]}
+                    # Readers choose the level: of a study that stands still only the last few are kept.
+                    same = [(old, one) for old, one in self._cache.items() if old[:-1] == key[:-1]]
+                    others = [(old, one) for old, one in self._cache.items() if old[0] != name]
+                    self._cache = dict(others + same[1 - MOST_LEVELS :])
                     self._cache[key] = found
             return self._cache[key]
 

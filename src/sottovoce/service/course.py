@@ -16,7 +16,7 @@ from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
 from sottovoce.service import acts
 from sottovoce.service.lanes import Lane, cells_of
-from sottovoce.service.stores.base import DONE, StudyRow, Transaction
+from sottovoce.service.stores.base import DONE, Ints, StudyRow, Transaction
 from sottovoce.tally.tally import Tally
 
 NAME_DIGITS = 16
@@ -60,11 +60,12 @@ def stored_state(work: Transaction, row: StudyRow, manifests: list[Manifest]) ->
 class Course:
     """A study in the memory of the one thread that writes."""
 
-    def __init__(self, row: StudyRow, manifests: list[Manifest], state: State) -> None:
+    def __init__(self, row: StudyRow, manifests: list[Manifest], state: State, first_bytes: Ints) -> None:
         self.number, self.name = row.number, row.name
         self.protocol = state.protocol
         self.failed = False  # whether the next round could not be found
         self.is_stale = False  # whether a commit failed, so that the store must be read again
+        self.first_bytes = first_bytes  # how many counted ids begin with each
         self._history = state.history
         self._enter(row, manifests, list(state.begun))
 
@@ -79,7 +80,7 @@ class Course:
     def load(cls, work: Transaction, row: StudyRow) -> Course:
         """From a store."""
         manifests = [Manifest.from_spec(content) for content in work.manifests(row.number)]
-        return cls(row, manifests, stored_state(work, row, manifests))
+        return cls(row, manifests, stored_state(work, row, manifests), work.first_bytes(row.number))
 
     @property
     def manifest(self) -> Manifest:

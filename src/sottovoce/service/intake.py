@@ -21,7 +21,7 @@ from sottovoce.core.exchange.wire import TOKEN_BYTES, Batch
 from sottovoce.service.course import Course
 from sottovoce.service.invitations import token_hash
 from sottovoce.service.lanes import Lane
-from sottovoce.service.stores.base import OPEN, Known, Transaction
+from sottovoce.service.stores.base import OPEN, Known, Transaction, first_bytes_of
 
 # Codes of single reports
 CONFLICT, TOO_OLD, IN_FUTURE, ROUND_CLOSED = "conflict", "epoch_too_old", "epoch_in_future", "round_closed"
@@ -178,14 +178,14 @@ def _stored(
 def _spend(work: Transaction, study: int, invited: dict[bytes, bytes]) -> dict[bytes, str]:
     """Use up the invitations of new reports, one for each; returns the reports that have none."""
     hashes = list(set(invited.values()))
-    good, spent = work.chosen("invitations", study, hashes), work.chosen("spent", study, hashes)
+    good, issued = work.chosen("invitations", study, hashes), work.chosen("issued", study, hashes)
     refused: dict[bytes, str] = {}
     used: set[bytes] = set()
     for report, token in invited.items():
-        if token in spent or token in used:
-            refused[report] = SPENT
-        elif token not in good:
+        if token not in issued:
             refused[report] = UNKNOWN_TOKEN
+        elif token not in good or token in used:
+            refused[report] = SPENT
         else:
             used.add(token)
     work.spend(study, used)
@@ -240,14 +240,17 @@ def _counted(
             work.set_arm(course.number, number, lane.arm, lane.reports + count)
             additions.append((lane, count, more))
             ids += [column.ids[place] for place in np.flatnonzero(keep).tolist()]
-    row = course.row
+    row, begins = course.row, np.zeros(256, np.int64)
     if ids:
         row = replace(row, reports=row.reports + len(ids), checksum=combined(row.checksum, ids))
         work.count(course.number, row.reports, row.checksum)
+        begins = first_bytes_of(ids)
+        work.set_first_bytes(course.number, course.first_bytes + begins)
     _note_failures(work, course, group)
 
     def apply() -> None:
         course.noted(row)
+        course.first_bytes = course.first_bytes + begins
         for lane, count, more in additions:
             lane.add(count, more)
 

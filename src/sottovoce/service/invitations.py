@@ -40,7 +40,7 @@ def invite(
     seed = secrets.token_bytes(32) if secret is None else hashlib.sha256(secret + root.encode()).digest()
     made = [hashlib.sha256(seed + place.to_bytes(4, "big")).digest()[:TOKEN_BYTES] for place in range(count)]
     hashes = [token_hash(one, root) for one in made]
-    known = work.chosen("invitations", study, hashes) | work.chosen("spent", study, hashes)
+    known = work.chosen("issued", study, hashes)
     work.invite(study, [one for one in hashes if one not in known])
     if len(known) < count:
         acts.record(work, "invite", by=by, study=root[:16], count=count - len(known))

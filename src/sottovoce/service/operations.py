@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.service import acts
@@ -14,10 +16,8 @@ from sottovoce.service.collector import UnknownStudyError
 from sottovoce.service.course import stored_tallies
 from sottovoce.service.intake import combined
 from sottovoce.service.stores import schema
-from sottovoce.service.stores.base import CHECKSUM_BYTES, Store, StoreError, StudyRow, Transaction
+from sottovoce.service.stores.base import CHECKSUM_BYTES, PART, Store, StoreError, StudyRow, Transaction, first_bytes_of
 from sottovoce.service.stores.sqlite import SQLiteStore
-
-PART = 10_000  # rows that are copied at once
 
 
 def find_study(work: Transaction, name: str | None) -> StudyRow:
@@ -75,10 +75,9 @@ def verify(store: Store) -> None:
     """Compute what is stored twice from what is stored once: ids give number and checksum, arms give the number."""
     with store.read() as work:
         for row in work.studies():
-            ids = work.rows("SELECT id FROM reports WHERE study = ?", (row.number,))
-            checksum, count = bytes(CHECKSUM_BYTES), 0
-            while part := [bytes(one[0]) for one in islice(ids, PART)]:
-                checksum, count = combined(checksum, part), count + len(part)
+            checksum, count, begins = bytes(CHECKSUM_BYTES), 0, np.zeros(256, np.int64)
+            for part in work.stored_ids(row.number):
+                checksum, count, begins = combined(checksum, part), count + len(part), begins + first_bytes_of(part)
             counted = 0
             for content in work.manifests(row.number):
                 counted += sum(one.n for one in stored_tallies(work, row.number, Manifest.from_spec(content)))
@@ -87,6 +86,8 @@ def verify(store: Store) -> None:
                     f"Study {row.number} does not agree with itself: {count} ids, {row.reports} reports, {counted} in"
                     " the arms, or another checksum."
                 )
+            if (begins != work.first_bytes(row.number)).any():
+                raise StoreError(f"Study {row.number} does not agree with itself: its ids begin with other bytes.")
 
 
 def backup(store: Store, path: Path) -> int:

@@ -12,12 +12,18 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Estimates
 from sottovoce.service.course import name_of, read_protocol, stored_state, stored_tallies
+from sottovoce.service.intake import CONFLICT
+from sottovoce.service.signs import FAKES, alarms_of, manipulation_rows
 from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
 from sottovoce.study.reading import parse_study
 from sottovoce.study.results import COLUMNS, StudyResults, results_of
 from sottovoce.study.study import Study
 
 NOTHING_YET = "Nothing can be estimated yet."
+REPEATED = (
+    "Devices that keep a memo report the same answer again in each epoch. Intervals and n count reports as if each were"
+    " of another person: with reports of several epochs they are too narrow."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,7 @@ class StudyOutcome:
     manifest: Manifest
     results: StudyResults
     notes: tuple[str, ...]
+    alarms: tuple[str, ...] = ()
 
     def header(self) -> dict[str, Any]:
         """What all forms of the estimates say first."""
@@ -41,20 +48,22 @@ class StudyOutcome:
             "checksum": self.row.checksum.hex(),
             "level": self.results.level,
             "notes": list(self.notes),
+            "alarms": list(self.alarms),
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Header and rows; a number that does not exist is null."""
+    def to_dict(self, fakes: float = FAKES) -> dict[str, Any]:
+        """Header, rows, and how far a share of fake reports can have moved them; a number that is not known is null."""
         frame = self.results.to_frame()
         rows = [
             {key: _plain(one) for key, one in zip(COLUMNS, values, strict=True)}
             for values in frame.itertuples(index=False, name=None)
         ]
-        return {**self.header(), "rows": rows}
+        moved = manipulation_rows(self.results.questions, fakes, self.row.reports)
+        return {**self.header(), "rows": rows, "fakes": {"share": fakes, "estimates": moved}}
 
-    def to_json(self) -> bytes:
+    def to_json(self, fakes: float = FAKES) -> bytes:
         """The same as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        return json.dumps(self.to_dict(fakes), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
     def to_csv(self) -> bytes:
         """The rows as CSV."""
@@ -93,8 +102,13 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     except ParameterError:  # no report was counted, or too few
         found, notes = {}, (NOTHING_YET,)
     _, reports = read_protocol(row.protocol)
+    rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
+    conflicts = work.outcomes(row.number).get(CONFLICT, 0)
+    signs = alarms_of(manifests, rounds, work.first_bytes(row.number), conflicts)
     results = results_of(study, reports, found, level)
-    return StudyOutcome(row, manifests[-1], results, (*notes, *results.doubts))
+    kept = any(arm.mechanism.claimed_forever is not None for one in manifests for arm in one.stage.arms)
+    notes = (*notes, *results.doubts, *((REPEATED,) if kept and found else ()))
+    return StudyOutcome(row, manifests[-1], results, notes, signs)
 
 
 def _plain(value: Any) -> Any:

@@ -23,6 +23,7 @@ MOST_WAITING_BYTES = 64 << 20
 MOST_AT_ONCE = 4_096  # reports of one commit
 REST = 0.25  # seconds between looks at what other processes did
 QUEUE_FULL, DISK_FULL, UNAVAILABLE = "queue_full", "disk_full", "unavailable"
+TIDY = 10.0  # seconds between two times that the traces of recent commits are removed
 SLICES = 256  # parts in which the digests of an epoch are dropped, between commits
 
 
@@ -52,6 +53,7 @@ class CommitWriter:
         self._ready = threading.Condition()
         self._ending = False
         self._slices: dict[str, int] = {}
+        self._untidy: float | None = None  # since when there are such traces
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
 
     # --- from other threads ----------------------------------------------------------------------
@@ -114,8 +116,10 @@ class CommitWriter:
                 act()
             if not group and not acts:
                 if self._ending:
+                    self._tidy(0.0)
                     return
                 self._upkeep()
+                self._tidy(TIDY)
 
     def _next(self) -> tuple[list[Submission], list[Callable[[], None]]]:
         group: list[Submission] = []
@@ -164,6 +168,7 @@ class CommitWriter:
         if self.is_well != (problem is None):
             self.is_well = problem is None
             self._log.warning("store", state="well" if problem is None else problem)
+        self._untidy = self._untidy or start
         _answer(group)
         self._metrics.commit(group, perf_counter() - start)
         if problem is None:
@@ -215,6 +220,11 @@ class CommitWriter:
             return  # tried again later
         except Exception as found:  # a bug must not end the thread
             self._log.error("upkeep_failed", kind=type(found).__name__)
+
+    def _tidy(self, age: float) -> None:
+        """When nothing waits: a store may show which rows changed together, such as a report and its invitation."""
+        if self._untidy is not None and perf_counter() - self._untidy >= age:
+            self._untidy = None if self._store.tidy() else perf_counter()
 
     def _forget(self, course: Course) -> None:
         """Two epochs ago no report can come any more, so its digests have served."""

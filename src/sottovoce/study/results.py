@@ -19,7 +19,7 @@ from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.expected import cumulative
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.evidence import Evidence, most_excess
 from sottovoce.study.planners.distribution import READINGS
 from sottovoce.study.sharing import READ
 from sottovoce.study.study import Study
@@ -73,22 +73,25 @@ class QuestionResult:
         shares = estimate.shares
         answered = list(estimate.labels).index(ANSWERED)
         (mean,) = (line for place, line in enumerate(_plain(estimate, level)) if place == answered)
-        silent = float(np.clip(1 - shares.values[answered], 0, 1))
         domain: Any = self.asked.question.domain
-        ends = [(1 - silent) * mean.value + silent * float(end) for end in (domain.low, domain.high)]
-        yield ResultLine("mean", "", mean.value, mean.std_error, mean.low, mean.high, (ends[0], ends[1]))
+        # Two intervals that hold together: of the mean of those who answered, and of how many they are.
+        apart = _apart(level, 2)
+        ends = np.clip([one[answered] for one in estimate.quiet_ci(apart)], float(domain.low), float(domain.high))
+        silent = float(np.clip(1 - shares.quiet_ci(apart)[0][answered], 0, 1))
+        could = [
+            (1 - silent) * mine + silent * float(end) for mine, end in zip(ends, (domain.low, domain.high), strict=True)
+        ]
+        yield ResultLine("mean", "", mean.value, mean.std_error, mean.low, mean.high, (could[0], could[1]))
         yield from _plain(shares, level, "share")
 
     def _shares_with_reasons(self, estimate: Estimate, level: float) -> Iterator[ResultLine]:
         """A share among all lies between the share that was given and that share plus all who gave none."""
         reasons = {*self.asked.missing}
-        silent = sum(
-            max(0.0, float(value))
-            for label, value in zip(estimate.labels, estimate.values, strict=True)
-            if label in reasons
-        )
-        for line in _plain(estimate, level):
-            spare = None if line.label in reasons else (max(0.0, line.value), min(1.0, line.value + silent))
+        apart = _plain(estimate, _apart(level, 1 + len(reasons)))
+        silent = sum(max(0.0, line.high) for line in apart if line.label in reasons)
+        for line, wide in zip(_plain(estimate, level), apart, strict=True):
+            could = (max(0.0, wide.low), min(1.0, wide.high + silent))
+            spare = None if line.label in reasons else could
             yield ResultLine(line.measure, line.label, line.value, line.std_error, line.low, line.high, spare)
 
 
@@ -111,8 +114,8 @@ class StudyResults:
             f"{one.asked.name}: {doubt}": None
             for one in self.questions
             for estimate in one.estimates.values()
-            if isinstance(estimate, Estimate) and not isinstance(one.asked.question, Distribution)
-            for doubt in [estimate.doubt(self.level)]
+            if isinstance(estimate, Estimate)
+            for doubt in [_doubt(one.asked, estimate, self.level)]
             if doubt is not None
         }
         return tuple(found)
@@ -191,6 +194,19 @@ def _of_distribution(estimate: Estimate, level: float) -> Iterator[ResultLine]:
     if isinstance(found, DistributionEvidence) and not found.circular:
         curve = cumulative(found)
         yield from _lines(curve, level, Cdf.noun, [str(label) for label in curve.labels])
+
+
+def _apart(level: float, intervals: int) -> float:
+    """The level of each of several intervals that hold together at a level."""
+    return 1 - (1 - level) / intervals
+
+
+def _doubt(asked: Asked, estimate: Estimate, level: float) -> str | None:
+    """What speaks against the intervals of `lines`, which are those of the evidence for a distribution."""
+    found = estimate.evidence
+    if isinstance(asked.question, Distribution):
+        return found.doubt(found.default, level, most_excess(level))
+    return estimate.doubt(level)
 
 
 def _lines(found: Evidence, level: float, measure: str, labels: list[str]) -> Iterator[ResultLine]:

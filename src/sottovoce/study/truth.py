@@ -16,6 +16,7 @@ from sottovoce.core.question import (
     CircularMean,
     Distribution,
     Frequency,
+    GroupMean,
     Mean,
     Quantile,
     Question,
@@ -42,15 +43,17 @@ def truth_of(asked: Asked, column: Sequence[Any], estimates: Estimates) -> Truth
         known = _truth(asked.question, column, found)
         if known is not None:
             return known
-    return _by_group(column)
+    whole = asked.whole
+    return _by_group(whole.by, column) if isinstance(whole, GroupMean) else {}
 
 
-def _by_group(column: Sequence[Any]) -> Truth:
-    groups: dict[str, list[float]] = {}
+def _by_group(by: Domain, column: Sequence[Any]) -> Truth:
+    """A group that nobody is in has a share, and no mean."""
+    groups: dict[str, list[float]] = {str(label): [] for label in by.labels()}
     for group, value in column:
         groups.setdefault(str(group), []).append(float(value))
     shares = {("share", group): len(values) / len(column) for group, values in groups.items()}
-    means = {("mean", group): float(np.mean(values)) for group, values in groups.items()}
+    means = {("mean", group): float(np.mean(values)) for group, values in groups.items() if values}
     answered = {("mean", ""): means[("mean", ANSWERED)]} if ("mean", ANSWERED) in means else {}
     return {**shares, **means, **answered}
 

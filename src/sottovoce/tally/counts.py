@@ -44,6 +44,8 @@ from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
+from sottovoce.core.statistic import Statistic
+from sottovoce.core.statistic.asked import CountAsked, asked_bits
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -58,7 +60,16 @@ from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
 MAX_STEPS = 1 << 22
-DRAWN = (CountOutputs, CountSupports, CountSeeds, CountCohorts, CountKeyed, Sums)  # what is drawn is counted so
+DRAWN = (
+    CountOutputs,
+    CountSupports,
+    CountSeeds,
+    CountCohorts,
+    CountKeyed,
+    CountAsked,
+    Sums,
+)  # what is drawn is counted so
+BY_CELL = (CountSupports, CountAsked)  # what can be drawn code by code, whatever the joint law is
 
 
 def simulate_counts(mechanism: Mechanism, histogram: Any, *, seed: int, joint: bool = True) -> Tally:
@@ -90,14 +101,23 @@ def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int
     if not isinstance(mechanism.statistic, DRAWN):
         known = ", ".join(statistic.kind for statistic in DRAWN)
         raise ParameterError(f"Tallies are drawn for counts of {known}, not of kind {mechanism.statistic.kind}.")
-    if not joint and not isinstance(mechanism.statistic, CountSupports):
+    if not joint and not isinstance(mechanism.statistic, BY_CELL):
         raise ParameterError("Only counts of supports can be drawn cell by cell; leave joint=True.")
     each_run = np.broadcast_to(held.astype(np.int64), (runs, len(held)))
-    return _draw(mechanism.channel, each_run, rng) if joint else _each_cell(mechanism.channel, each_run, rng)
+    return (
+        _draw(mechanism.channel, each_run, rng)
+        if joint
+        else _each_cell(mechanism.channel, mechanism.statistic, each_run, rng)
+    )
 
 
-def _each_cell(channel: Channel, held: Ints, rng: np.random.Generator) -> Ints:
-    """Each cell from its own law: Bin(n_v, p) + Bin(n - n_v, q)."""
+def _each_cell(channel: Channel, statistic: Statistic, held: Ints, rng: np.random.Generator) -> Ints:
+    """Each cell from its own law: Bin(n_v, p) + Bin(n - n_v, q); where some are asked, among those."""
+    if isinstance(statistic, CountAsked):
+        chosen, of_a_bit = asked_bits(channel)
+        asked = [rng.binomial(some, chosen.asked / chosen.k) for some in (held, _others(held))]
+        found = [rng.binomial(some, float(rate)) for some, rate in zip(asked, of_a_bit, strict=True)]
+        return np.concatenate([found[0] + found[1], asked[0] + asked[1]], axis=1)
     rates = rates_of(channel)
     if not isinstance(rates, Rates) or need(channel, Supporting).rates_vary:
         raise ParameterError("Cells can be drawn one by one only where all codes have the same two support rates.")

@@ -17,6 +17,7 @@ from sottovoce.core.channel.facets import outputs_of, rates_of
 from sottovoce.fast.kernels.compose.public import valuer
 
 Ints = NDArray[np.int64]
+MANY = 16  # participants for each pair of row and code from which on pairs are drawn
 Inner = Callable[[Channel, Ints, np.random.Generator], Ints]
 
 
@@ -35,28 +36,41 @@ def position_law(inner: Channel) -> tuple[float, float, int, int, bool, bool]:
     return float(rates.own), float(rates.other), 1, inner.inputs, False, isinstance(inner, Subset)
 
 
+def _people(chosen: NumberedMap, codes: Ints, held: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, Ints | None]:
+    """The row and the code of each participant; of large crowds, of all pairs, with how many participants have them."""
+    if held.sum() <= MANY * chosen.seeds * len(codes):
+        return rng.integers(0, chosen.seeds, int(held.sum())), np.repeat(codes, held), None
+    weights = rng.multinomial(held, np.full(chosen.seeds, 1 / chosen.seeds))
+    return np.tile(np.arange(chosen.seeds), len(codes)), np.repeat(codes, chosen.seeds), weights.ravel()
+
+
+def _counts(places: Ints, weights: Ints | None, size: int) -> Ints:
+    return np.bincount(places, weights, size).astype(np.int64)
+
+
 def draw_rows(channel: Public, codes: Ints, held: Ints, rng: np.random.Generator, inner: Inner) -> Ints:
     """The cells of one tally in which held[i] participants hold codes[i]; `inner` draws numbered reports."""
     chosen = channel.map
     if not isinstance(chosen, NumberedMap):
         raise TypeError("Only numbered public functions are counted apart.")
-    seeds = rng.integers(0, chosen.seeds, int(held.sum()))
-    values = valuer(chosen)(seeds, np.repeat(codes, held).astype(np.uint32)).astype(np.int64)
+    rows, codes, weights = _people(chosen, codes, held, rng)
+    values = valuer(chosen)(rows, codes.astype(np.uint32)).astype(np.int64)
     if outputs_of(channel) is not None:
-        table = np.bincount(seeds * chosen.outputs + values, minlength=chosen.seeds * chosen.outputs)
+        table = _counts(rows * chosen.outputs + values, weights, chosen.seeds * chosen.outputs)
         return inner(channel.inner, table.reshape(chosen.seeds, -1), rng).ravel()
     own, other, blocks, length, signed, _ = position_law(channel.inner)
-    totals, bits = np.bincount(seeds, minlength=chosen.seeds), blocks * length
+    totals, bits = _counts(rows, weights, chosen.seeds), blocks * length
 
-    def counted(rows: Ints, places: Ints) -> Ints:
-        return np.bincount(rows * bits + places, minlength=chosen.seeds * bits).reshape(-1, bits)
+    def counted(kept: Any, places: Ints) -> Ints:
+        some = None if weights is None else weights[kept]
+        return _counts((rows * bits + places)[kept], some, chosen.seeds * bits).reshape(-1, bits)
 
     if signed:
         raised, places = (values & 1) == 0, values >> 1
-        up, down = counted(seeds[raised], places[raised]), counted(seeds[~raised], places[~raised])
+        up, down = counted(raised, places), counted(~raised, places)
         drawn = rng.binomial(up, own) + rng.binomial(down, 1 - own) + rng.binomial(totals[:, None] - up - down, other)
     else:
         each = [values // length**block % length + block * length for block in range(blocks)]
-        set_ = np.sum([counted(seeds, place) for place in each], axis=0)
+        set_ = np.sum([counted(slice(None), place) for place in each], axis=0)
         drawn = rng.binomial(set_, own) + rng.binomial(totals[:, None] - set_, other)
     return np.column_stack([totals, drawn]).ravel()

@@ -7,7 +7,7 @@ cover the truth are added up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -17,7 +17,9 @@ from scipy import stats
 from sottovoce.core.channel import Block, Contrast, Histogram, Rates
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.estimate.evidence import Evidence, deviate
+from sottovoce.estimate.shares.asked import AskedEvidence, asked_rates
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.sums import SumsEvidence, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
@@ -25,6 +27,7 @@ from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Row = tuple[Ints, Ints, Floats]  # pluses, minuses, probabilities
 
 _REACH = 6.5  # standard deviations that are enumerated; the mass beyond, below 1e-9, counts as not covered
 _NOISE = 1e-15  # probabilities that rounding errors of a Fourier sum can make
@@ -48,52 +51,73 @@ def support_law(rates: Rates, n: int, held: int, target: str) -> tuple[Ints, Flo
 
 @lru_cache(maxsize=16)
 def contrast_law(rates: Contrast, n: int, held: int, mates: int, target: str) -> tuple[Ints, Ints, Floats]:
-    """Pairs (plus, minus) and their probabilities; `mates` others hold codes of the same group.
-
-    Where there are more than `ROWS` likely numbers of hits, they are taken at even steps, each for those around it.
-    """
+    """Pairs (plus, minus) and their probabilities; `mates` others hold codes of the same group."""
     kinds = [
         (held, float(rates.plus_own), float(rates.hit_own - rates.plus_own)),
         (mates, float(rates.hit_own) / 2, float(rates.hit_own) / 2),
         (n - held - mates, float(rates.hit_other) / 2, float(rates.hit_other) / 2),
     ]
+    return _pair_law(kinds, n, target)
+
+
+@lru_cache(maxsize=16)
+def asked_law(rates: tuple[float, float, float], n: int, held: int, target: str) -> tuple[Ints, Ints, Floats]:
+    """Pairs (bits set, bits not set) of those who are asked about a code, and their probabilities."""
+    own, other, part = rates
+    kinds = [(held, part * own, part * (1 - own)), (n - held, part * other, part * (1 - other))]
+    return _pair_law(kinds, n, target, ROWS // 3)
+
+
+def _pair_law(
+    kinds: list[tuple[int, float, float]], n: int, target: str, most: int = ROWS
+) -> tuple[Ints, Ints, Floats]:
+    """Pairs (plus, minus) of n reports of several kinds, each with its number and its rates of plus and of minus.
+
+    Where there are more than `most` likely numbers of hits, they are taken at even steps, each for those around it.
+    """
     plus, minus = (sum(count * kind[side] for count, *kind in kinds) for side in (0, 1))
     if target == "population":
         kinds = [(n, plus / n, minus / n)]
-    spread = math.sqrt(sum(count * (up + down) * (1 - up - down) for count, up, down in kinds))
+    # Where everyone is asked there is no rest, and the sum of both rates may be rounded to above 1.
+    spread = math.sqrt(sum(count * (up + down) * max(1 - up - down, 0) for count, up, down in kinds))
     likely = _around(plus + minus, spread, n)
-    step = -(-len(likely) // ROWS)
-    found = [_row_of_hits(kinds, int(hits), (plus, minus)) for hits in likely[step // 2 :: step]]
+    step = -(-len(likely) // most)
+    rows = likely[step // 2 :: step]
+    found = _binomial_rows(kinds[0], rows) if len(kinds) == 1 else _summed_rows(kinds, rows, (plus, minus))
     ups, downs, law = (np.concatenate(part) for part in zip(*found, strict=True))
     return ups, downs, step * law
 
 
-def _row_of_hits(
-    kinds: list[tuple[int, float, float]], hits: int, means: tuple[float, float]
-) -> tuple[Ints, Ints, Floats]:
-    """The likely pairs of a sum. Given the hits, pluses of one kind are binomial; else by the characteristic function.
+def _binomial_rows(kind: tuple[int, float, float], rows: Ints) -> Iterator[Row]:
+    """The likely pairs with each number of hits: of one kind of reports, pluses are binomial."""
+    n, up, down = kind
+    rate = up / (up + down)
+    for hits in map(int, rows):
+        plus = _around(hits * rate, math.sqrt(hits * rate * (1 - rate)), hits)
+        law = stats.binom.pmf(hits, n, up + down) * stats.binom.pmf(plus, hits, rate)
+        yield plus, hits - plus, law
+
+
+def _summed_rows(kinds: list[tuple[int, float, float]], rows: Ints, means: tuple[float, float]) -> Iterator[Row]:
+    """The same for a sum over several kinds, by the characteristic function.
 
     That is as narrow as the law is wide, so few frequencies are needed where counts are large.
     """
-    if len(kinds) == 1:
-        ((n, up, down),) = kinds
-        rate = up / (up + down)
-        plus = _around(hits * rate, math.sqrt(hits * rate * (1 - rate)), hits)
-        law = stats.binom.pmf(hits, n, up + down) * stats.binom.pmf(plus, hits, rate)
-        return plus, hits - plus, law
     # Pluses and minuses each spread by no more than a Poisson count of the same mean.
     windows = [2 * math.ceil(_REACH * math.sqrt(mean) + 16) + 1 for mean in means]
     first, last = (max(0, round(mean) - window // 2) for mean, window in zip(means, windows, strict=True))
-    plus = np.arange(max(first, hits - last - windows[1] + 1), min(first + windows[0], hits - last + 1))
     angles = [_frequencies(window, kinds, side) for side, window in enumerate(windows)]
     turns = [np.exp(1j * angle) for angle in angles]
     log = np.zeros((len(angles[0]), len(angles[1])), complex)
     for count, up, down in kinds:
         log += count * np.log(1 - up - down + up * turns[0][:, None] + down * turns[1][None, :])
-    ups, downs = np.exp(-1j * np.outer(plus, angles[0])), np.exp(-1j * np.outer(hits - plus, angles[1]))
-    law = np.real(((ups @ np.exp(log)) * downs).sum(axis=1)) / (windows[0] * windows[1])
-    likely = law > _NOISE
-    return plus[likely], hits - plus[likely], law[likely]
+    turned = np.exp(log)
+    for hits in map(int, rows):
+        plus = np.arange(max(first, hits - last - windows[1] + 1), min(first + windows[0], hits - last + 1))
+        ups, downs = np.exp(-1j * np.outer(plus, angles[0])), np.exp(-1j * np.outer(hits - plus, angles[1]))
+        law = np.real(((ups @ turned) * downs).sum(axis=1)) / (windows[0] * windows[1])
+        likely = law > _NOISE
+        yield plus[likely], hits - plus[likely], law[likely]
 
 
 def _frequencies(window: int, kinds: list[tuple[int, float, float]], side: int) -> Floats:
@@ -130,7 +154,15 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
     """The probability that the interval of the first code covers its share; all others are held equally often."""
     held = round(share * n)
     rates = rates_of(mechanism.channel)
-    if isinstance(rates, Rates):
+    if isinstance(mechanism.statistic, CountAsked):
+        of_a_bit = asked_rates(mechanism)
+        counts, minus, law = asked_law(of_a_bit, n, held, target)
+        rows = counts + minus
+
+        def evidence(counts: Ints, rows: Ints) -> Evidence:
+            return AskedEvidence(counts, rows, n, *of_a_bit)
+
+    elif isinstance(rates, Rates):
         own, other = float(rates.own), float(rates.other)
         counts, law = support_law(rates, n, held, target)
         rows = np.zeros_like(counts)

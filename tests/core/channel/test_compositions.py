@@ -15,25 +15,28 @@ import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     NODES,
+    AskedMap,
     Bits,
     Block,
     Channel,
     Each,
     HadamardSets,
     HashMap,
+    Histogram,
     Mix,
     Place,
     PoolMap,
     Public,
     Rounding,
     Subset,
+    Table,
     Then,
     Window,
 )
 from sottovoce.core.channel.base import nested
 from sottovoce.core.channel.numeric.grids import check_grids
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.errors import BatchWarning, ParameterError, SpecError
+from sottovoce.core.errors import BatchWarning, ParameterError, PrivacyError, SpecError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
@@ -223,3 +226,21 @@ def test_coordinates_are_roundings(grids: Any) -> None:
 
 def test_parts_of_as_many_codes_as_there_are_short_words_have_a_kernel() -> None:
     assert callable(sampler(Each((Subset(1 << 32, 1, HALF), Subset(3, 1, HALF)))))
+
+
+def test_a_histogram_of_bins_that_show_their_end_has_no_ratio() -> None:
+    """`make fuzz` found it (seed 884005937): an output that one end of a bin alone sends divided by zero."""
+    sure = Table(((UNIT, 0, 0), (1, UNIT - 1, 0)))
+    with pytest.raises(PrivacyError, match="infinite"):
+        Histogram(2, sure).ratio()
+    half = Table(((UNIT // 2, UNIT // 2, 0), (UNIT // 4, 3 * UNIT // 4, 0)))
+    assert Histogram(2, half).ratio() == Fraction(3)  # the output that nobody sends does not count
+
+
+def test_a_code_that_stands_for_those_not_asked_about_is_not_supported() -> None:
+    """`make fuzz` found it (seed 687180814): rates were stated for inner channels whose reports support that code."""
+    assert Public(AskedMap(4, 3, 4), Subset(4, 1, UNIT - 1)).rates() is None
+    nested = Public(HashMap(4, 3, 4), Subset(3, 1, UNIT // 2))
+    assert nested.rates() is not None and Public(AskedMap(4, 3, 4), nested).rates() is None
+    optional = Public(AskedMap(4, 3, 4), Bits(3, UNIT // 4 * 3, UNIT // 4, "optional"))
+    assert optional.rates() == (Fraction(9, 16), Fraction(3, 16))

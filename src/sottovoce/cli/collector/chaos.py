@@ -2,7 +2,8 @@
 
 Every participant has an answer of their own, so a count of two in a cell that one report was sent for proves double
 counting. Requests and answers are dropped, requests are sent twice, ids come with other bytes, clocks are wrong, and
-for a while the disk is full. What each device sent is known here, so the counts can be computed again from it.
+for a while the disk is full. Some kills hit a change of round, at each of its steps in turn. What each device sent is
+known here, so the counts can be computed again from it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import secrets
 import tempfile
 import threading
 import time
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.cli.collector.crowd import CollectorProcess
+from sottovoce.cli.collector.fragile import CHANGE, FULL
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.participant import Participant, today
 from sottovoce.client.tick import NoTick
@@ -31,28 +34,40 @@ from sottovoce.core.errors import CollectorError, ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.service import operations
+from sottovoce.service.course import name_of
+from sottovoce.service.stores import open_store
+from sottovoce.service.stores.base import StoreError
 
 PEOPLE = 1000  # different answers; a participant beyond has that of an earlier one
 THREADS = 12
 FEWEST, MOST = 30, 300  # reports that are acknowledged before a kill
 PATIENCE = 15.0  # seconds that these may take
-ROOM = 256 * 1024  # bytes that a full disk still takes
+LONG = 120.0  # seconds until a round has its quota, or a full disk was noticed
+FEW = 200  # participants of a study whose change of round is hit
+EVERY = 3  # of so many kills one hits a change of round
+DISK_FULL = "status 507"
+UNDER_LOAD = "under load"
 STUDY = """\
 [study]
-name = "chaos"
+name = "{name}"
 owner = "sottovoce chaos"
 contact = "privacy@example.org"
 purpose = "Every participant has an answer of their own."
 unit = "person"
-epsilon = "20"
-
+epsilon = "{epsilon}"
+"""
+# With so large a budget nearly every report is the answer itself.
+WHO = f"""
 [questions.who]
 ask = "shares"
 text = "Who are you?"
 low = 0
-high = {last}
+high = {PEOPLE - 1}
 whole = true
-
+"""
+# With a small budget the plan has two rounds: the mean first, then squares about it.
+SPREAD = """
 [questions.spread]
 ask = "variance"
 text = "How long?"
@@ -105,7 +120,7 @@ class Load:
     url: str
     seed: int
     devices: list[Participant] = field(default_factory=list)
-    seen: Counter[str] = field(default_factory=Counter)
+    transports: list[Faults] = field(default_factory=list)
     manifests: dict[str, Manifest] = field(default_factory=dict)
     acknowledged: int = 0
     ending: threading.Event = field(default_factory=threading.Event)
@@ -121,19 +136,24 @@ class Load:
     def _work(self, number: int) -> None:
         chance = random.Random(f"{self.seed} {number}")
         transport = Faults(keep=True, chance=chance)
+        self.transports.append(transport)
         while not self.ending.is_set():
+            url = self.url
             with suppress(CollectorError):
-                manifest = self._manifest(transport)
-                while not self.ending.is_set() and self._one(manifest, transport, chance):
+                manifest = self._manifest(url, transport)
+                while not self.ending.is_set() and url == self.url and self._one(manifest, url, transport, chance):
                     pass
             time.sleep(0.05)
         transport.close()
-        with self._lock:
-            self.seen.update(transport.seen)
 
-    def _manifest(self, transport: HttpTransport) -> Manifest:
+    @property
+    def seen(self) -> Counter[str]:
+        """What happened to requests."""
+        return sum((Counter(one.seen) for one in self.transports), Counter())
+
+    def _manifest(self, url: str, transport: HttpTransport) -> Manifest:
         """The current one, read once by all threads."""
-        content = transport.get(f"{self.url}/manifest").body
+        content = transport.get(f"{url}/manifest").body
         with self._lock:
             known = self.manifests.get(hashlib.sha256(content).hexdigest())
             if known is None:
@@ -141,14 +161,16 @@ class Load:
                 self.manifests[known.hash] = known
             return known
 
-    def _one(self, manifest: Manifest, transport: Faults, chance: random.Random) -> bool:
+    def _one(self, manifest: Manifest, url: str, transport: Faults, chance: random.Random) -> bool:
         """One participant; whether the collector is there, and in this round."""
         days = chance.choice((0, 0, 0, 0, 0, 0, -1, 1, 5, -5))
         device = Participant(None, tick=NoTick(), transport=transport, today=lambda: today() + timedelta(days))
         with self._lock:
             place = len(self.devices)
             self.devices.append(device)
-        found = device.answer(manifest, {"who": place % PEOPLE, "spread": chance.random()}, url=self.url)
+        answer = {"who": place % PEOPLE, "spread": chance.random()}
+        asked = {one.name: answer[one.name] for one in manifest.questions}
+        found = device.answer(manifest, asked, url=url)
         if found.state == "queued":
             found = next(iter(device.send()), found)
         with self._lock:
@@ -175,88 +197,157 @@ class Load:
             yield from device.reports()
 
 
+@dataclass(slots=True)
+class Attack:
+    """A collector that is killed, and its studies: a new one for each change of round that is to be hit."""
+
+    folder: Path
+    collector: CollectorProcess
+    run: str = field(default_factory=lambda: secrets.token_hex(4))
+    urls: list[str] = field(default_factory=list)
+    killed: Counter[str] = field(default_factory=Counter)
+
+    def study(self, participants: int, *, rounds: bool) -> None:
+        """Begin another study; its name is that of no other run, since a database may know those."""
+        name = f"chaos-{self.run}-{len(self.urls)}"
+        file = self.folder / f"{len(self.urls)}.toml"
+        text = STUDY.format(name=name, epsilon=2 if rounds else 20) + (SPREAD if rounds else WHO)
+        file.write_text(text, encoding="utf-8")
+        self.collector.study, self.collector.name, self.collector.participants = str(file), name, participants
+
+    def start(self, point: str | None = None) -> str:
+        """Start the collector; returns the address of its study."""
+        self.collector.point = point
+        self.collector.start()
+        if self.collector.url not in self.urls:
+            self.urls.append(self.collector.url)
+        return self.collector.url
+
+    def kill_under_load(self, load: Load, reports: int) -> None:
+        """Any moment."""
+        load.url = self.start()
+        load.wait_for(reports)
+        self.collector.kill()
+        self.killed[UNDER_LOAD] += 1
+
+    def kill_in_change(self, load: Load, point: str) -> None:
+        """A new study, whose first change of round gets as far as this point."""
+        self.study(FEW, rounds=True)
+        load.url = self.start(point)
+        if self.collector.died(LONG):
+            self.killed[point] += 1
+        else:
+            self.killed[UNDER_LOAD] += 1
+        self.collector.kill()
+
+    def fill_disk(self, load: Load) -> None:
+        """Until senders were told that the disk is full, and were counted again when there was room."""
+        self.start(FULL)
+        before, end = load.seen[DISK_FULL], time.monotonic() + LONG
+        while load.seen[DISK_FULL] == before and time.monotonic() < end:
+            time.sleep(0.05)
+        load.wait_for(FEWEST)
+        self.collector.kill()
+
+
 def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
     """Run it, print what was found, and say whether nothing was lost or counted twice."""
     if kills < 1:
         raise ParameterError("At least one kill is needed.")
     chance = random.Random(seed)
-    with tempfile.TemporaryDirectory(prefix="sottovoce-chaos-") as folder:
-        file = Path(folder) / "study.toml"
-        # The comment makes the study a new one in a database that knows others.
-        file.write_text(STUDY.format(last=PEOPLE - 1) + f"# {Path(folder).name}\n", encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         place = store or str(Path(folder) / "store.sqlite")
-        collector = CollectorProcess(str(file), place, PEOPLE)
-        collector.start()
+        attack = Attack(Path(folder), CollectorProcess("", place, PEOPLE))
+        attack.study(PEOPLE, rounds=False)
         try:
-            load = Load(collector.url, seed)
+            load = Load(attack.start(), seed)
             crew = load.run()
+            load.wait_for(FEWEST)
+            attack.collector.stop()
             for number in range(kills):
-                load.wait_for(chance.randint(FEWEST, MOST) if collector.most_bytes is None else FEWEST)
-                collector.kill()
-                full = store is None and number == kills // 2
-                collector.most_bytes = _largest(Path(folder)) + ROOM if full else None
-                try:
-                    collector.start()
-                except CollectorError:  # the disk is too full even to begin
-                    collector.most_bytes = None
-                    collector.start()
+                if number % EVERY == 1:
+                    attack.kill_in_change(load, CHANGE[(seed + number // EVERY) % len(CHANGE)])
+                else:
+                    attack.kill_under_load(load, chance.randint(FEWEST, MOST))
+                if number == kills // 2:
+                    attack.fill_disk(load)
+            attack.start()
+            load.wait_for(FEWEST)
             load.ending.set()
             for thread in crew:
                 thread.join()
-            if collector.most_bytes is not None:
-                collector.kill()
-                collector.most_bytes = None
-                collector.start()
             load.settle()
-            found = _compared(load, collector.get("tallies"), collector.get("checksum"))
+            found = _compared(load, attack.urls)
         finally:
-            collector.stop()
-    found = {"kills": kills, "store": "postgresql" if store else "sqlite", **found}
+            attack.collector.stop()
+        found = {
+            "kills": kills,
+            "store": "postgresql" if store else "sqlite",
+            "killed": {point: attack.killed[point] for point in (UNDER_LOAD, *CHANGE) if attack.killed[point]},
+            "refused_by_full_disk": load.seen[DISK_FULL],
+            **found,
+            "store_agrees": _agrees(place),
+        }
     if as_json:
         print(json.dumps(found))
     else:
         for name, value in found.items():
             print(f"{name}: {value}")
-    return not found["lost"] and not found["double"] and bool(found["counts_agree"])
+    return not found["lost"] and not found["double"] and bool(found["counts_agree"]) and bool(found["store_agrees"])
 
 
-def _largest(folder: Path) -> int:
-    return max(file.stat().st_size for file in folder.iterdir())
+def _agrees(place: str) -> bool:
+    """Whether numbers, checksums and first bytes follow from the ids, and the log of acts is whole."""
+    with open_store(place, create=False) as store:
+        try:
+            operations.verify(store)
+            operations.status(store)
+        except StoreError:
+            return False
+    return True
 
 
-def _compared(load: Load, tallies: Any, checksum: Any) -> dict[str, Any]:
-    """What the collector counted beside what it acknowledged."""
-    counted: Counter[tuple[int, int, int]] = Counter()
-    for arm in tallies["tallies"] if isinstance(tallies, dict) else tallies:
-        for cell, count in arm["cells"]:
-            counted[arm["round"], arm["arm"], cell] += count
-    sure: Counter[tuple[int, int, int]] = Counter()
-    maybe: Counter[tuple[int, int, int]] = Counter()
+def _compared(load: Load, urls: list[str]) -> dict[str, Any]:
+    """What the collector counted beside what it acknowledged, over all studies."""
+    counted: Counter[tuple[str, int, int, int]] = Counter()
+    reports = rounds = 0
+    for url in urls:
+        found = _read(f"{url}/tallies")
+        reports += found["reports"]
+        rounds += max(arm["round"] for arm in found["tallies"])
+        for arm in found["tallies"]:
+            for cell, count in arm["cells"]:
+                counted[found["id"], arm["round"], arm["arm"], cell] += count
+    sure: Counter[tuple[str, int, int, int]] = Counter()
+    maybe: Counter[tuple[str, int, int, int]] = Counter()
     states: Counter[str] = Counter()
     for entry in load.entries():
         states[entry.state] += 1
         if entry.state in ("accepted", "queued") or entry.attempts > 1:
             for cell in _cells(load.manifests[entry.manifest], entry):
                 (sure if entry.state == "accepted" else maybe)[cell] += 1
-    lost = sum(max(0, count - counted[cell]) for cell, count in sure.items())
-    double = sum(max(0, count - sure[cell] - maybe[cell]) for cell, count in counted.items())
     return {
         "acknowledged": states["accepted"],
-        "lost": lost,
-        "double": double,
-        "counts_agree": states["accepted"] <= checksum["reports"] <= states["accepted"] + sum(states.values()),
-        "reports": checksum["reports"],
-        "rounds": max(manifest.number for manifest in load.manifests.values()),
+        "lost": sum(max(0, count - counted[cell]) for cell, count in sure.items()),
+        "double": sum(max(0, count - sure[cell] - maybe[cell]) for cell, count in counted.items()),
+        "counts_agree": states["accepted"] <= reports <= states["accepted"] + sum(states.values()),
+        "reports": reports,
+        "studies": len(urls),
+        "rounds": rounds,
         "states": dict(sorted(states.items())),
         "faults": dict(sorted(load.seen.items())),
     }
 
 
-def _cells(manifest: Manifest, entry: Outgoing) -> Iterator[tuple[int, int, int]]:
+def _read(url: str) -> Any:
+    return json.loads(HttpTransport(timeout=LONG).get(url).body)
+
+
+def _cells(manifest: Manifest, entry: Outgoing) -> Iterator[tuple[str, int, int, int]]:
     """Where the collector counts a report."""
     mechanism = manifest.stage.arms[entry.arm].mechanism
     report = codec.decode(mechanism.channel, entry.payload)
     public = id_words(entry.id) if mechanism.channel.publics else (0, 0)
     for cell, amount in mechanism.statistic.add(mechanism.channel, report, public):
         for _ in range(amount):
-            yield entry.round, entry.arm, cell
+            yield name_of(manifest), entry.round, entry.arm, cell

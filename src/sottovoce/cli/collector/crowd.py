@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import signal
 import subprocess
 import sys
@@ -32,32 +31,40 @@ class CollectorProcess:
     participants: int
     port: int = 0
     url: str = ""
-    most_bytes: int | None = None  # of any file that it writes: a disk that is full
+    name: str | None = None  # of the study, where the store may hold others
+    point: str | None = None  # where it ends itself, or what happens to it: see `fragile`
     _process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         """Start it, and wait until it listens; the second time on the same port."""
         arguments = ["serve", self.study, "--store", self.store, "--participants", str(self.participants)]
-        command = [sys.executable, "-m", "sottovoce", *arguments, "--port", str(self.port)]
-        limit = self.most_bytes
-        self._process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            preexec_fn=None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        )
+        program = ["sottovoce"] if self.point is None else ["sottovoce.cli.collector.fragile", self.point]
+        command = [sys.executable, "-m", *program, *arguments, "--port", str(self.port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            self.stop()
-            raise CollectorError("The collector of this run does not start.")
-        self.url = json.loads(line)["url"]
+        while True:
+            line = self._process.stdout.readline()
+            if not line:
+                self.kill()
+                raise CollectorError("The collector of this run does not start.")
+            found = json.loads(line)
+            if self.name in (None, found["study"]):
+                break
+        self.url = found["url"]
         self.port = int(self.url.split(":")[2].partition("/")[0])
 
     def kill(self) -> None:
         """End it without a warning."""
         self._end(signal.SIGKILL)
+
+    def died(self, seconds: float) -> bool:
+        """Whether it ends by itself within this time."""
+        if self._process is not None:
+            try:
+                self._process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                return False
+        return True
 
     def stop(self) -> None:
         """Ask it to end."""

@@ -23,7 +23,7 @@ def serve(
     file: str | None, *, participants: int | None, store: str | None, host: str, port: int, key: str | None = None
 ) -> None:
     """Collect until interrupted. Prints the address of each study as lines of JSON."""
-    more = [] if key is None else [load("service.shuffler.opening:sealed_route_of")(key)]
+    sealed = [] if key is None else [load("service.shuffler.opening:sealed_route_of")(key)]
     source = None
     if file is not None:
         with reading(file, NAME) as opened:
@@ -40,7 +40,7 @@ def serve(
         if not collector.courses:
             raise ParameterError("There is no study in this store: name a study file.")
         try:
-            server, listening = make_server(Application(collector, more), host, port)
+            server, listening = make_server(Application(collector, sealed), host, port)
         except OSError as problem:
             raise ParameterError(f"The collector cannot listen there: {problem.strerror}.") from None
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"

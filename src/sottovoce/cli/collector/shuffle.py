@@ -14,7 +14,7 @@ from sottovoce.service.shuffler.relay import Relay
 from sottovoce.service.shuffler.sealing import new_key as drawn_key
 
 
-def shuffle(collector: str | None, *, file: str, new_key: str | None, host: str, port: int) -> None:
+def shuffle(collector: str | None, *, file: str, new_key: str | None, host: str, port: int, least: int) -> None:
     """Pass on until interrupted, or write a key."""
     if (collector is None) == (new_key is None):
         raise ParameterError("Name the collector to pass reports on to, or the file of a new key, one of the two.")
@@ -23,7 +23,7 @@ def shuffle(collector: str | None, *, file: str, new_key: str | None, host: str,
         return
     assert collector is not None
     parsed(collector)
-    relay = Relay(Mixer(file), collector)
+    relay = Relay(Mixer(file), collector, least=least)
     try:
         server, listening = make_server(relay.application(), host, port)
     except OSError as problem:

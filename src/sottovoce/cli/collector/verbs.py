@@ -74,9 +74,10 @@ def shuffle(
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 8001,
+    least: Annotated[int, typer.Option(min=2, help="The fewest reports of a batch, whatever a study asks for.")] = 100,
 ) -> None:
     """Take sealed reports from devices, and pass them on to a collector in large batches, in random order."""
-    load("cli.collector.shuffle:shuffle")(collector, file=file, new_key=new_key, host=host, port=port)
+    load("cli.collector.shuffle:shuffle")(collector, file=file, new_key=new_key, host=host, port=port, least=least)
 
 
 def status(

@@ -1,75 +1,94 @@
-"""What of the inputs is counted: invalid reports are refused or left out, and an id is counted once."""
+"""What of the inputs is counted: invalid reports are left out or refused, and an id is counted once."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.cli.data.files import FileProblem
 from sottovoce.cli.show import note
-from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.fast.batch import Reports, checked, from_payloads, invalid, trusted
+from sottovoce.engines.rows import Reason
+from sottovoce.fast.batch import Check, Reports, checked, from_payloads, invalid, trusted
 
-REFUSE, SKIP = "refuse", "skip"
 NOT_HEX = "not hexadecimal"
-LENGTH = "of a wrong length"
-PAYLOAD = "with a payload that no device sends"
-ID = "with an id that no device uses"
+LENGTH, PAYLOAD, ID = Reason.LENGTH.words, Reason.PAYLOAD.words, Reason.UNUSED_ID.words
 REASONS = (NOT_HEX, LENGTH, PAYLOAD, ID)
 
 
 class Intake:
-    """All that is read for one tally, over any number of files. `choice` says what becomes of invalid reports."""
+    """All that is read for one tally, over any number of files.
 
-    def __init__(self, choice: str = REFUSE) -> None:
-        if choice not in (REFUSE, SKIP):
-            raise ParameterError(f"--invalid is {REFUSE} or {SKIP}.")
-        self.skip = choice == SKIP
+    Invalid reports are left out and counted by reason; a strict intake refuses them. A listing is a file that gets a
+    line of CSV for each: the number of its input, its row there, and the reason, never what it holds.
+    """
+
+    def __init__(self, *, strict: bool = False, listing: IO[bytes] | None = None) -> None:
+        self.strict = strict
         self.read = 0  # reports so far, counted or not
         self.left_out: Counter[str] = Counter()
         self.repeated = 0
         self.differing = 0  # repeated ids that come with another payload
         self._payloads: dict[bytes, int] = {}  # by the id of each message that was counted; a hash is enough
+        self._listing, self._input = listing, 0
+        if listing is not None:
+            listing.write(b"input,row,reason\n")
 
-    def leave_out(self, reason: str, count: int = 1) -> None:
-        """Reports that are not counted, and why."""
-        self.read += count
-        if count:
-            self.left_out[reason] += count
+    @property
+    def lists(self) -> bool:
+        """Whether every report that is left out is listed."""
+        return self._listing is not None
 
-    def sift(self, mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
-        """A batch of the valid reports; see `fast.batch.Check`."""
-        return self._sift(mechanism, payload, public, None)
+    def begin(self, number: int) -> None:
+        """The next input, counted from 1."""
+        self._input = number
 
-    def messages(self, mechanism: Mechanism, rows: NDArray[np.uint8]) -> Reports:
-        """A batch of the valid messages, one per row, whose ids were not seen before."""
+    def leave_out(self, reason: str, rows: NDArray[np.int64]) -> None:
+        """Reports that are not counted, by their rows in the input, and why."""
+        self.read += len(rows)
+        if len(rows):
+            self.left_out[reason] += len(rows)
+        if self._listing is not None:
+            self._listing.write("".join(f"{self._input},{row},{reason}\n" for row in rows.tolist()).encode())
+
+    def sifting(self, rows: NDArray[np.int64]) -> Check:
+        """What makes a batch of the valid reports among those of these rows; see `fast.batch.Check`."""
 
         def check(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
-            return self._sift(mechanism, payload, public, rows)
+            return self._sift(mechanism, payload, public, rows, None)
 
-        return from_payloads(mechanism, rows[:, codec.ID_BYTES :], rows[:, : codec.ID_BYTES], check)
+        return check
+
+    def messages(self, mechanism: Mechanism, messages: NDArray[np.uint8], rows: NDArray[np.int64]) -> Reports:
+        """A batch of the valid messages whose ids were not seen before."""
+
+        def check(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
+            return self._sift(mechanism, payload, public, rows, messages)
+
+        return from_payloads(mechanism, messages[:, codec.ID_BYTES :], messages[:, : codec.ID_BYTES], check)
 
     def _sift(
         self,
         mechanism: Mechanism,
         payload: NDArray[Any],
         public: NDArray[np.uint64] | None,
+        rows: NDArray[np.int64],
         messages: NDArray[np.uint8] | None,
     ) -> Reports:
-        if self.skip:
-            wrong_payloads, wrong_ids = invalid(mechanism, payload, public)
-            keep = ~(wrong_payloads | wrong_ids)
-            self.left_out.update({ID: int(wrong_ids.sum()), PAYLOAD: int((wrong_payloads & ~wrong_ids).sum())})
-        else:
+        if self.strict:
             checked(mechanism, payload, public)
             keep = np.ones(len(payload), np.bool_)
-        self.read += len(payload)
+        else:
+            wrong_payloads, wrong_ids = invalid(mechanism, payload, public)
+            keep = ~(wrong_payloads | wrong_ids)
+            self.leave_out(ID, rows[wrong_ids])
+            self.leave_out(PAYLOAD, rows[wrong_payloads & ~wrong_ids])
+        self.read += int(np.count_nonzero(keep))
         if messages is not None:
             # An invalid message must not take the id from a valid one, so only valid ones are compared.
             for row in np.flatnonzero(keep).tolist():

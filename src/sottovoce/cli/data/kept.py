@@ -15,7 +15,7 @@ from sottovoce.cli.data.reports import MESSAGE_KINDS, TALLY_KINDS
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.tally.tally import Tally
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class KeptTallies:
     how: str
 
     @classmethod
-    def at(cls, folder: str, *, spec: Mechanism | None, kind: str | None, invalid: str) -> KeptTallies:
+    def at(cls, folder: str, *, spec: Mechanism | None, kind: str | None, strict: bool) -> KeptTallies:
         """The folder, which is made where it does not exist."""
         place = Path(folder)
         try:
             place.mkdir(exist_ok=True)
         except OSError:
             raise FileProblem("The folder of --resume cannot be made: its parent must be a folder.") from None
-        return cls(place, f"{VERSION}|{spec and spec.fingerprint}|{kind}|{invalid}")
+        return cls(place, f"{VERSION}|{spec and spec.fingerprint}|{kind}|{strict}")
 
     def _place(self, path: str) -> Path:
         return self.folder / f"{hashlib.sha256(f'{self.how}|{stamp_of(path)}'.encode()).hexdigest()}.kept"
@@ -49,6 +49,8 @@ class KeptTallies:
         with naming("A file in the folder of --resume"):
             head, _, data = self._place(path).read_bytes().partition(b"\n")
             facts = json.loads(head)
+            if intake.lists and facts["left_out"]:
+                return None  # which rows were left out is not kept: they are found again
             intake.read += int(facts["read"])
             intake.left_out.update({REASONS[int(place)]: int(count) for place, count in facts["left_out"].items()})
             return TALLY_KINDS[int(facts["kind"])], Tally.from_bytes(data)

@@ -21,16 +21,15 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 def binary_messages(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Reports]:
     """All messages of this mechanism have one length, so nothing stands between them."""
-    width = _width(mechanism)
+    width, row = _width(mechanism), 1
     while data := file.read(_rows(width) * width):
-        whole = len(data) // width * width
-        if whole < len(data):
-            _refuse_or_count(
-                intake,
-                LENGTH,
-                f"A message of this mechanism has {width} bytes; the last {len(data) - whole} of this input are fewer.",
-            )
-        yield intake.messages(mechanism, np.frombuffer(data[:whole], np.uint8).reshape(-1, width))
+        count, rest = divmod(len(data), width)
+        if rest:
+            said = f"A message of this mechanism has {width} bytes; the last {rest} of this input are fewer."
+            _refuse_or_count(intake, LENGTH, row + count, said)
+        messages = np.frombuffer(data[: count * width], np.uint8).reshape(-1, width)
+        yield intake.messages(mechanism, messages, np.arange(row, row + count))
+        row += count
 
 
 def hexadecimal_messages(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Reports]:
@@ -38,23 +37,25 @@ def hexadecimal_messages(file: IO[bytes], mechanism: Mechanism, intake: Intake) 
     width = _width(mechanism)
     found = _decoded(file, width, intake)
     while block := list(islice(found, _rows(width))):
-        yield intake.messages(mechanism, np.frombuffer(b"".join(block), np.uint8).reshape(-1, width))
+        rows, messages = zip(*block, strict=True)
+        whole = np.frombuffer(b"".join(messages), np.uint8).reshape(-1, width)
+        yield intake.messages(mechanism, whole, np.array(rows, np.int64))
 
 
-def _decoded(file: IO[bytes], width: int, intake: Intake) -> Iterator[bytes]:
+def _decoded(file: IO[bytes], width: int, intake: Intake) -> Iterator[tuple[int, bytes]]:
     for number, line in _lines(file, 2 * width):
         if len(line) == 2 * width:
             try:
-                yield binascii.unhexlify(line)
+                yield number, binascii.unhexlify(line)
                 continue
             except binascii.Error:
                 pass
         if line.strip(b"0123456789abcdefABCDEF"):
-            _refuse_or_count(intake, NOT_HEX, f"Line {number} must hold {2 * width} hexadecimal digits only.")
+            _refuse_or_count(intake, NOT_HEX, number, f"Line {number} must hold {2 * width} hexadecimal digits only.")
         else:
             said = f"Line {number} has {len(line)} hexadecimal digits, expected {2 * width}."
             # A line that was cut while it was read has no length to be stated.
-            _refuse_or_count(intake, LENGTH, said if len(line) <= 4 * width else f"Line {number} is too long.")
+            _refuse_or_count(intake, LENGTH, number, said if len(line) <= 4 * width else f"Line {number} is too long.")
 
 
 def _lines(file: IO[bytes], digits: int) -> Iterator[tuple[int, bytes]]:
@@ -71,10 +72,10 @@ def _lines(file: IO[bytes], digits: int) -> Iterator[tuple[int, bytes]]:
             yield number, text
 
 
-def _refuse_or_count(intake: Intake, reason: str, sentence: str) -> None:
-    if not intake.skip:
+def _refuse_or_count(intake: Intake, reason: str, row: int, sentence: str) -> None:
+    if intake.strict:
         raise ReportError(sentence)
-    intake.leave_out(reason)
+    intake.leave_out(reason, np.array([row]))
 
 
 def _width(mechanism: Mechanism) -> int:

@@ -191,9 +191,24 @@ def _parquet(path: str, given: Mechanism | None, intake: Intake, show: Show) -> 
         mechanism = _mechanism(file.metadata.metadata, given)
         present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
         batches = file.iter_batches(batch_size=batch_rows(mechanism), columns=present)
-        reports = (from_arrow(mechanism, batch, intake.sift) for batch in batches)
-        tally = _count(mechanism, reports, intake, show, file.metadata.num_rows)
+        tally = _count(mechanism, _sifted(mechanism, batches, intake), intake, show, file.metadata.num_rows)
         return replace(tally, simulated=METADATA in (file.metadata.metadata or {}))
+
+
+def _sifted(mechanism: Mechanism, batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[Reports]:
+    """Reports of Arrow columns; rows with empty cells are left out, unless the intake is strict."""
+    first = 1
+    for batch in batches:
+        rows = np.arange(first, first + batch.num_rows)
+        first += batch.num_rows
+        names = [name for name in arrow_schema(mechanism).names if name in batch.schema.names]
+        if not intake.strict and any(batch.column(name).null_count for name in names):
+            empty = np.logical_or.reduce(
+                [batch.column(name).is_null().to_numpy(zero_copy_only=False) for name in names]
+            )
+            intake.leave_out(LENGTH, rows[empty])
+            batch, rows = batch.filter(pa.array(~empty)), rows[~empty]
+        yield from_arrow(mechanism, batch, intake.sifting(rows))
 
 
 def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake, show: Show) -> Tally:
@@ -202,7 +217,7 @@ def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake, show: Show)
         promised, seeded = (mark in (stream.schema.metadata or {}) for mark in (MECHANISM, METADATA))
         ends: list[int] = []
 
-        def batches() -> Iterator[Reports]:
+        def batches() -> Iterator[pa.RecordBatch]:
             while True:
                 try:
                     batch, metadata = stream.read_next_batch_with_custom_metadata()
@@ -210,10 +225,10 @@ def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake, show: Show)
                     return
                 if metadata and COUNT in metadata:
                     ends.append(int(metadata[COUNT]))
-                yield from_arrow(mechanism, batch, intake.sift)
+                yield batch
 
         before = intake.read
-        tally = _count(mechanism, batches(), intake, show)
+        tally = _count(mechanism, _sifted(mechanism, batches(), intake), intake, show)
     if promised and ends != [intake.read - before]:
         raise ReportError(f"The stream of reports was cut off after {intake.read - before}: its writer did not finish.")
     return replace(tally, simulated=seeded)
@@ -251,26 +266,33 @@ def _csv(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Repo
         ),
     )
     widths = {"report": codec.payload_bytes(mechanism.channel), "id": codec.ID_BYTES}
+    first = 1
     with stream:
         for batch in stream:
-            if intake.skip:
-                batch = _readable(batch, names, widths, intake)
+            places = np.arange(first, first + batch.num_rows)
+            first += batch.num_rows
+            if not intake.strict:
+                batch, places = _readable(batch, places, widths, names, intake)
             rows = [_hex_rows(batch.column(name), name, widths[name]) for name in names]
-            reports = from_payloads(mechanism, rows[0], rows[1] if len(rows) > 1 else None, intake.sift)
+            check = intake.sifting(places)
+            reports = from_payloads(mechanism, rows[0], rows[1] if len(rows) > 1 else None, check)
             said = {text for name in marks for text in batch.column(name).unique().to_pylist()}
             yield replace(reports, simulated=bool(said - {"false", "", None}))
 
 
-def _readable(batch: Any, names: list[str], widths: dict[str, int], intake: Intake) -> Any:
+def _readable(
+    batch: Any, rows: NDArray[np.int64], widths: dict[str, int], names: list[str], intake: Intake
+) -> tuple[Any, NDArray[np.int64]]:
     """The rows whose cells hold as many hexadecimal digits as there must be."""
     for name in names:
         lengths = pc.binary_length(batch.column(name)).to_numpy(zero_copy_only=False)
         digits = pc.match_substring_regex(batch.column(name), "^[0-9a-fA-F]*$").to_numpy(zero_copy_only=False)
         wrong = {NOT_HEX: ~digits, LENGTH: digits & (lengths != 2 * widths[name])}
         for reason, mask in wrong.items():
-            intake.leave_out(reason, int(mask.sum()))
-        batch = batch.filter(pa.array(~(wrong[NOT_HEX] | wrong[LENGTH])))
-    return batch
+            intake.leave_out(reason, rows[mask])
+        good = ~(wrong[NOT_HEX] | wrong[LENGTH])
+        batch, rows = batch.filter(pa.array(good)), rows[good]
+    return batch, rows
 
 
 def _hex_rows(column: Any, name: str, width: int) -> NDArray[np.uint8]:

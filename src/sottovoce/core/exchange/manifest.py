@@ -109,10 +109,13 @@ class StudyFacts:
         if self.lifetime < self.epsilon:
             raise SpecError("The lifetime budget of a manifest is at least that of one participation.")
         for day in filter(None, (self.start, self.end)):
+            # Python reads other forms as well, which are not ordered as texts: a study could seem never to end.
             try:
-                date.fromisoformat(day)
+                plain = date.fromisoformat(day).isoformat() == day
             except ValueError:
-                raise SpecError("The dates of a manifest are like 2027-03-31.") from None
+                plain = False
+            if not plain:
+                raise SpecError("The dates of a manifest are like 2027-03-31.")
 
     def spec(self) -> Spec:
         """In plain data."""

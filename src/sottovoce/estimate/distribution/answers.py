@@ -28,7 +28,7 @@ from sottovoce.core.question import (
 from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import quantile_bounds
 from sottovoce.estimate.distribution.moments import from_waves
-from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Contributions, Evidence, deviate
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
@@ -91,6 +91,9 @@ class LinearAnswer(AnswerEvidence):
 
     def values(self) -> Floats:
         return self.source.functional(self.weights).values
+
+    def contributions(self) -> Contributions | None:
+        return self.source.contributions_of(self.weights)
 
     def covariance(self, target: str) -> Floats:
         return self.source.functional(self.weights, target).covariance

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sottovoce.core import late
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence, Offer
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Evidence, Offer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +110,10 @@ class DistributionEvidence(Evidence):
         """The variances of the cumulative shares up to each edge inside."""
         d = len(self.buckets)
         return self.spreads(np.tri(d - 1, d), target)
+
+    def contributions_of(self, weights: Floats) -> Contributions | None:
+        """How far one report can move linear functionals of the shares, if they are means of one number from each."""
+        return None
 
     def reach_of(self, weights: Floats) -> float:
         """A bound on the range of the readings of one report, for these weights."""

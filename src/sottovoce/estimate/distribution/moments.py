@@ -72,7 +72,10 @@ def _variance(found: OutputsEvidence, mean: MeanEvidence, question: Question) ->
     poor = bool(mean.normal_is_poor()[0])
     ends = ((low, high), (0.0, (high - low) ** 2 / 4))
     number, square = (
-        MeanPart(n, Fraction(start + values[i]), Fraction(each[i, i]), float(np.ptp(scores[i])), ends[i], poor)
+        MeanPart(
+            *(n, Fraction(start + values[i]), Fraction(each[i, i]), float(np.ptp(scores[i]))),
+            *(ends[i], poor, start + float(scores[i].min())),
+        )
         for i, start in ((0, centre), (1, 0.0))
     )
 

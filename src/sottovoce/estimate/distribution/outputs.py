@@ -104,8 +104,11 @@ class OutputsEvidence(DistributionEvidence):
         return np.maximum(self.decode.height_squares(rates) - first, 0) / self.n
 
     def contributions(self) -> Contributions:
+        return self.contributions_of(np.eye(len(self.buckets)))
+
+    def contributions_of(self, weights: Floats) -> Contributions:
         """An output is read as its score."""
-        scores = self.scores(np.eye(len(self.buckets)))
+        scores = self.scores(np.atleast_2d(weights))
         return Contributions(scores.min(axis=1), scores.max(axis=1), np.full(len(scores), self.n))
 
     def reach_of(self, weights: Floats) -> float:

@@ -17,6 +17,7 @@ from sottovoce.core.question import Frequency, Question
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import check_level, check_target
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Offer
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.contrasts import (
     Difference,
     Equality,
@@ -27,7 +28,7 @@ from sottovoce.estimate.group.contrasts import (
     equality,
     power_at,
 )
-from sottovoce.estimate.group.law import Blocks, Totals, group_law, group_powers, power_sums
+from sottovoce.estimate.group.law import Blocks, Totals, group_law, group_powers, power_sums, report_corners
 from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
 from sottovoce.estimate.group.views import GroupEvidence, GroupSharesEvidence, GroupSizesEvidence, GroupSumsEvidence
 from sottovoce.estimate.group.within import GroupVariancesEvidence, group_variances
@@ -116,6 +117,22 @@ class GroupMeansEvidence(GroupEvidence):
 
     def variances(self, target: str) -> Floats:
         return self.ratios(target).variances()
+
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
+        """A mean is a sum over a size; fake reports move it farthest where all of them are the same extreme report.
+
+        It is a ratio of linear functions of the mean (size, sum) of the fake reports, which is largest at a corner of
+        all pairs as long as the size stays above zero; else the mean can be anything.
+        """
+        number = float(fakes.among(self.n)) * self.n
+        sizes, sums = self.totals.sizes, self.totals.sums
+        size, total = report_corners(keyed_channel(self.mechanism), self.totals.law)
+        rest = sizes - number * size[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = (sums - number * total[:, None]) / rest + self.centre
+        shown, known = self.estimable, (rest > 0).all(axis=0)
+        low, high = np.where(known, means.min(axis=0), -np.inf), np.where(known, means.max(axis=0), np.inf)
+        return Bounds(np.where(shown, low, np.nan), np.where(shown, high, np.nan))
 
     def _covariance(self, target: str) -> Floats:
         """By the delta method: of the linear part of each ratio."""

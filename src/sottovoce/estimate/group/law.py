@@ -276,3 +276,20 @@ def group_powers(law: GroupLaw, single: Floats, sizes: Floats, n: float, power: 
     """Unbiased group sums of E[z**power | x] from the sums of s_g z**power."""
     key = law.key
     return key.solve(single - (key.other - key.both) * law.neutral[power] * (n - sizes))
+
+
+def report_corners(channel: Keyed, law: GroupLaw) -> tuple[Floats, Floats]:
+    """What one report adds to the size and to the centred sum of a group, at the corners of all reports.
+
+    A report supports the group or not, and as many groups as its key allows; its number is between the ends.
+    """
+    key = law.key
+    corners = []
+    for supported in (0, 1):
+        some = (channel.key.w,) if isinstance(channel.key, Subset) else (supported, supported + key.groups - 1)
+        for total in some:
+            for number in (float(law.numbers.min()), float(law.numbers.max())):
+                size = (supported - key.other) / key.gap
+                corners.append((size, number * (supported - key.share * total) / key.slope))
+    size, number = np.array(corners).T
+    return size, number

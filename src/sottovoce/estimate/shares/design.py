@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -97,14 +97,8 @@ class RowCounts:
 
     def places(self, codes: Ints) -> tuple[Ints, Floats]:
         """places[row, block, code], and a sign for each of them."""
-        rows = len(self.numbers)
-        seeds, wanted = np.repeat(self.numbers, len(codes)), np.tile(codes.astype(np.uint32), rows)
-        left: Ints = valuer(self.chosen)(seeds, wanted).astype(np.int64).reshape(rows, 1, len(codes))
-        if self.signed:
-            return left >> 1, np.where(left & 1, -1.0, 1.0)
-        powers = self.length ** np.arange(self.blocks)[None, :, None]
-        found = left // powers % self.length + self.length * np.arange(self.blocks)[None, :, None]
-        return found, np.ones((1, 1, 1))
+        keys = self.numbers.tobytes(), codes.astype(np.int64).tobytes()
+        return _places(self.chosen, *keys, None if self.signed else (self.blocks, self.length))
 
     def chunks(self, codes: Ints) -> Iterator[tuple[slice, Ints, Floats]]:
         """The same, some codes at a time."""
@@ -118,7 +112,8 @@ class RowCounts:
         found = np.empty(len(codes))
         rows = np.arange(len(self.numbers))[:, None, None]
         for part, places, signs in self.chunks(codes):
-            found[part] = (signs * table[rows, places]).sum(axis=(0, 1))
+            read = table[rows, places]
+            found[part] = (signs * read if self.signed else read).sum(axis=(0, 1))
         return found
 
     def cleared(self, codes: Ints) -> Floats:
@@ -180,6 +175,18 @@ class RowCounts:
         shares = self.counts / np.maximum(self.totals, 1)[:, None]
         places, _ = self.places(codes)
         return np.asarray(shares[np.arange(len(self.numbers))[:, None], places[:, 0]] - 1 / self.length)
+
+
+@lru_cache(maxsize=1)
+def _places(chosen: NumberedMap, numbers: bytes, codes: bytes, blocks: tuple[int, int] | None) -> tuple[Ints, Floats]:
+    """Positions and signs, kept for the next question: values and their errors are read at the same ones."""
+    rows, wanted = np.frombuffer(numbers, np.int64), np.frombuffer(codes, np.int64).astype(np.uint32)
+    hashed = valuer(chosen)(np.repeat(rows, len(wanted)), np.tile(wanted, len(rows)))
+    left: Ints = hashed.astype(np.int64).reshape(len(rows), 1, len(wanted))
+    if blocks is None:
+        return left >> 1, np.where(left & 1, -1.0, 1.0)
+    place = np.arange(blocks[0])[None, :, None]
+    return left // blocks[1] ** place % blocks[1] + blocks[1] * place, np.ones((1, 1, 1))
 
 
 def rows_of(mechanism: Mechanism, cells: Ints) -> RowCounts:

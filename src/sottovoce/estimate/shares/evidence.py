@@ -24,6 +24,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
+from sottovoce.core.statistic.asked import CountAsked, asked_bits
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
@@ -31,6 +32,7 @@ from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.shares.asked import asked_evidence, asked_variance
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.candidates import from_functions, from_reports
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
@@ -46,7 +48,7 @@ from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-READS = (CountOutputs, CountSupports, CountSeeds, CountCohorts, Sums)
+READS = (CountOutputs, CountSupports, CountAsked, CountSeeds, CountCohorts, Sums)
 
 
 def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
@@ -74,6 +76,8 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
     channel, counted = mechanism.channel, Counted(mechanism, n, cells)
     if isinstance(channel, Histogram):
         return SumsEvidence(cells, n, bins(channel), counted)
+    if isinstance(mechanism.statistic, CountAsked):
+        return asked_evidence(counted)
     rates = rates_of(channel)
     if rates is None and isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
         return rows_evidence(counted)
@@ -132,6 +136,8 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
         raise ParameterError(f"The 'shares' parameter of variance must be {channel.inputs} shares that sum to 1.")
     if isinstance(channel, Histogram):
         return bin_variance(bins(channel), truth, target) / n
+    if isinstance(mechanism.statistic, CountAsked):
+        return asked_variance(mechanism, truth, n, target)
     rates = rates_of(channel)
     if rates is None and isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
         return rows_variance(mechanism, truth, n, target)
@@ -157,10 +163,13 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
 
 
 def rare_variance(mechanism: Mechanism) -> Fraction:
-    """n times the variance at share zero, all other values being equally common (sample target)."""
+    """n times the variance at share zero for large n, all other values being equally common (sample target)."""
     channel, rates = mechanism.channel, rates_of(mechanism.channel)
     if isinstance(channel, Histogram):
         return Fraction(bins(channel).off / bins(channel).slope ** 2)
+    if isinstance(mechanism.statistic, CountAsked):
+        chosen, (own, other) = asked_bits(channel)
+        return other * (1 - other) / (own - other) ** 2 * chosen.k / chosen.asked
     if isinstance(rates, Rates):
         return rates.other * (1 - rates.other) / (rates.own - rates.other) ** 2
     if isinstance(rates, Contrast):

@@ -32,6 +32,7 @@ from sottovoce.core.channel import (
 from sottovoce.core.channel.facets import Numbered, need
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
@@ -62,7 +63,7 @@ class Levels(NamedTuple):
 def mixture(counted: Counted) -> Mixture:
     """The likelihood of shares given a tally, or reports if the tally does not determine it."""
     mechanism = counted.mechanism
-    if isinstance(mechanism.statistic, (CountSupports, CountCohorts, Sums)):
+    if isinstance(mechanism.statistic, (CountSupports, CountAsked, CountCohorts, Sums)):
         if counted.reports is None:
             raise ParameterError(
                 f"Counts of kind {mechanism.statistic.kind} do not determine the likelihood of {mechanism.name}: decode"

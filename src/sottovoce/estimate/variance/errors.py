@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.from_sums import SummedMeanEvidence
 
@@ -21,6 +22,7 @@ class MeanPart(NamedTuple):
     reach: float  # the length of the range of possible readings
     ends: tuple[float, float]  # of what the mean can be
     poor: bool  # whether the sample variance itself is poorly known
+    lowest: float | None = None  # the lowest possible reading, if every report is read by itself
 
     @classmethod
     def of(cls, mean: MeanEvidence | SummedMeanEvidence) -> MeanPart:
@@ -28,12 +30,20 @@ class MeanPart(NamedTuple):
         sums = mean.sums
         if sums.variance is None:
             raise ParameterError("A variance needs at least two reports of the number and two of its square.")
-        return cls(sums.n, sums.mean, sums.variance, mean.reach, mean.ends, bool(mean.normal_is_poor()[0]))
+        lowest = float(mean.contributions().least[0])
+        return cls(sums.n, sums.mean, sums.variance, mean.reach, mean.ends, bool(mean.normal_is_poor()[0]), lowest)
 
     @property
     def error(self) -> Fraction:
         """The estimated variance of the mean, unbiased."""
         return self.variance / self.n
+
+    def without_fakes(self, fakes: FakeReports) -> tuple[float, float] | None:
+        """Between which numbers the mean of all other reports lies."""
+        if self.lowest is None:
+            return None
+        low, high = fakes.removed(float(self.mean), self.lowest, self.lowest + self.reach, self.n)
+        return float(low), float(high)
 
 
 class ReadingNoise(NamedTuple):

@@ -149,7 +149,7 @@ def _part(row: Row, tally: Counted, ends: tuple[float, float], poor: bool) -> Me
         raise ParameterError("A variance needs at least two reports.")
     mean = _mean(row, tally)
     variance = (_mean(tuple(value**2 for value in row), tally) - mean**2) * tally.n / (tally.n - 1)
-    return MeanPart(tally.n, mean, variance, float(max(row) - min(row)), ends, poor)
+    return MeanPart(tally.n, mean, variance, float(max(row) - min(row)), ends, poor, float(min(row)))
 
 
 def _ends(mean: MeanEvidence, read: SquareReadings) -> tuple[float, float]:

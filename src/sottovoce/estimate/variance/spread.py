@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.question import Question
 from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
 
@@ -73,6 +74,23 @@ class VarianceEvidence(Evidence):
     def values(self) -> Floats:
         return np.array([float(self.exact)])
 
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
+        """Of what both means allow, each moved as far as it can be; the error of the mean is at most that of its range.
+
+        Where the centre was learned, it stays: squares about another one were not asked for.
+        """
+        number, square = self.number.without_fakes(fakes), self.square.without_fakes(fakes)
+        if number is None or square is None:
+            return None
+        rest = self.number.n * (1 - float(fakes.among(self.number.n))) - 1
+        if rest <= 0 or not all(map(math.isfinite, (*number, *square))):
+            return Bounds(np.array([-math.inf]), np.array([math.inf]))
+        least, largest = _squares(*(end - float(self.centre) for end in number))
+        error = self.number.reach**2 / (4 * rest)
+        low = square[0] - largest - (error if self.learned else 0.0)
+        high = square[1] - least + (0.0 if self.learned else error)
+        return Bounds(np.array([low]), np.array([high]))
+
     # --- variances ---------------------------------------------------------------------------------
     @property
     def distance(self) -> float:
@@ -118,8 +136,7 @@ class VarianceEvidence(Evidence):
         each = 1 - (1 - level) / 2
         squares = _around(self.square, each, 0.0)
         aways = _around(self.number, each, float(self.centre))
-        largest = max(away**2 for away in aways)
-        least = 0.0 if aways[0] <= 0 <= aways[1] else min(away**2 for away in aways)
+        least, largest = _squares(*aways)
         return squares[0] - largest, squares[1] - least
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
@@ -140,6 +157,12 @@ class VarianceEvidence(Evidence):
             f"This variance is not significantly above zero: {value:.3g} with a standard error of {error:.3g}. Its"
             " interval may reach below zero, and that of the standard deviation is cut there."
         )
+
+
+def _squares(low: float, high: float) -> tuple[float, float]:
+    """The least and the largest square of a number between two."""
+    ends = low**2, high**2
+    return 0.0 if low <= 0 <= high else min(ends), max(ends)
 
 
 def _around(part: MeanPart, level: float, centre: float) -> tuple[float, float]:
@@ -170,6 +193,10 @@ class DeviationEvidence(Evidence):
 
     def values(self) -> Floats:
         return np.sqrt(np.maximum(self.spread.values(), 0))
+
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
+        found = self.spread.without_fakes(fakes)
+        return None if found is None else Bounds(*(np.sqrt(np.maximum(end, 0)) for end in found))
 
     def variances(self, target: str) -> Floats:
         """By the delta method; if the variance is less than its own error, at that error."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.experiments.coverage.declared.shares import DECODED, DECODED_KINDS
+from sottovoce.experiments.coverage.declared.shares import ALL, DECODED, DECODED_KINDS, LEVELS, ONE
 from sottovoce.experiments.coverage.study import Coverage
 from sottovoce.tally.counts import simulate_counts
 
@@ -21,28 +22,31 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     mechanism = build(point["mechanism"], Integers(0, point["k"] - 1), epsilon=point["epsilon"])
     law = np.array([*DECODED, *[(1 - sum(DECODED)) / (point["k"] - len(DECODED))] * (point["k"] - len(DECODED))])
     rng = np.random.default_rng(seed)
-    covered = {kind: np.zeros(len(DECODED)) for kind in DECODED_KINDS}
-    widths = dict.fromkeys(DECODED_KINDS, 0.0)
-    warned = dict.fromkeys(DECODED_KINDS, False)
+    kinds = list(product(DECODED_KINDS, LEVELS, (ONE, ALL)))
+    covered = {kind: np.zeros(point["k"]) if kind[-1] == ONE else np.zeros(1) for kind in kinds}
+    widths, warned = dict.fromkeys(kinds, 0.0), set()
     for _ in range(runs):
         tally = simulate_counts(mechanism, rng.multinomial(point["n"], law), seed=int(rng.integers(1 << 62)))
-        for decoder, method in DECODED_KINDS:
-            estimate = mechanism.estimate(tally, decoder=decoder)
+        estimates = {decoder: mechanism.estimate(tally, decoder=decoder) for decoder, _ in DECODED_KINDS}
+        for kind in kinds:
+            (decoder, method), level, of = kind
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", PoorIntervalWarning)
-                low, high = estimate.ci(method=method)
-            warned[decoder, method] |= bool(caught)
-            kept = slice(len(DECODED))
-            covered[decoder, method] += (low[kept] <= law[kept]) & (law[kept] <= high[kept])
-            widths[decoder, method] += float((high - low).mean()) / runs
+                low, high = estimates[decoder].ci(level, method=method, simultaneous=of == ALL)
+            if caught:
+                warned.add(kind)
+            inside = (low <= law) & (law <= high)
+            covered[kind] += inside if of == ONE else inside.all()
+            widths[kind] += float((high - low).mean()) / runs
     return [
         Coverage(
-            of=f"share {share:g}",
-            method=f"{decoder}, {method}",
-            coverage=None if warned[decoder, method] else float(covered[decoder, method][place] / runs),
+            of=f"share {DECODED[place]:g}" if kind[-1] == ONE else ALL,
+            method=", ".join(kind[0]),
+            level=kind[1],
+            coverage=None if kind in warned else float(covered[kind][place] / runs),
             runs=runs,
-            numbers={"width": widths[decoder, method]},
+            numbers={"width": widths[kind]},
         )
-        for decoder, method in DECODED_KINDS
-        for place, share in enumerate(DECODED)
+        for kind in kinds
+        for place in range(len(DECODED) if kind[-1] == ONE else 1)
     ]

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Bits
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.shares.maximise import NotConvergedWarning
-from sottovoce.tally.counts import simulate_cells
+from sottovoce.tally.counts import BY_CELL, simulate_cells
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -23,7 +22,7 @@ def decoded(mechanism: Mechanism, held: Ints, decoder: object, *, runs: int, see
 
     Counts of supports whose joint law has no short form (hashing, subsets) are drawn one by one, each from its own law.
     """
-    joint = not isinstance(mechanism.statistic, CountSupports) or isinstance(mechanism.channel, Bits)
+    joint = not isinstance(mechanism.statistic, BY_CELL) or isinstance(mechanism.channel, Bits)
     cells = simulate_cells(mechanism, held, runs=runs, seed=seed, joint=joint)
     n = int(held.sum())
     with warnings.catch_warnings():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from math import cos, pi, sin
@@ -69,6 +70,8 @@ def build(
     chosen = min(_functions(budget, crowd, smooth), most) if functions is None else functions
     count = check_integer("functions", name, chosen, 1, most)
     e = odds(budget)
+    if 2 * floor_unit(e / (e + 1)) <= UNIT:
+        raise reject("epsilon", name, "larger: its reports would carry no information", epsilon)
     channel = one_of([_sign(wave, e) for wave in waves(codes, count, basis)])
     return Mechanism(name, Distribution(domain, workload, buckets), channel, budget, CountOutputs(), view)
 
@@ -101,7 +104,7 @@ def _functions(budget: Decimal, participants: int, smoothness: int) -> int:
     """As many waves as make noise and what is left out about equal, for so smooth a density."""
     e = float(odds(budget))
     reports = 4 * participants * ((e - 1) / (e + 1)) ** 2  # participants times epsilon**2, where epsilon is small
-    return max(1, round(reports ** (1 / (2 * smoothness + 2))))
+    return max(1, round(math.pow(reports, 1 / (2 * smoothness + 2))))
 
 
 def _buckets(domain: Domain) -> int:

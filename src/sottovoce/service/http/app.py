@@ -27,23 +27,23 @@ SECURITY = {
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "content-security-policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none';"
-    " frame-ancestors 'none'; form-action 'self'",
+    " frame-ancestors 'none'; form-action 'none'",
 }
 _STATUS = {404: "not_found", 405: "method_not_allowed"}
 
 
 class Application:
-    """An ASGI application over a collector, which it does not start or stop."""
+    """An ASGI application over a collector, which it does not start or stop; `sealed` is the route of its key."""
 
-    def __init__(self, collector: Collector, more: Sequence[BaseRoute] = ()) -> None:
+    def __init__(self, collector: Collector, sealed: Sequence[BaseRoute] = ()) -> None:
         self.collector = collector
         self._reports = ReportsRoute(collector)
         self._rest = Starlette(
-            routes=[*public.routes(), *admin.routes(), *static.routes(), *pages.routes(), *more],
+            routes=[*public.routes(), *admin.routes(), *static.routes(), *pages.routes(), *sealed],
             exception_handlers={HTTPException: _http_problem, Exception: _bug, **_handlers()},
             lifespan=_lifespan,
         )
-        self._rest.state.collector = collector
+        self._rest.state.collector, self._rest.state.sealed = collector, bool(sealed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

@@ -5,86 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sottovoce import __version__
-from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE, LARGEST, MOST_REPORTS, VERSION
+from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
 from sottovoce.service.http.problems import PROBLEM_TYPE, PROBLEMS
-
-Plain = dict[str, Any]
-_COUNT: Plain = {"type": "integer", "minimum": 0}
-_TEXT: Plain = {"type": "string"}
-_HASH: Plain = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-
-
-def _object(properties: Plain, *, closed: bool = True, optional: tuple[str, ...] = ()) -> Plain:
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": not closed}
-
-
-def _hex(least: int, most: int) -> Plain:
-    return {"type": "string", "pattern": f"^([0-9a-f]{{2}}){{{least},{most}}}$"}
-
-
-SCHEMAS: Plain = {
-    "Problem": _object(
-        {
-            "type": _TEXT,
-            "title": _TEXT,
-            "status": {"type": ["integer", "null"]},
-            "detail": _TEXT,
-            "code": {"type": "string", "enum": sorted(PROBLEMS)},
-            "manifest": _HASH,
-        },
-        optional=("manifest",),
-    ),
-    "Batch": _object(
-        {
-            "version": {"const": VERSION},
-            "manifest": _hex(8, 8),
-            "epoch": {**_COUNT, "maximum": LARGEST},
-            "round": {**_COUNT, "maximum": LARGEST},
-            "arm": {**_COUNT, "maximum": LARGEST},
-            "ids": _hex(16, 16 * MOST_REPORTS),
-            "payloads": {"type": "string", "pattern": "^([0-9a-f]{2})+$"},
-            "tokens": _hex(16, 16 * MOST_REPORTS),
-        },
-        optional=("tokens",),
-    ),
-    "Outcome": _object(
-        {
-            "accepted": _COUNT,
-            "duplicates": _COUNT,
-            "failed": {
-                "type": "array",
-                "items": _object(
-                    {
-                        "index": _COUNT,
-                        "code": {
-                            "type": "string",
-                            "enum": sorted(code for code, one in PROBLEMS.items() if one.status is None),
-                        },
-                    }
-                ),
-            },
-        }
-    ),
-    "Studies": _object(
-        {
-            "studies": {
-                "type": "array",
-                "items": _object(
-                    {
-                        "name": _TEXT,
-                        "id": _TEXT,
-                        "state": {"type": "string", "enum": ["draft", "open", "closed", "done"]},
-                        "round": _COUNT,
-                        "manifest": _HASH,
-                        "reports": _COUNT,
-                    }
-                ),
-            }
-        }
-    ),
-    "Checksum": _object({"id": _TEXT, "reports": _COUNT, "checksum": _HASH}),
-}
+from sottovoce.service.http.schemas import HASH, SCHEMAS, TEXT, Plain, object_of
+from sottovoce.service.signs import MOST_FAKES
 
 
 def _ref(name: str) -> Plain:
@@ -96,7 +20,7 @@ def _json(schema: Plain) -> Plain:
 
 
 def _text(kind: str) -> Plain:
-    return {"content": {kind: {"schema": _TEXT}}}
+    return {"content": {kind: {"schema": TEXT}}}
 
 
 def _bytes(kind: str) -> Plain:
@@ -132,6 +56,11 @@ _STUDY: Plain = {
     "description": "The first 16 hexadecimal digits of the hash of the study's first manifest.",
 }
 _LEVEL = _query("level", {"type": "number", "minimum": 0.5, "maximum": 0.9999}, "The level of the intervals.")
+_FAKES = _query(
+    "fakes",
+    {"type": "number", "minimum": 0, "maximum": MOST_FAKES},
+    "The share of fake reports whose effect is bounded; 0.01 if left out. For JSON only.",
+)
 _BUSY = ("queue_full", "unavailable", "round_failed", "disk_full")
 
 _KEY: Plain = {
@@ -143,8 +72,8 @@ _KEY: Plain = {
 }
 _GUARDED = ("invalid_request", "unauthorized", "forbidden", "unavailable")
 _CHANGED = (*_GUARDED, "slow_sender", "too_large", "key_reused", "disk_full")
-_STATE = _object({"id": _TEXT, "state": _TEXT})
-_TEXTS: Plain = {"type": "array", "items": _TEXT}
+_STATE = object_of({"id": TEXT, "state": TEXT})
+_TEXTS: Plain = {"type": "array", "items": TEXT}
 _LISTED: Plain = {"type": "array", "items": {"type": "object"}}
 
 
@@ -162,7 +91,7 @@ ADMIN: Plain = {
     "/v1/admin/studies": _act(
         "create",
         "Plan the study file in the body, and open it",
-        {"201": ("The study.", _json(_object({"id": _TEXT, "state": _TEXT, "manifest": _HASH})))},
+        {"201": ("The study.", _json(object_of({"id": TEXT, "state": TEXT, "manifest": HASH})))},
         {
             "name": "participants",
             "in": "query",
@@ -171,7 +100,7 @@ ADMIN: Plain = {
             "description": "How many people are expected.",
         },
         _query("draft", {"type": "boolean"}, "Whether it is opened later."),
-        requestBody={"required": True, "content": {"text/plain": {"schema": _TEXT}}},
+        requestBody={"required": True, "content": {"text/plain": {"schema": TEXT}}},
     ),
     "/v1/admin/studies/{study}": {
         "get": _operation(
@@ -190,20 +119,20 @@ ADMIN: Plain = {
         {
             "201": (
                 "They are shown once.",
-                _json(_object({"id": _TEXT, "invitations": _TEXTS})),
+                _json(object_of({"id": TEXT, "invitations": _TEXTS})),
             )
         },
         _STUDY,
         requestBody={
             "required": True,
-            **_json(_object({"count": {"type": "integer", "minimum": 1, "maximum": 100_000}})),
+            **_json(object_of({"count": {"type": "integer", "minimum": 1, "maximum": 100_000}})),
         },
     ),
     "/v1/admin/log": {
         "get": _operation(
             "log",
             "The log of administrative acts",
-            _responses({"200": ("All acts.", _json(_object({"acts": _LISTED})))}, *_GUARDED[1:]),
+            _responses({"200": ("All acts.", _json(object_of({"acts": _LISTED})))}, *_GUARDED[1:]),
             security=[{"bearer": []}],
         )
     },
@@ -226,7 +155,7 @@ PATHS: Plain = {
                 "not_found",
             ),
             _STUDY,
-            _query("hash", _HASH, "The hash of the manifest of an earlier round."),
+            _query("hash", HASH, "The hash of the manifest of an earlier round."),
         )
     },
     "/v1/studies/{study}/reports": {
@@ -258,9 +187,9 @@ PATHS: Plain = {
                         "The estimates.",
                         {
                             "content": {
-                                JSON_TYPE: {"schema": {"type": "object"}},
-                                "text/csv": {"schema": _TEXT},
-                                "application/vnd.apache.arrow.stream": {"schema": _TEXT},
+                                JSON_TYPE: {"schema": _ref("Estimates")},
+                                "text/csv": {"schema": TEXT},
+                                "application/vnd.apache.arrow.stream": {"schema": TEXT},
                             }
                         },
                     ),
@@ -272,6 +201,7 @@ PATHS: Plain = {
             ),
             _STUDY,
             _LEVEL,
+            _FAKES,
             _query("format", {"type": "string", "enum": ["json", "csv", "arrow"]}, "Instead of the header Accept."),
         )
     },
@@ -285,6 +215,7 @@ PATHS: Plain = {
             ),
             _STUDY,
             _LEVEL,
+            _FAKES,
         )
     },
     "/v1/studies/{study}/tallies": {
@@ -298,7 +229,7 @@ PATHS: Plain = {
                         {
                             "content": {
                                 JSON_TYPE: {"schema": {"type": "object"}},
-                                "application/octet-stream": {"schema": _TEXT},
+                                "application/octet-stream": {"schema": TEXT},
                             }
                         },
                     ),
@@ -349,6 +280,23 @@ PATHS: Plain = {
     },
 }
 
+# Of a collector that has a key, for studies whose reports come through a shuffler.
+SEALED: Plain = {
+    "/v1/studies/{study}/sealed": {
+        "post": _operation(
+            "sealed",
+            "Send sealed reports of one manifest, one after the other; each begins with the prefix of its hash",
+            _responses(
+                {"200": ("What became of them; a seal that cannot be opened is invalid.", _json(_ref("Outcome")))},
+                *("invalid_request", "invalid_batch", "token_missing", "not_open", "unknown_study", "slow_sender"),
+                *("outdated_manifest", "study_closed", "too_large", *_BUSY),
+            ),
+            _STUDY,
+            requestBody={"required": True, **_bytes("application/octet-stream")},
+        )
+    },
+}
+
 DOCUMENT: Plain = {
     "openapi": "3.1.0",
     "info": {
@@ -363,3 +311,8 @@ DOCUMENT: Plain = {
         "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
     },
 }
+
+
+def document(*, sealed: bool) -> Plain:
+    """The document of a collector with a key, or without one."""
+    return {**DOCUMENT, "paths": {**PATHS, **SEALED, **ADMIN}} if sealed else DOCUMENT

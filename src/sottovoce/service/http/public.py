@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -18,11 +19,12 @@ from sottovoce.service.course import stored_tallies
 from sottovoce.service.http import openapi
 from sottovoce.service.http.problems import PROBLEMS, page
 from sottovoce.service.http.reports import Refused
+from sottovoce.service.signs import FAKES, MOST_FAKES
 
-FORMS: dict[str, tuple[str, Callable[[results.StudyOutcome], bytes]]] = {
+FORMS: dict[str, tuple[str, Callable[[results.StudyOutcome, float], bytes]]] = {
     "json": ("application/json", results.StudyOutcome.to_json),
-    "csv": ("text/csv; charset=utf-8", results.StudyOutcome.to_csv),
-    "arrow": ("application/vnd.apache.arrow.stream", results.StudyOutcome.to_arrow),
+    "csv": ("text/csv; charset=utf-8", lambda found, _: found.to_csv()),
+    "arrow": ("application/vnd.apache.arrow.stream", lambda found, _: found.to_arrow()),
 }
 STREAM_SECONDS = 1.0  # between looks for new reports
 QUIET_SECONDS = 15.0  # after which a stream says that it is alive
@@ -71,15 +73,24 @@ async def manifest(request: Request) -> Response:
     raise Refused("not_found")
 
 
-def _level(request: Request) -> float:
-    text = request.query_params.get("level", "0.95")
+def _number(request: Request, name: str, usual: float, low: float, high: float) -> float:
+    """A number of the query, within its range."""
+    text = request.query_params.get(name, str(usual))
     try:
-        level = float(text) if len(text) <= 20 else 0.0
+        found = float(text) if len(text) <= 20 else math.nan
     except ValueError:
-        level = 0.0
-    if not 0.5 <= level <= 0.9999:
+        found = math.nan
+    if not low <= found <= high:
         raise Refused("invalid_request")
-    return level
+    return found
+
+
+def _level(request: Request) -> float:
+    return _number(request, "level", 0.95, 0.5, 0.9999)
+
+
+def _fakes(request: Request) -> float:
+    return _number(request, "fakes", FAKES, 0.0, MOST_FAKES)
 
 
 def _form(request: Request) -> str:
@@ -94,20 +105,21 @@ def _form(request: Request) -> str:
 
 async def estimates(request: Request) -> Response:
     """Estimates with intervals, as JSON, CSV or Arrow."""
-    level, form = _level(request), _form(request)
+    level, form, fakes = _level(request), _form(request), _fakes(request)
     collector, name = collector_of(request), request.path_params["study"]
     found = await run_in_threadpool(collector.outcome, name, level)
     kind, write = FORMS[form]
-    parts = (found.manifest.hash, found.row.state, found.row.reports, found.row.checksum.hex(), level, form)
+    counted = (found.manifest.hash, found.row.state, found.row.reports, found.row.checksum.hex(), found.alarms)
+    parts = (*counted, level, form, fakes)
     tag = hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:32]
-    response = tagged(request, await run_in_threadpool(write, found), kind, tag)
+    response = tagged(request, await run_in_threadpool(write, found, fakes), kind, tag)
     response.headers["vary"] = "accept"
     return response
 
 
 async def stream(request: Request) -> Response:
     """The same as events, whenever reports were counted."""
-    level = _level(request)
+    level, fakes = _level(request), _fakes(request)
     collector, name = collector_of(request), request.path_params["study"]
     collector.course(name)
     state = request.app.state
@@ -124,7 +136,7 @@ async def stream(request: Request) -> Response:
                 if now != seen:
                     found = await run_in_threadpool(collector.outcome, name, level)
                     seen, quiet = now, 0.0
-                    yield b"event: estimates\ndata: " + found.to_json() + b"\n\n"
+                    yield b"event: estimates\ndata: " + found.to_json(fakes) + b"\n\n"
                 elif quiet >= QUIET_SECONDS:
                     quiet = 0.0
                     yield b": nothing new\n\n"
@@ -195,7 +207,7 @@ async def metrics(request: Request) -> Response:
 
 async def description(request: Request) -> Response:
     """The OpenAPI document."""
-    return JSONResponse(openapi.DOCUMENT)
+    return JSONResponse(openapi.document(sealed=request.app.state.sealed))
 
 
 async def remedy(request: Request) -> Response:

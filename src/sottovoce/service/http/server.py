@@ -28,6 +28,11 @@ class PatientProtocol(HttpToolsProtocol):
         self.client = None  # nobody needs to know who sends
         self._head = self.loop.call_later(HEADER_SECONDS, self._give_up)
 
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._head is None:  # a later request of the same connection: its head may be as slow
+            self._head = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
     def on_headers_complete(self) -> None:
         if self._head is not None:
             self._head.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -20,18 +20,16 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Cdf, GroupMean
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.privacy.alarms import alarms
 from sottovoce.privacy.audit import audit
-from sottovoce.privacy.manipulation import what_if
 from sottovoce.service.pages import charts
 from sottovoce.service.pages.charts import Point
+from sottovoce.service.pages.comparisons import Comparison, compared
 from sottovoce.service.results import StudyOutcome
+from sottovoce.service.signs import FAKES, manipulations
 from sottovoce.study.reading import parse_study
 from sottovoce.study.results import QuestionResult, ResultLine
 from sottovoce.study.whole import StudyPlan, plan_study
-from sottovoce.tally.tally import Tally
 
-FAKES = 0.01  # share of fake reports in the sentence beside each estimate
 MOST_LINES = 200  # of a table on a page; the export has all
 SHARES = ("share", Cdf.noun)
 
@@ -47,6 +45,7 @@ class Card:
     hidden: int
     widest: float
     fakes: str
+    comparison: Comparison | None
 
 
 def cards(found: StudyOutcome) -> list[Card]:
@@ -65,7 +64,8 @@ def _card(result: QuestionResult, found: StudyOutcome) -> Card:
         chart_of(result.asked, lines),
         max(0, len(lines) - MOST_LINES),
         max(widths, default=math.nan),
-        _fakes(estimates, found.row.reports, issued=found.manifest.facts.collection.invitations),
+        next((one.text() for one in manipulations(result, FAKES, found.row.reports).values()), ""),
+        compared(result, found.results.level),
     )
 
 
@@ -84,26 +84,6 @@ def chart_of(asked: Asked, lines: tuple[ResultLine, ...]) -> str:
 
 def _point(line: ResultLine) -> Point:
     return Point(line.label or line.measure, line.value, line.low, line.high)
-
-
-def _fakes(estimates: list[Estimate], reports: int, *, issued: bool) -> str:
-    for one in estimates:
-        with suppress(ParameterError):  # an estimate that is no mean of one number from each report
-            return what_if(one, FAKES, issued=issued, of=max(reports, one.n)).text()
-    return ""
-
-
-def alarms_of(manifest: Manifest, tallies: Sequence[Tally], conflicts: int) -> list[str]:
-    """What honest devices do not send, or not as often."""
-    found = []
-    if conflicts:
-        found.append(
-            f"{conflicts} reports came with the id of another report and other bytes: somebody forges reports."
-        )
-    if any(tally.n for tally in tallies):
-        checks = alarms(tallies, arms=manifest.stage)
-        found += [one.text(alarm=True) for one in checks.raised]
-    return found
 
 
 # --- privacy ------------------------------------------------------------------------------------------

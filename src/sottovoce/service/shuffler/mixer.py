@@ -1,16 +1,19 @@
 """What a shuffler keeps: sealed reports until enough of a round are there, then all of them in random order.
 
-A row is a seal and the prefix of its manifest, found by its hash: no address, no time, no order of arrival. A batch is
-deleted when the collector has acknowledged it; after a crash it is passed on again, and the collector counts it once.
+A row is a seal and the prefix of its manifest, found by its hash: no address, no time, no order of arrival. Which seals
+are a batch is written down before the first is sent, and stays until the collector has acknowledged all of them. After
+a crash the same batch is passed on again, and the collector counts it once. Seals that come meanwhile wait for the next
+batch: sent along with one that was seen before, they would be the only new ones, and hidden among themselves only.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from sottovoce.core.errors import CollectorError
@@ -24,11 +27,15 @@ class Mixer:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        with suppress(FileExistsError):  # an empty file is an empty database, and belongs to its owner alone
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with self._changed() as database:
             database.execute(
                 "CREATE TABLE IF NOT EXISTS seal (hash BLOB PRIMARY KEY, study TEXT NOT NULL, prefix BLOB NOT NULL,"
-                " sealed BLOB NOT NULL) WITHOUT ROWID"
+                " sealed BLOB NOT NULL, begun INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID"
             )
+            if "begun" not in {row[1] for row in database.execute("PRAGMA table_info(seal)")}:  # of an earlier version
+                database.execute("ALTER TABLE seal ADD COLUMN begun INTEGER NOT NULL DEFAULT 0")
 
     @contextmanager
     def _changed(self) -> Iterator[sqlite3.Connection]:
@@ -47,7 +54,7 @@ class Mixer:
         """Keep a seal, durably; false if it was there already."""
         with self._changed() as database:
             row = (hashlib.sha256(sealed).digest(), study, prefix, sealed)
-            return database.execute("INSERT OR IGNORE INTO seal VALUES (?, ?, ?, ?)", row).rowcount == 1
+            return database.execute("INSERT OR IGNORE INTO seal VALUES (?, ?, ?, ?, 0)", row).rowcount == 1
 
     def waiting(self) -> dict[tuple[str, bytes], int]:
         """How many seals wait, by study and manifest."""
@@ -58,14 +65,16 @@ class Mixer:
     def pass_on(self, study: str, prefix: bytes, least: int, send: Callable[[bytes], None]) -> int:
         """Send all seals of a manifest in random order, if there are at least so many; how many were sent.
 
-        `send` raises `CollectorError` unless the collector has acknowledged. Reports that come meanwhile wait for the
-        next batch.
+        `send` raises `CollectorError` unless the collector has acknowledged; then exactly this batch is sent again.
         """
         with self._changed() as database:
-            rows = database.execute(
-                "SELECT hash, sealed FROM seal WHERE study = ? AND prefix = ?", (study, prefix)
-            ).fetchall()
-        if not rows or len(rows) < least:
+            rows = _batch(database, study, prefix, begun=1)
+            if not rows:
+                rows = _batch(database, study, prefix, begun=0)
+                if len(rows) < least:
+                    return 0
+                database.executemany("UPDATE seal SET begun = 1 WHERE hash = ?", [(one,) for one, _ in rows])
+        if not rows:
             return 0
         secrets.SystemRandom().shuffle(rows)
         step = max(1, min(PASSED_AT_ONCE, BYTES_AT_ONCE // len(rows[0][1])))
@@ -74,6 +83,12 @@ class Mixer:
         with self._changed() as database:
             database.executemany("DELETE FROM seal WHERE hash = ?", [(one,) for one, _ in rows])
         return len(rows)
+
+
+def _batch(database: sqlite3.Connection, study: str, prefix: bytes, *, begun: int) -> list[tuple[bytes, bytes]]:
+    """The seals of a batch that was begun, or those that wait for one."""
+    wanted = "SELECT hash, sealed FROM seal WHERE study = ? AND prefix = ? AND begun = ?"
+    return database.execute(wanted, (study, prefix, begun)).fetchall()
 
 
 def pass_on_due(mixer: Mixer, least_of: Callable[[str, bytes], int | None], send: Callable[[str, bytes], None]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from contextlib import suppress
 
@@ -14,24 +15,36 @@ from starlette.routing import Route
 from sottovoce.client.transport import HttpTransport, fetch_manifest
 from sottovoce.core.errors import CollectorError, SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.params import check_integer
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import Refused, read_body
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
 from sottovoce.service.shuffler.sealing import sealed_bytes
 
 SEALED_TYPE = "application/octet-stream"
-LATER = (408, 429, 500, 502, 503, 504, 507)  # the collector takes the batch later
+# The collector has taken the batch, or never will: the round is over, the study closed, the seals are not its own.
+SETTLED = (200, 400, 409, 410, 413)
+LEAST = 100  # reports of a batch, where the shuffler's operator says nothing else
 PAUSE = 1.0  # seconds between looks at what waits
 COUNTED = {"accepted": 1, "duplicates": 0, "failed": []}
 
 
 class Relay:
-    """A mixer, and the collector that it passes on to."""
+    """A mixer, and the collector that it passes on to.
 
-    def __init__(self, mixer: Mixer, collector: str, transport: HttpTransport | None = None) -> None:
+    The shuffler protects devices from the collector, so it does not take its word: `least` is the shuffler's own bound
+    of a batch, a study says the same about itself in every manifest, and a round has one manifest. A collector that
+    gave each device a manifest of its own could tell their reports apart.
+    """
+
+    def __init__(
+        self, mixer: Mixer, collector: str, transport: HttpTransport | None = None, *, least: int = LEAST
+    ) -> None:
         self.mixer, self.collector = mixer, collector.rstrip("/")
+        self.least = check_integer("least", "a shuffler", least, 2, 1 << 40)
         self._transport = HttpTransport() if transport is None else transport
         self._manifests: dict[tuple[str, bytes], Manifest] = {}
+        self._reading = threading.Lock()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mixer", daemon=True)
 
@@ -47,7 +60,8 @@ class Relay:
 
     def _run(self) -> None:
         while not self._ending.wait(PAUSE):
-            self.pass_on()
+            with suppress(sqlite3.Error):  # a full disk, a file that is locked: tried again the next time
+                self.pass_on()
 
     def pass_on(self) -> int:
         """Pass on what is due; how many reports."""
@@ -58,7 +72,13 @@ class Relay:
         found, _ = fetch_manifest(f"{self.collector}/v1/studies/{study}", self._transport)
         if found.facts.collection.sealed_for is None:
             raise CollectorError("This study does not go through a shuffler.")
-        self._manifests[study, found.prefix] = found
+        if (found.facts.collection.batch or 0) < self.least:
+            raise CollectorError(f"This study asks for batches of fewer than the {self.least} of this shuffler.")
+        with self._reading:
+            others = [one for (name, _), one in self._manifests.items() if name == study and one.hash != found.hash]
+            if any(one.facts != found.facts or one.number == found.number for one in others):
+                raise CollectorError("The collector gives two manifests of one round, or changes what a study says.")
+            self._manifests[study, found.prefix] = found
         return found
 
     def _least(self, study: str, prefix: bytes) -> int | None:
@@ -70,8 +90,7 @@ class Relay:
 
     def _send(self, study: str, body: bytes) -> None:
         reply = self._transport.post(f"{self.collector}/v1/studies/{study}/sealed", body, SEALED_TYPE)
-        # A round that is over, or a study that is closed, takes them never: they are dropped.
-        if reply.status in LATER:
+        if reply.status not in SETTLED:
             raise CollectorError("The collector takes this batch later.")
 
     # --- HTTP ------------------------------------------------------------------------------------
@@ -84,7 +103,7 @@ class Relay:
                 Route(f"{study}/sealed", self._take, methods=["POST"]),
                 Route("/healthz", _healthy),
             ],
-            exception_handlers={Refused: _refused, CollectorError: _away},
+            exception_handlers={Refused: _refused, SottovoceError: _away},
         )
 
     async def _manifest(self, request: Request) -> Response:

@@ -6,7 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce.core.errors import SottovoceError
 from sottovoce.service.stores import schema
@@ -14,6 +18,8 @@ from sottovoce.service.stores import schema
 OPEN, CLOSED, DONE, DRAFT = "open", "closed", "done", "draft"
 Known = dict[bytes, int | None]  # ids that are stored, with the digest of the payload until the epoch closes
 CHECKSUM_BYTES = 32
+PART = 10_000  # ids that are read at once
+Ints = NDArray[np.int64]
 _STUDY = ", ".join(schema.TABLES["studies"])
 
 
@@ -65,7 +71,7 @@ class Transaction(ABC):
 
     @abstractmethod
     def chosen(self, table: str, study: int, hashes: Sequence[bytes]) -> set[bytes]:
-        """Which of these hashes are in the table of invitations, or of those that are spent."""
+        """Which of these hashes are in the table of unused invitations, or of all that were issued."""
 
     @abstractmethod
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -153,6 +159,25 @@ class Transaction(ABC):
         """The same, read."""
         return dict(self.execute("SELECT code, count FROM outcomes WHERE study = ? ORDER BY code", (study,)))
 
+    def first_bytes(self, study: int) -> Ints:
+        """How many counted ids begin with each byte."""
+        found = self.execute("SELECT counts FROM first_bytes WHERE study = ?", (study,))
+        return np.frombuffer(bytes(found[0][0]), "<i8").astype(np.int64) if found else np.zeros(256, np.int64)
+
+    def set_first_bytes(self, study: int, counts: Ints) -> None:
+        """The same, written."""
+        self.execute(
+            "INSERT INTO first_bytes (study, counts) VALUES (?, ?)"
+            " ON CONFLICT (study) DO UPDATE SET counts = excluded.counts",
+            (study, counts.astype("<i8").tobytes()),
+        )
+
+    def stored_ids(self, study: int) -> Iterator[list[bytes]]:
+        """All ids of a study, a part at a time."""
+        ids = self.rows("SELECT id FROM reports WHERE study = ?", (study,))
+        while part := [bytes(one[0]) for one in islice(ids, PART)]:
+            yield part
+
     # --- epochs ----------------------------------------------------------------------------------
     def forget_digests(self, study: int, epoch: int, first: int) -> None:
         """Drop epochs up to this one, and the digests of their payloads, of ids that begin with this byte."""
@@ -169,13 +194,12 @@ class Transaction(ABC):
     # --- invitations -----------------------------------------------------------------------------
     def invite(self, study: int, hashes: Iterable[bytes]) -> None:
         """New invitations."""
-        self.many("INSERT INTO invitations (study, hash) VALUES (?, ?)", [(study, one) for one in sorted(hashes)])
+        for table in ("invitations", "issued"):
+            self.many(f"INSERT INTO {table} (study, hash) VALUES (?, ?)", [(study, one) for one in sorted(hashes)])
 
     def spend(self, study: int, hashes: Iterable[bytes]) -> None:
-        """Invitations that are used up; sorted, so that their order says nothing."""
-        rows = [(study, one) for one in sorted(hashes)]
-        self.many("DELETE FROM invitations WHERE study = ? AND hash = ?", rows)
-        self.many("INSERT INTO spent (study, hash) VALUES (?, ?)", rows)
+        """Invitations that are used up. Nothing is written that would lie beside the reports of this commit."""
+        self.many("DELETE FROM invitations WHERE study = ? AND hash = ?", [(study, one) for one in sorted(hashes)])
 
 
 class Store(ABC):
@@ -193,6 +217,13 @@ class Store(ABC):
     @abstractmethod
     def lock(self) -> None:
         """Become the one collector of this store, or refuse."""
+
+    @abstractmethod
+    def tidy(self) -> bool:
+        """Remove what the database still holds of recent commits, one after the other: which rows changed together.
+
+        False if that is not possible now.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -222,9 +253,11 @@ class Store(ABC):
             found = self.version(work)
             if found > schema.VERSION:
                 raise StoreError("This store was written by a later version of sottovoce: update this one.")
-            for step in schema.STEPS[found:steps]:
+            for number, step in enumerate(schema.STEPS[found:steps], found + 1):
                 for sql in step:
                     work.execute(self.words(sql))
+                if number == schema.FIRST_BYTES:
+                    _count_first_bytes(work)
             if found < steps:
                 self.set_version(work, steps)
 
@@ -233,6 +266,21 @@ class Store(ABC):
         """A snapshot."""
         with self.transaction(write=False) as work:
             yield work
+
+
+def first_bytes_of(ids: Sequence[bytes]) -> Ints:
+    """How many of these ids begin with each byte."""
+    return np.bincount(np.frombuffer(b"".join(one[:1] for one in ids), np.uint8), minlength=256)
+
+
+def _count_first_bytes(work: Transaction) -> None:
+    """For stores that counted reports before they counted first bytes."""
+    for (study,) in work.execute("SELECT number FROM studies"):
+        counts = np.zeros(256, np.int64)
+        for part in work.stored_ids(study):
+            counts += first_bytes_of(part)
+        if counts.any():
+            work.set_first_bytes(study, counts)
 
 
 def _study(row: tuple[Any, ...]) -> StudyRow:

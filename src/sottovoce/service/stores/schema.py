@@ -22,13 +22,26 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE acts (number BIGINT PRIMARY KEY, entry TEXT NOT NULL, hash BYTES NOT NULL)",
     ),
     (
-        # Invitations that were used are in a table of their own, which shares no column with the ids of reports.
         "CREATE TABLE invitations (study BIGINT, hash BYTES, PRIMARY KEY (study, hash)) KEYED",
         "CREATE TABLE spent (study BIGINT, hash BYTES, PRIMARY KEY (study, hash)) KEYED",
         "CREATE TABLE tokens (hash BYTES PRIMARY KEY, name TEXT NOT NULL UNIQUE, scopes TEXT NOT NULL)",
         "CREATE TABLE requests (hash BYTES PRIMARY KEY, digest BYTES NOT NULL, answer BYTES NOT NULL)",
     ),
+    (
+        # A row of `spent` was written together with the report that used it. Where a database keeps rows in the order
+        # of commits, or the number of their transaction (ctid and xmin of PostgreSQL), the two could be joined. Now all
+        # invitations are written when they are made, and one that is used is only deleted from those that are left.
+        "CREATE TABLE issued (study BIGINT, hash BYTES, PRIMARY KEY (study, hash)) KEYED",
+        "INSERT INTO issued (study, hash) SELECT study, hash FROM invitations UNION SELECT study, hash FROM spent"
+        " ORDER BY 1, 2",
+        "DROP TABLE spent",
+    ),
+    (
+        # How many counted ids begin with each byte: 256 numbers, the signs of ids that were not drawn at random.
+        "CREATE TABLE first_bytes (study BIGINT PRIMARY KEY, counts BYTES NOT NULL)",
+    ),
 )
+FIRST_BYTES = 4  # the step after which they are counted once from the ids that are stored
 VERSION = len(STEPS)
 
 # Every table with its columns, in an order in which they can be copied; the key columns come first.
@@ -44,7 +57,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "outcomes": ("study", "code", "count"),
     "acts": ("number", "entry", "hash"),
     "invitations": ("study", "hash"),
-    "spent": ("study", "hash"),
+    "issued": ("study", "hash"),
     "tokens": ("hash", "name", "scopes"),
     "requests": ("hash", "digest", "answer"),
+    "first_bytes": ("study", "counts"),
 }

@@ -11,7 +11,7 @@ from typing import ClassVar
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Costed, Summed, outputs_of, stages_of
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, steps, summed
@@ -78,7 +78,9 @@ class Histogram(Channel, Summed, Costed):
             for y in range(outputs_of(self.part) or 0)
             if self.part.contains(y)
         ]
-        return max(on / off for on, off in laws) * max(off / on for on, off in laws)
+        if any((on == 0) != (off == 0) for on, off in laws):
+            raise PrivacyError("A report that only one end of a bin sends shows it: the ratio is infinite.")
+        return max(on / off for on, off in laws if off) * max(off / on for on, off in laws if on)
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
         ends = (0, self.part.inputs - 1)

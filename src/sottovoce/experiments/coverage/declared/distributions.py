@@ -154,8 +154,8 @@ SERIES = study(
         heading="### Orthogonal series",
         text="`orthogonal-series` estimates the projection of the distribution onto its first waves, and its intervals"
         " are for that: the shares of all buckets, the mean, three cumulative shares and the whole band, at epsilon 1"
-        " in 64 buckets. *whole* is how often the band also holds the distribution itself, of which finer waves are left"
-        f" out: nothing is promised there. {SERIES_RUNS:,} runs; the standard error of a mean and of a band is"
+        " in 64 buckets. *whole* is how often the band also holds the distribution itself, of which finer waves are"
+        f" left out: nothing is promised there. {SERIES_RUNS:,} runs; the standard error of a mean and of a band is"
         f" {standard_error(SERIES_RUNS):.1f} points.",
         by=("basis", "crowd", "n"),
         columns=(

@@ -82,3 +82,10 @@ def _(chosen: AskedMap, inner: Channel) -> Count:
         _count_asked(reports, chosen_numbers(chosen.choice, public)[0], chosen.asked, cells)
 
     return count
+
+
+def count_windows(chosen: AskedMap, public: Public64) -> NDArray[np.int64]:
+    """How many ids ask about each code: those whose first code is at most `asked` - 1 places before it."""
+    firsts = np.bincount(chosen_numbers(chosen.choice, public)[0], minlength=chosen.k)
+    upto = np.concatenate([[0], np.cumsum(np.concatenate([firsts[chosen.k - chosen.asked + 1 :], firsts]))])
+    return np.asarray(upto[chosen.asked :] - upto[: chosen.k])

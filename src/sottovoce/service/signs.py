@@ -1,0 +1,75 @@
+"""Fake reports in the results of a study: signs that they are there, and how far they can have moved each estimate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from sottovoce.core.channel.facets import stages_of
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import Tallies
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.privacy.alarms import Checks, alarms
+from sottovoce.privacy.manipulation import Manipulation, what_if
+from sottovoce.service.stores.base import Ints
+from sottovoce.study.results import QuestionResult
+
+FAKES = 0.01  # the share of fake reports in what is said beside each estimate
+MOST_FAKES = 0.5
+
+
+def alarms_of(
+    manifests: Sequence[Manifest], rounds: Sequence[Tallies], first_bytes: Ints, conflicts: int
+) -> tuple[str, ...]:
+    """What honest devices do not send, or not as often, over all rounds; a false alarm of the counts has 10**-6."""
+    found = []
+    if conflicts:
+        found.append(
+            f"{conflicts} reports came with the id of another report and other bytes: somebody forges reports."
+        )
+    # A device that keeps a cohort draws ids that fit it, so the ids of its reports are not independent.
+    kept = any(stages_of(arm.mechanism.channel) is not None for one in manifests for arm in one.stage.arms)
+    checks = [] if kept else list(alarms((), first_bytes=first_bytes.tolist()).checks)
+    for manifest, tallies in zip(manifests, rounds, strict=True):
+        if any(tally.n for tally in tallies):
+            checks += alarms(tallies, arms=manifest.stage).checks
+    return (*found, *(one.text(alarm=True) for one in Checks(tuple(checks)).raised))
+
+
+def manipulations(result: QuestionResult, share: float, reports: int) -> dict[str, Manipulation]:
+    """Of each estimate of a question that is known to be moved by so much at most; ids are chosen by who fakes.
+
+    An invitation limits how many reports somebody sends, not which id each has.
+    """
+    found = {}
+    for name, one in result.estimates.items():
+        with suppress(ParameterError):  # an estimate whose bound is not known
+            if isinstance(one, Estimate):
+                found[name] = what_if(one, share, of=max(reports, one.n))
+    return found
+
+
+def manipulation_rows(questions: Sequence[QuestionResult], share: float, reports: int) -> list[dict[str, Any]]:
+    """The same as plain data: one entry for each estimate."""
+    return [
+        {
+            "question": result.asked.name,
+            "measure": name,
+            "text": found.text(),
+            "rows": [
+                {"label": str(label), "low": _plain(low), "high": _plain(high), "moves": _plain(moves)}
+                for label, low, high, moves in zip(
+                    found.estimate.labels, found.low, found.high, found.moves, strict=True
+                )
+            ],
+        }
+        for result in questions
+        for name, found in manipulations(result, share, reports).items()
+    ]
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
