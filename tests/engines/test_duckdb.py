@@ -125,6 +125,16 @@ def test_rows_that_change_between_two_passes_are_refused() -> None:
         engine.count(duckdb.connect().sql(drawn), made.mechanism_of("outputs"))
 
 
+def test_what_is_no_integer_is_never_rounded_to_a_report() -> None:
+    m = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
+    for column in ([0.4, 1.6, 2.0], [True, False], ["1"], [Decimal("1.5")]):
+        for ids in ({}, {"id": [bytes([place]) * 16 for place in range(len(column))]}):
+            with pytest.raises(SottovoceError, match="must hold integers or bytes"):
+                engine.count(pa.table({"report": pa.array(column), **ids}), m)
+    found = engine.count(pa.table({"report": pa.array([b"\x00", b"\x03", b"\x04"])}), m)
+    assert engine.fold(found, m).cells.tolist() == [1, 0, 0, 1]
+
+
 @pytest.mark.slow
 def test_ids_that_all_repeat_are_grouped_on_disk() -> None:
     """Every row is compared, in less memory than the rows have."""

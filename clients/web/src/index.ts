@@ -1,13 +1,13 @@
 /** sottovoce in the browser: answers are randomized here, before anything is sent. */
 import type { Coins } from "./core/coins";
-import { SottovoceError } from "./core/errors";
-import { isSpec, parse, type Plain } from "./core/json";
+import { refuse } from "./core/errors";
+import { named, parse } from "./core/json";
 import { get } from "./device/send";
 import { openStore } from "./device/store";
 import { Study, type Options } from "./device/study";
 import { Manifest } from "./manifest";
 import { Mechanism } from "./mechanism";
-import { MORE, VECTORS } from "./seldom";
+import { VECTORS } from "./seldom";
 
 export { SottovoceError } from "./core/errors";
 export type { Delivery, Options, Preview } from "./device/study";
@@ -18,22 +18,13 @@ export { Mechanism } from "./mechanism";
 export const version = "0.1.0";
 const DATABASE = "sottovoce";
 
-
-/** Everything that a specification names: nodes, and kinds of domains, sets and maps. */
-function named(plain: Plain): string[] {
-  if (Array.isArray(plain)) return plain.flatMap(named);
-  if (!isSpec(plain)) return [];
-  return [plain.node, plain.kind, ...Object.values(plain).flatMap(named)].filter((one) => typeof one === "string");
-}
-
 /** Load what a specification needs beside the main bundle. */
 async function load(source: unknown): Promise<void> {
-  const names = named(parse(source).spec);
+  const names = named(parse(source).spec, ["node", "kind"]);
   try {
-    if (names.some((name) => MORE.includes(name))) await import("./more/index");
     if (names.some((name) => VECTORS.includes(name))) await import("./vector/index");
   } catch {
-    throw new SottovoceError("network", "A part of this client that this study needs cannot be loaded.");
+    refuse("A part of this client that this study needs cannot be loaded.", "network");
   }
 }
 
@@ -61,31 +52,31 @@ export async function open(source: string | object, options: Options = {}): Prom
   }
   await load(content);
   const manifest = Manifest.fromSpec(content);
-  const named = /\/v1\/studies\/([0-9a-f]{16})$/.exec(url);
-  if (url && named?.[1] !== manifest.id)
-    throw new SottovoceError("study", "The collector gives the manifest of another study than the address says.");
+  const address = /\/v1\/studies\/([0-9a-f]{16})$/.exec(url);
+  if (url && address?.[1] !== manifest.id)
+    refuse("The collector gives the manifest of another study.", "study");
   return new Study(manifest, url, await openStore(options.database ?? DATABASE), options);
 }
 
 /** The address of a study itself. */
 async function addressOf(given: string): Promise<string> {
-  const base = typeof document === "undefined" ? undefined : document.baseURI;
   let address: URL;
   try {
-    address = new URL(given, base);
+    address = new URL(given, globalThis.document?.baseURI);
   } catch {
-    throw new SottovoceError("study", "This is not the address of a study.");
+    return refuse("This is not the address of a study.", "study");
   }
   const path = `${address.origin}${address.pathname}`.replace(/\/+$/, "").replace(/\/manifest$/, "");
   if (/\/v1\/studies\/[0-9a-f]{16}$/.test(path)) return path;
-  let listed: unknown;
+  const said = new TextDecoder().decode(await get(`${path}/v1/studies`));
+  let listed: any;
   try {
-    listed = JSON.parse(new TextDecoder().decode(await get(`${path}/v1/studies`)));
-  } catch (problem) {
-    if (problem instanceof SottovoceError) throw problem;
+    listed = JSON.parse(said);
+  } catch {
+    // another server: it has no studies
   }
-  const all = (Array.isArray(listed) ? listed : (listed as { studies?: unknown } | undefined)?.studies) as unknown;
+  const all: unknown = listed?.studies ?? listed;
   const open = (Array.isArray(all) ? all : []).filter((one) => one?.state === "open" && /^[0-9a-f]{16}$/.test(one?.id));
   if (open.length === 1) return `${path}/v1/studies/${open[0].id}`;
-  throw new SottovoceError("study", `This collector has ${open.length} open studies: give the address of one.`);
+  return refuse(`This collector has ${open.length} open studies: give the address of one.`, "study");
 }

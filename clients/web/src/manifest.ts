@@ -4,10 +4,11 @@ import { hex, join } from "./core/bytes";
 import { budget, decimalText } from "./core/decimal";
 import { need, refuse } from "./core/errors";
 import { Fraction, metered } from "./core/fraction";
-import { canonicalBytes, integer, isSpec, kindOf, list, parse, take, text, texts, type Plain, type Spec } from "./core/json";
+import { canonicalBytes, isSpec, parse, type Spec } from "./core/json";
+import { count, flag, integer, listOf, maybe, record, text, valid, type Readers } from "./core/read";
 import { sha256 } from "./core/sha256";
-import { Categories, Circle, domainFrom, Integers, Interval, Pair, rootOf, type Domain } from "./domain/domain";
-import { Mechanism, QUESTIONS } from "./mechanism";
+import { Categories, domainFrom, Integers, Pair, Range, rootOf, type Domain } from "./domain/domain";
+import { askedFrom, Mechanism } from "./mechanism";
 
 const ANSWERED = "answered";
 const MOST_WHOLE = 1000n;
@@ -55,21 +56,17 @@ export class Question {
     readonly unit: string,
     readonly labels: Labels = {},
   ) {
-    need(/^[a-z][a-z0-9_-]{0,39}$/.test(name), "The name of a question has small letters, digits and hyphens.");
-    need(new Set(missing).size === missing.length && missing.every((one) => one.trim()), "The reasons must differ.");
-    need(share >= 1 && share <= 1000, "The share of a question is from 1 to 1000.");
+    valid(/^[a-z][a-z0-9_-]{0,39}$/.test(name), "name");
+    valid(new Set(missing).size === missing.length && missing.every((one) => one.trim()), "missing");
     for (const [language, one] of Object.entries(texts))
-      need(
-        /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/.test(language) && typeof one === "string" && !!one.trim() && one.length <= 4000,
-        "The texts of a question are named by languages.",
-      );
-    if (missing.length) need(["frequency", "mean", "group-mean"].includes(kind) && this.reasonsFit(), "This question cannot have reasons.");
+      valid(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/.test(language) && text(one).trim() && one.length <= 4000, "texts");
+    valid(!missing.length || this.reasonsFit(), "missing");
   }
 
   private reasonsFit(): boolean {
-    const listed = this.kind === "group-mean" ? (this.domain as Pair).group : this.domain;
     if (this.kind === "mean") return true;
-    return listed instanceof Categories || (listed instanceof Integers && listed.size <= MOST_WHOLE);
+    const listed = this.kind === "group-mean" ? (this.domain as Pair).group : this.kind === "frequency" && this.domain;
+    return listed instanceof Categories || (listed instanceof Integers && listed.size! <= MOST_WHOLE);
   }
 
   /** The text in a language, else in the first one; without any, the name. */
@@ -91,8 +88,7 @@ export class Question {
   /** The range of a number, as texts; null where an answer is none. */
   get range(): [string, string] | null {
     const root = rootOf(this.domain);
-    if (root instanceof Integers) return [String(root.low), String(root.high)];
-    return root instanceof Interval || root instanceof Circle ? [decimalText(root.low), decimalText(root.high)] : null;
+    return root instanceof Range ? [decimalText(root.bottom), decimalText(root.top)] : null;
   }
 
   get whole(): boolean {
@@ -120,7 +116,7 @@ export class Question {
 
 /** Any number of a domain: it does not count. */
 function lowest(domain: Domain): unknown {
-  return domain instanceof Integers || domain instanceof Interval ? domain.low : (domain.numbers?.low ?? 0);
+  return domain instanceof Range ? domain.bottom : (domain.numbers?.low ?? 0);
 }
 
 export interface Arm {
@@ -147,10 +143,10 @@ export class Manifest {
   ) {
     this.digest = sha256(content);
     this.prefix = this.digest.slice(0, 8);
-    need((parent === null) === (root === null) && (parent === null) === (round === 1), "A later round names its parent and its root.");
-    need(arms.length > 0 && new Set(arms.map((arm) => arm.name)).size === arms.length, "The arms of a round have different names.");
+    valid(!parent === !root && !parent === (round === 1), "parent");
+    valid(arms.length && new Set(arms.map((arm) => arm.name)).size === arms.length, "arms");
     for (const arm of arms) {
-      need(questions.some((one) => one.name === questionOf(arm.name)), "An arm of a manifest belongs to none of its questions.");
+      valid(questions.some((one) => one.name === questionOf(arm.name)), "arms");
       if (arm.mechanism.claimed.compare(facts.epsilon) > 0)
         refuse("An arm claims a larger epsilon than the study states.", "privacy");
     }
@@ -180,27 +176,8 @@ export class Manifest {
   }
 
   private static read(spec: Spec): Manifest {
-    const [version, study, asked, round, quota, parent, root, chosen, arms] = take(
-      spec,
-      "a manifest",
-      ...["version", "study", "questions", "round", "quota", "parent", "root", "chosen", "arms"],
-    );
-    need(version === 1n, "This manifest has another version than 1: update the client.");
-    if (quota !== null) integer(quota, "a manifest", "quota", 1n, 1n << 53n);
-    need(typeof chosen === "boolean", "Whether arms are chosen is true or false.");
-    const hash = (value: Plain | undefined, name: string): string | null =>
-      value === null ? null : text(value, "a manifest", name);
-    return new Manifest(
-      spec,
-      canonicalBytes(spec),
-      readFacts(study),
-      list(asked, "a manifest", "questions").map(readQuestion),
-      list(arms, "a manifest", "arms").map(readArm),
-      Number(integer(round, "a manifest", "round", 1n, (1n << 32n) - 1n)),
-      hash(parent, "parent"),
-      hash(root, "root"),
-      chosen as boolean,
-    );
+    const { study, questions, arms, round, parent, root, chosen } = record(spec, "a manifest", READERS);
+    return new Manifest(spec, canonicalBytes(spec), study, questions, arms, round, parent, root, chosen);
   }
 
   /** Refuse it if a channel loses more than the study states, or more than this device allows. */
@@ -256,77 +233,62 @@ export function questionOf(arm: string): string {
 }
 
 function readCollection(spec: unknown): Collection {
-  const [days, invitations, key, batch] = take(spec, "the collection", "epoch_days", "invitations", "sealed_for", "batch");
-  const epochDays = Number(integer(days, "the collection", "epoch_days", 1n, 366n));
-  need(typeof invitations === "boolean", "Whether a study needs invitations is true or false.");
-  need((key === null) === (batch === null), "A shuffled study names the collector's key and the shuffler's batch.");
-  if (key !== null) {
-    need(typeof key === "string" && /^[0-9a-f]{64}$/.test(key), "The collector's key has 32 bytes.");
-    integer(batch, "the collection", "batch", 2n, 1n << 40n);
-  }
-  return { epochDays, invitations: invitations as boolean, sealedFor: key as string | null };
+  const { epoch_days, invitations, sealed_for, batch } = record(spec, "the collection", {
+    ...{ epoch_days: count(1n, 366n), invitations: flag, sealed_for: maybe(text), batch: maybe(integer(2n, 1n << 40n)) },
+  });
+  valid((sealed_for === null) === (batch === null) && (!batch || /^[0-9a-f]{64}$/.test(sealed_for)), "sealed_for");
+  return { epochDays: epoch_days, invitations, sealedFor: sealed_for };
 }
 
-function isDate(value: string): boolean {
-  return DATE.test(value) && new Date(`${value}T00:00:00Z`).toJSON()?.slice(0, 10) === value && Number(value.slice(0, 4)) > 0;
+function date(value: unknown): string {
+  const day = text(value);
+  valid(!day || (DATE.test(day) && new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10) === day && Number(day.slice(0, 4))));
+  return day;
 }
 
 function readFacts(spec: unknown): Facts {
-  const names = ["name", "owner", "contact", "purpose", "analysts", "unit"];
-  const others = ["start", "end", "epsilon", "lifetime", "languages", "collection"];
-  const all = take(spec, "a study", ...names, ...others);
-  const [name, owner, contact, purpose, analysts, unit] = names.map((key, place) => text(all[place], "a study", key));
-  const [start, end, epsilon, lifetime, languages, collection] = all.slice(names.length);
-  need(["person", "device", "event"].includes(unit!), "A manifest without a unit of privacy is not valid.");
-  need(!!contact && !!owner && !!purpose, "A manifest without an owner, a contact and a purpose is not valid.");
-  for (const day of [start, end])
-    need(day === null || day === "" || (typeof day === "string" && isDate(day)), "The dates of a manifest are like 2027-03-31.");
-  const spoken = texts(languages, "a study", "languages");
-  need(spoken.length > 0, "The languages of a study are a list of texts.");
-  const [one, whole] = [budget(epsilon, "a study"), budget(lifetime, "a study")];
-  need(whole.compare(one) >= 0, "The lifetime budget of a manifest is at least that of one participation.");
-  return {
-    ...{ name: name!, owner: owner!, contact: contact!, purpose: purpose!, analysts: analysts!, unit: unit! },
-    ...{ start: start as string | null, end: end as string | null, epsilon: one, lifetime: whole },
-    ...{ languages: spoken, collection: readCollection(collection) },
-  };
+  const found = record(spec, "a study", {
+    ...{ name: text, owner: text, contact: text, purpose: text, analysts: text, unit: text, start: maybe(date), end: maybe(date) },
+    ...{ epsilon: budget, lifetime: budget, languages: listOf(text), collection: readCollection },
+  }) as Facts;
+  for (const name of ["owner", "contact", "purpose"] as const) valid(found[name], name);
+  valid(["person", "device", "event"].includes(found.unit), "unit");
+  valid(found.languages.length, "languages");
+  valid(found.lifetime.compare(found.epsilon) >= 0, "lifetime");
+  return found;
+}
+
+/** Texts by their names. */
+function table(spec: unknown): { [name: string]: string } {
+  valid(isSpec(spec));
+  for (const one of Object.values(spec as Spec)) text(one);
+  return spec as { [name: string]: string };
 }
 
 function readQuestion(spec: unknown): Question {
-  const optional = isSpec(spec) && "labels" in spec ? ["labels"] : [];
-  const [name, asked, written, missing, share, unit, labels] = take(
-    spec, "a question", "name", "question", "texts", "missing", "share", "unit", ...optional,
-  );
-  const [fields, rest] = kindOf(asked, "kind", QUESTIONS, "A question of a manifest");
-  take(rest, "a question", "domain", ...fields);
-  need(isSpec(written), "The text of a question is a table of texts by language.");
-  return new Question(
-    text(name, "a question", "name"),
-    (asked as Spec).kind as string,
-    domainFrom(rest.domain),
-    { ...(written as { [language: string]: string }) },
-    texts(missing, "a question", "missing"),
-    Number(integer(share, "a question", "share", 1n, 1000n)),
-    text(unit, "a question", "unit"),
-    readLabels(labels),
-  );
+  const readers: Readers = {
+    ...{ name: text, question: (asked) => askedFrom(asked, { domain: domainFrom }), texts: table, missing: listOf(text), share: count(1n, 1000n), unit: text },
+  };
+  if (isSpec(spec) && "labels" in spec) readers.labels = readLabels;
+  const { name, question, texts, missing, share, unit, labels } = record(spec, "a question", readers);
+  return new Question(name, question.kind, question.domain, texts, missing, share, unit, labels);
 }
 
 /** What participants read instead of an answer, by language. */
 function readLabels(spec: unknown): Labels {
-  if (spec === undefined) return {};
-  const tables = isSpec(spec) ? Object.values(spec) : [];
-  const fine = tables.every((one) => isSpec(one) && Object.values(one).every((label) => typeof label === "string"));
-  need(tables.length > 0 && fine, "The labels of a question are tables of texts by language.");
-  return spec as unknown as Labels;
+  valid(isSpec(spec) && Object.values(spec).map(table).length);
+  return spec as Labels;
 }
 
 function readArm(spec: unknown): Arm {
-  const [name, weight, mechanism] = take(spec, "an arm", "name", "weight", "mechanism");
-  return {
-    name: text(name, "an arm", "name"),
-    weight: integer(weight, "an arm", "weight", 1n, 1n << 20n),
-    mechanism: Mechanism.read(mechanism),
-  };
+  return record(spec, "an arm", { name: text, weight: integer(1n, 1n << 20n), mechanism: Mechanism.read }) as Arm;
 }
 
+function readVersion(version: unknown): void {
+  need(version === 1n, "This manifest has another version than 1: update the client.");
+}
+
+const READERS: Readers = {
+  ...{ version: readVersion, study: readFacts, questions: listOf(readQuestion), arms: listOf(readArm) },
+  ...{ round: count(1n, (1n << 32n) - 1n), quota: maybe(integer(1n)), parent: maybe(text), root: maybe(text), chosen: flag },
+};

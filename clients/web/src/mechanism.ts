@@ -1,21 +1,23 @@
 /** A mechanism: read from its specification alone. Its privacy loss is computed here, not believed. */
 import { checkMemos, NO_WORDS, channelFrom, nested, type Channel, type Code, type Words } from "./channel/channel";
-import "./channel/compose";
-import { fromBytes, join, toBytes } from "./core/bytes";
+import "./channel/memo";
+import "./channel/sets";
+import "./channel/side";
+import "./channel/sparing";
+import { hex, join, toBytes } from "./core/bytes";
 import { SystemCoins, type Coins } from "./core/coins";
 import { budget, loss, within } from "./core/decimal";
 import { need, refuse } from "./core/errors";
 import { idBytes, idWords } from "./core/field";
 import { Fraction, metered, product } from "./core/fraction";
-import { canonicalBytes, integer, isSpec, kindOf, parse, take, text, type Plain, type Spec } from "./core/json";
-import { hex } from "./core/bytes";
+import { canonicalBytes, isSpec, named, parse, type Plain, type Spec } from "./core/json";
+import { integer, maybe, record, rising, text, valid, type Readers } from "./core/read";
 import { sha256 } from "./core/sha256";
 import { domainFrom, type Domain } from "./domain/domain";
+import "./domain/views";
 import { VECTORS } from "./seldom";
 import { checkFits } from "./domain/fits";
 
-export const ID_BYTES = 16;
-const KEYS = ["name", "version", "epsilon", "epsilon_forever", "question", "domain", "channel", "statistic", "codec", "guarantee", "unused"];
 const STATISTICS = ["outputs", "supports", "asked", "seeds", "cohorts", "keyed", "parts", "each", "joint", "sums", "moments"];
 const FLOAT_NODES = ["cap", "projected"];
 const MOST_NODES = 1 << 12;
@@ -23,32 +25,25 @@ const MOST_TRIES = 16n;
 const MOST_WORDS = 1 << 22;
 const MOST_PAYLOAD = 1 << 24;
 
-/** The parameters of each kind of question beside its domain. */
-export const QUESTIONS: { [kind: string]: string[] } = Object.assign(Object.create(null), {
-  frequency: [],
-  mean: [],
-  variance: [],
-  "group-mean": [],
-  "vector-mean": [],
-  attributes: [],
-  distribution: ["workload", "buckets"],
-  cdf: ["points"],
-  range: ["low", "high"],
-  quantile: ["shares"],
-  density: [],
-  "circular-mean": [],
-});
+/** The parameters of questions beside their domain: they are for the collector. */
+const PARAMETERS: { [kind: string]: string[] } = {
+  ...{ distribution: ["workload", "buckets"], cdf: ["points"], range: ["low", "high"], quantile: ["shares"] },
+};
+const QUESTIONS = [
+  ...["frequency", "mean", "variance", "group-mean", "vector-mean", "attributes", "density", "circular-mean"],
+  ...Object.keys(PARAMETERS),
+];
 
-/** Every node of a channel in plain data. */
-function nodesOf(plain: Plain): string[] {
-  if (Array.isArray(plain)) return plain.flatMap(nodesOf);
-  if (!isSpec(plain)) return [];
-  const own = typeof plain.node === "string" ? [plain.node] : [];
-  return [...own, ...Object.values(plain).flatMap(nodesOf)];
+/** The kind of a question, and its domain where it has one among its fields. */
+export function askedFrom(spec: unknown, readers: Readers): { kind: string; domain?: Domain } {
+  const kind = isSpec(spec) ? (spec.kind as string) : "";
+  valid(QUESTIONS.includes(kind));
+  const others = (PARAMETERS[kind] ?? []).map((name) => [name, Object]);
+  return { ...record(spec, "a question", { ...readers, ...Object.fromEntries(others) }, "kind"), kind };
 }
 
 const IDEALISED =
-  "This mechanism computes with floats, so its guarantee is idealised: a browser refuses it, because it cannot compute the privacy loss exactly.";
+  "The guarantee of this mechanism is idealised: it computes with floats, so a browser cannot find its exact privacy loss.";
 
 /** The guarantees that a browser computes; the codes are those that a utility-optimised one protects. */
 interface Promised {
@@ -60,11 +55,10 @@ function readGuarantee(written: string): Promised {
   if (written === "idealised") refuse(IDEALISED, "privacy");
   if (written === "pure" || written === "utility_optimised") return { kind: written, sensitive: null };
   if (written.startsWith("approximate"))
-    refuse("This mechanism has an approximate guarantee, which holds up to a delta: a browser refuses it.", "privacy");
+    refuse("A browser refuses approximate guarantees, which hold up to a delta.", "privacy");
   const optimised = /^utility_optimised\(((?:0|[1-9]\d{0,14})(?:,[1-9]\d{0,14})*)\)$/.exec(written);
   const codes = optimised ? optimised[1]!.split(",").map(BigInt) : [];
-  if (codes.length && codes.every((code, place) => !place || code > codes[place - 1]!))
-    return { kind: "utility_optimised", sensitive: new Set(codes) };
+  if (codes.length && rising(codes)) return { kind: "utility_optimised", sensitive: new Set(codes) };
   return refuse("This guarantee is unknown, so it is refused.", "privacy");
 }
 
@@ -89,13 +83,15 @@ export class Mechanism {
   ) {
     checkFits(domain, channel);
     checkMemos(channel);
-    need(channel.words <= MOST_WORDS && channel.payloadBits <= MOST_PAYLOAD, "A report of this mechanism is too long.");
     const tries = product([channel, ...nested(channel)].map((node) => node.tries));
-    need(tries.compare(Fraction.of(MOST_TRIES)) <= 0, "A device would draw too many ids for a report.");
+    need(
+      channel.words <= MOST_WORDS && channel.payloadBits <= MOST_PAYLOAD && tries.compare(Fraction.of(MOST_TRIES)) <= 0,
+      "A report of this mechanism takes too long.",
+    );
     this.payloadBytes = Math.max(1, Math.ceil(channel.payloadBits / 8));
     this.ratio = this.checkedRatio();
     this.ratioForever = channel.stages ? channel.stages[0].ratio() : null;
-    need((this.ratioForever === null) === (claimedForever === null), "A mechanism claims an epsilon for ever if it keeps a memo.");
+    need(!this.ratioForever === !claimedForever, "A mechanism claims an epsilon for ever if it keeps a memo.");
     if (this.ratioForever && !within(this.ratioForever, claimedForever!))
       refuse("This mechanism has a larger epsilon for ever than it claims.", "privacy");
   }
@@ -116,32 +112,24 @@ export class Mechanism {
   }
 
   static read(spec: unknown): Mechanism {
-    const values = take(spec, "a mechanism", ...KEYS);
-    const [name, version, epsilon, forever, asked, held, nodes, statistic, codec, written, unused] = values;
-    const promised = readGuarantee(text(written, "a mechanism", "guarantee"));
-    checkNodes(nodes!);
-    const called = text(name, "a mechanism", "name");
-    need(called.length > 0 && [...called].length <= 100, "The name of a mechanism has 1 to 100 characters.");
+    const found = record(spec, "a mechanism", READERS);
+    const { name, version, unused, codec } = found;
+    valid(name && [...name].length <= 100, "name");
     need(version === 1n, "This client supports version 1 of a mechanism.");
-    need(unused === null || (typeof unused === "string" && unused.length > 0 && unused.length <= 800), "The reason for unused budget is a text.");
-    const [fields, rest] = kindOf(asked, "kind", QUESTIONS, "A question of a specification");
-    take(rest, "a question", ...fields);
-    need(STATISTICS.includes(text(take(statistic, "a statistic", "kind")[0], "a statistic", "kind")), "The statistic is unknown.");
-    const channel = channelFrom(nodes);
-    const found = new Mechanism(
-      called,
-      domainFrom(held),
-      channel,
-      budget(epsilon, "a mechanism"),
-      forever === null ? null : budget(forever, "a mechanism"),
-      promised,
+    valid(unused !== "" && !(unused?.length > 800), "unused");
+    valid(STATISTICS.includes(found.statistic.kind), "statistic");
+    const made = new Mechanism(
+      name,
+      found.domain,
+      found.channel,
+      found.epsilon,
+      found.epsilon_forever,
+      found.guarantee,
       spec as Spec,
       hex(sha256(canonicalBytes(spec as Spec))),
     );
-    const [format, size] = take(codec, "a codec", "version", "bytes");
-    integer(format, "a codec", "version", 1n, 1n);
-    need(size === BigInt(found.payloadBytes), "The codec of this mechanism has another number of bytes.");
-    return found;
+    need(codec.bytes === BigInt(made.payloadBytes), "The codec of this mechanism has another number of bytes.");
+    return made;
   }
 
   /** The privacy loss of one report: ln(ratio), rounded up. */
@@ -163,7 +151,7 @@ export class Mechanism {
   /** The message of one participant: a 16-byte id, then the payload. */
   randomize(value: unknown, coins: Coins = new SystemCoins()): Uint8Array {
     const code = this.domain.encode(value); // refuses before a coin is drawn
-    need(!this.memoised, "This mechanism keeps a memo of each value: remember once, then answer from it.", "privacy");
+    need(!this.memoised, "This mechanism keeps a memo: remember a value once, then answer from it.", "privacy");
     coins.begin(this.channel.words + 2);
     const words = this.publicWords(coins);
     return join(idBytes(words), this.encoded(this.channel.sample(code, coins, this.given(words))));
@@ -232,20 +220,19 @@ export class Mechanism {
     coins.begin(second.words);
     return this.encoded(second.sample(memo, coins, this.given(idWords(id))));
   }
-
-  /** The id and the report of a message; anything else is refused. */
-  split(message: Uint8Array): [Uint8Array, bigint] {
-    need(message.length === ID_BYTES + this.payloadBytes, "A report of this mechanism has another length.", "report");
-    const id = message.slice(0, ID_BYTES);
-    const report = fromBytes(message.subarray(ID_BYTES));
-    need(this.channel.accepts(idWords(id)) && this.channel.contains(report), "These bytes are not a report.", "report");
-    return [id, report];
-  }
 }
 
-function checkNodes(nodes: Plain): void {
-  const found = nodesOf(nodes);
-  need(found.length <= MOST_NODES, `The channel of a specification has at most ${MOST_NODES} nodes.`);
-  if (found.some((node) => FLOAT_NODES.includes(node))) refuse(IDEALISED, "privacy");
-  need(found.filter((node) => VECTORS.includes(node)).length <= 1, "A specification holds one channel for vectors.");
+function readChannel(nodes: Plain): Channel {
+  const found = named(nodes, ["node"]);
+  valid(found.length <= MOST_NODES && found.filter((node) => VECTORS.includes(node)).length <= 1);
+  need(!found.some((node) => FLOAT_NODES.includes(node)), IDEALISED, "privacy");
+  return channelFrom(nodes);
 }
+
+// A guarantee is read before a channel, whose nodes a browser may not know.
+const READERS: Readers = {
+  ...{ guarantee: (written) => readGuarantee(text(written)), channel: readChannel, name: text, version: integer() },
+  ...{ epsilon: budget, epsilon_forever: maybe(budget), question: (spec) => askedFrom(spec, {}), domain: domainFrom },
+  ...{ statistic: (spec) => record(spec, "a statistic", { kind: text }), unused: maybe(text) },
+  codec: (spec) => record(spec, "a codec", { version: integer(1n, 1n), bytes: integer() }),
+};

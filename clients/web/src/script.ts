@@ -1,8 +1,10 @@
-/** For pages without modules: the same functions, which load the module beside this file. */
-const here = (document.currentScript as HTMLScriptElement).src;
-const module: Promise<typeof import("./index")> = import(new URL("sottovoce.js", here).href);
-
+/** For pages without modules: `sottovoce.open` and its like load the module beside this file. */
 type Api = typeof import("./index");
-export const open = (...given: Parameters<Api["open"]>): ReturnType<Api["open"]> => module.then((api) => api.open(...given));
-export const mechanism = (source: unknown): ReturnType<Api["mechanism"]> => module.then((api) => api.mechanism(source));
-export const seeded = (seed: number | bigint): ReturnType<Api["seeded"]> => module.then((api) => api.seeded(seed));
+const here = (document.currentScript as HTMLScriptElement).src;
+const module: Promise<Api> = import(new URL("sottovoce.js", here).href);
+
+function later<Name extends "open" | "mechanism" | "seeded">(name: Name) {
+  return (...given: Parameters<Api[Name]>) => module.then((api) => (api[name] as (...given: any[]) => unknown)(...given));
+}
+
+Object.assign(globalThis, { sottovoce: { open: later("open"), mechanism: later("mechanism"), seeded: later("seeded") } });

@@ -1,5 +1,5 @@
 /** What a device sends: a batch of reports of one arm, as CBOR in its one form, or as JSON. */
-import { hex, join, unhex, utf8 } from "./core/bytes";
+import { hex, join, toBytes, unhex, utf8 } from "./core/bytes";
 import { need, refuse } from "./core/errors";
 import { isSpec, parse } from "./core/json";
 
@@ -47,15 +47,11 @@ export function checked(batch: Batch): Batch {
 /** The shortest head of a CBOR item: of a number, or of bytes with so many of them. */
 function head(number: number, kind: number): Uint8Array {
   if (number < 24) return Uint8Array.of((kind << 5) | number);
-  const size = number < 2 ** 8 ? 1 : number < 2 ** 16 ? 2 : 4;
-  const bytes = new Uint8Array(1 + size);
-  bytes[0] = (kind << 5) | (size === 1 ? 24 : size === 2 ? 25 : 26);
-  for (let place = size, rest = number; place > 0; place--, rest = Math.floor(rest / 256)) bytes[place] = rest % 256;
-  return bytes;
+  const size = number < 2 ** 8 ? 0 : number < 2 ** 16 ? 1 : 2;
+  return join(Uint8Array.of((kind << 5) | (24 + size)), toBytes(BigInt(number), 1 << size).reverse());
 }
 
-function values(batch: Batch): (number | Uint8Array)[] {
-  const { manifest, epoch, round, arm, ids, payloads, tokens } = checked(batch);
+function values({ manifest, epoch, round, arm, ids, payloads, tokens }: Batch): (number | Uint8Array)[] {
   const all = [VERSION, manifest, epoch, round, arm, ids, payloads];
   return tokens.length ? [...all, tokens] : all;
 }

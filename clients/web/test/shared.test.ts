@@ -1,7 +1,7 @@
 /** The client and the package agree on every shared vector, bit by bit. */
 import { expect, test } from "vitest";
 import { channelFrom } from "../src/channel/channel";
-import { fromBytes, hex, join, unhex } from "../src/core/bytes";
+import { fromBytes, hex, join, unhex, utf8 } from "../src/core/bytes";
 import type { Coins } from "../src/core/coins";
 import { readDecimal, within } from "../src/core/decimal";
 import { SottovoceError } from "../src/core/errors";
@@ -13,7 +13,7 @@ import { Manifest } from "../src/manifest";
 import { Mechanism } from "../src/mechanism";
 import { fromCbor, fromJson, toCbor, toJson } from "../src/wire";
 import { parse } from "../src/core/json";
-import { code, hashed, load, plainCode, seeded } from "./vectors";
+import { code, hashed, isMessage, load, plainCode, seeded } from "./vectors";
 
 function refused(work: () => unknown): boolean {
   try {
@@ -40,18 +40,18 @@ for (const [place, vector] of load("mechanisms").entries()) {
     }
     const mechanism = Mechanism.fromSpec(written);
     expect(mechanism.fingerprint).toBe(vector.fingerprint);
-    expect(mechanism.channel.words).toBe(vector.words);
-    expect(hashed(mechanism.ratio.text(), vector.ratio)).toBe(vector.ratio);
-    expect(mechanism.epsilon).toBe(Number(vector.epsilon));
+    expect(mechanism.channel.words).toBe(vector["words"]);
+    expect(hashed(mechanism.ratio.text(), vector["ratio"])).toBe(vector["ratio"]);
+    expect(mechanism.epsilon).toBe(Number(vector["epsilon"]));
     if (vector.forever !== null) expect(hashed(mechanism.ratioForever!.text(), vector.forever)).toBe(vector.forever);
-    const coins = seeded(vector.seed);
+    const coins = seeded(vector["seed"]);
     const sent: Uint8Array[] = [];
     for (let turn = 0; turn < vector.count; turn++)
       sent.push(message(mechanism, vector.answers[turn % vector.answers.length], coins));
     expect(sent.slice(0, vector.messages.length).map(hex)).toEqual(vector.messages);
     expect(hex(sha256(join(...sent)))).toBe(vector.digest);
-    for (const one of sent) mechanism.split(one);
-    for (const bad of vector.bad) expect(refused(() => mechanism.split(unhex(bad)))).toBe(true);
+    for (const one of sent) expect(isMessage(mechanism, one)).toBe(true);
+    for (const bad of vector.bad) expect(isMessage(mechanism, unhex(bad))).toBe(false);
   });
 }
 
@@ -60,18 +60,18 @@ test("random compositions of every node", () => {
   for (const vector of vectors) {
     const channel = channelFrom(parse(vector.channel).spec);
     const name = JSON.stringify(vector.channel);
-    expect(channel.words, name).toBe(vector.words);
+    expect(channel.words, name).toBe(vector["words"]);
     expect(channel.payloadBits, name).toBe(vector.bits);
-    expect(channel.inputs, name).toBe(BigInt(vector.inputs));
-    const ratio = (): string => hashed(channel.ratio().text(), vector.ratio ?? "");
-    if (vector.ratio === null) expect(refused(ratio), name).toBe(true);
-    else expect(ratio(), name).toBe(vector.ratio);
-    const coins = seeded(vector.seed, 8);
+    expect(channel.inputs, name).toBe(BigInt(vector["inputs"]));
+    const ratio = (): string => hashed(channel.ratio().text(), vector["ratio"] ?? "");
+    if (vector["ratio"] === null) expect(refused(ratio), name).toBe(true);
+    else expect(ratio(), name).toBe(vector["ratio"]);
+    const coins = seeded(vector["seed"], 8);
     for (const [given, id, report] of vector.draws) {
       coins.begin(channel.words);
       expect(channel.sample(code(given), coins, idWords(unhex(id))), name).toBe(BigInt(report));
     }
-    for (const [number, held] of vector.contains) expect(channel.contains(BigInt(number)), name).toBe(held);
+    for (const [number, held] of vector["contains"]) expect(channel.contains(BigInt(number)), name).toBe(held);
   }
 });
 
@@ -110,7 +110,7 @@ test("batches", () => {
     expect(fromJson(toJson(batch))).toEqual(batch);
   }
   for (const bad of bad_cbor) expect(refused(() => fromCbor(unhex(bad))), bad).toBe(true);
-  for (const bad of bad_json) expect(refused(() => fromJson(new TextEncoder().encode(bad))), bad).toBe(true);
+  for (const bad of bad_json) expect(refused(() => fromJson(utf8(bad))), bad).toBe(true);
 });
 
 test("manifests", () => {

@@ -1,10 +1,12 @@
 /** Reading the shared vectors. Whole numbers are texts, fractions texts with a stroke. */
 import { readFileSync } from "node:fs";
 import { sha256 } from "../src/core/sha256";
-import { hex, utf8 } from "../src/core/bytes";
+import { fromBytes, hex, utf8 } from "../src/core/bytes";
+import { idWords } from "../src/core/field";
 import { Fraction } from "../src/core/fraction";
 import { parse, type Spec } from "../src/core/json";
 import type { Coins } from "../src/core/coins";
+import type { Mechanism } from "../src/mechanism";
 import { seeded as fromSeed } from "../src/vector/index";
 
 export function load(name: string): any {
@@ -36,4 +38,10 @@ export function hashed(text: string, like: string): string {
 
 export function seeded(seed: number, bits = 53): Coins {
   return fromSeed(seed, bits);
+}
+
+/** Whether bytes are a message of a mechanism. */
+export function isMessage({ channel, payloadBytes }: Mechanism, message: Uint8Array): boolean {
+  const held = message.length === 16 + payloadBytes && channel.accepts(idWords(message.slice(0, 16)));
+  return held && channel.contains(fromBytes(message.subarray(16)));
 }

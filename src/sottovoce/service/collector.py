@@ -130,7 +130,8 @@ class Collector:
                     found = results.outcome(work, row, level)
                     # Readers choose the level: of a study that stands still only the last few are kept.
                     same = [(old, one) for old, one in self._cache.items() if old[:-1] == key[:-1]]
-                    self._cache = dict(same[1 - MOST_LEVELS :])
+                    others = [(old, one) for old, one in self._cache.items() if old[0] != name]
+                    self._cache = dict(others + same[1 - MOST_LEVELS :])
                     self._cache[key] = found
             return self._cache[key]
 

@@ -1,18 +1,27 @@
 /** `bits`: independent bits, 1 with probability p where the code's encoding has a 1, else with q. */
 import { bitCount, low, UNIT } from "../core/bytes";
 import { flipsSpan, type Coins } from "../core/coins";
-import { need, refuse } from "../core/errors";
-import { Fraction, largest, ONE, units } from "../core/fraction";
-import { integer, integers, take, text, type Spec } from "../core/json";
-import { Channel, infinite, informative, NODES, unit, UNIT_MOST } from "./channel";
+import { infinite, need, refuse } from "../core/errors";
+import { Fraction, larger, largest, ONE, units } from "../core/fraction";
+import { count, define, integer, listOf, text, valid, type Reader } from "../core/read";
+import { Channel, informative, NODES, unit } from "./channel";
 
-const ENCODINGS = ["onehot", "optional", "mask", "blocks", "signed"];
 const MOST_BLOCKS = 20;
 type Rate = bigint | bigint[];
 
+function inputs(k: number, encoding: string, ones: number): bigint {
+  if (encoding === "mask") return 1n << BigInt(k);
+  if (encoding === "blocks") return BigInt(Math.floor(k / ones)) ** BigInt(ones);
+  return BigInt(encoding === "signed" ? 2 * k : k + Number(encoding === "optional"));
+}
+
 export class Bits extends Channel {
-  readonly kind = "bits";
-  readonly length: number;
+  /** Whether positions have probabilities of their own. */
+  readonly vary: boolean;
+  private readonly length: number;
+  private readonly ownWords: number;
+  /** The mask of bits that only their own code sets. */
+  private shown = 0n;
 
   constructor(
     readonly k: number,
@@ -21,43 +30,36 @@ export class Bits extends Channel {
     readonly encoding: string,
     readonly ones: number,
   ) {
-    super();
-    const plain = encoding !== "mask" && encoding !== "blocks";
-    need(ENCODINGS.includes(encoding), `The encoding of bits is one of ${ENCODINGS.join(", ")}.`);
-    need(k >= (encoding === "onehot" ? 2 : 1), "Bits need more positions.");
-    if (encoding === "mask") need(k <= (this.vary ? 64 : 1 << 12), "A mask of bits has too many positions.");
-    this.length = ones ? Math.floor(k / ones) : 0;
-    if (encoding === "blocks") {
-      need(ones >= 2 && k % ones === 0 && k >= 2 * ones, "Blocks of bits must be two or more, of equal length.");
-      need(ones <= MOST_BLOCKS && this.length ** ones <= 1 << MOST_BLOCKS, "Blocks of bits have too many codes.");
+    const [mask, blocks, signed] = ["mask", "blocks", "signed"].map((one) => one === encoding);
+    const vary = Array.isArray(p) || Array.isArray(q);
+    const length = ones ? Math.floor(k / ones) : 0;
+    valid(mask || blocks || signed || ["onehot", "optional"].includes(encoding), "encoding");
+    valid(k >= (encoding === "onehot" ? 2 : 1) && (!mask || k <= (vary ? 64 : 1 << 12)), "k");
+    valid(
+      blocks
+        ? ones >= 2 && ones <= MOST_BLOCKS && k % ones === 0 && length >= 2 && length ** ones <= 1 << MOST_BLOCKS
+        : mask ? ones <= k : ones === 1,
+      "ones",
+    );
+    valid(!vary || !(blocks || signed), "p");
+    valid(!signed || q === UNIT / 2n, "q");
+    for (const rate of [p, q]) valid(!Array.isArray(rate) || rate.length === k, "p");
+    for (let place = 0; place < (vary ? k : 1); place++) {
+      valid(at(q, place) > 0n || (Array.isArray(q) && encoding === "onehot"), "q");
+      informative(units(at(p, place)), units(at(q, place)), "p");
     }
-    if (plain) need(ones === 1, `The 'ones' of bits must be 1 where the encoding is ${encoding}.`);
-    if (encoding === "blocks" || encoding === "signed") need(!this.vary, "These bits need one probability each.");
-    if (encoding === "signed") need(q === UNIT / 2n, "The 'q' of signed bits must be 2**52.");
-    for (const rate of [p, q])
-      if (Array.isArray(rate)) need(rate.length === k, "Bits have one probability, or one for each position.");
-    for (let place = 0; place < (this.vary ? k : 1); place++)
-      informative(this.kind, units(at(p, place)), units(at(q, place)));
+    const ownWords = mask || blocks ? ones || k : 1;
+    super(inputs(k, encoding, ones), (Array.isArray(q) ? k : flipsSpan(k, q)) + ownWords, null, k);
+    this.vary = vary;
+    this.length = length;
+    this.ownWords = ownWords;
+    this.codesAreIndices = !mask || !ones;
+    if (Array.isArray(q)) q.forEach((one, place) => (this.shown |= BigInt(!one) << BigInt(place)));
   }
 
-  get vary(): boolean {
-    return Array.isArray(this.p) || Array.isArray(this.q);
-  }
-  get inputs(): bigint {
-    if (this.encoding === "mask") return 1n << BigInt(this.k);
-    if (this.encoding === "blocks") return BigInt(this.length) ** BigInt(this.ones);
-    if (this.encoding === "signed") return BigInt(2 * this.k);
-    return BigInt(this.k + Number(this.encoding === "optional"));
-  }
-  override get codesAreIndices(): boolean {
-    return this.encoding !== "mask" || !this.ones;
-  }
   override *codes(): Iterable<bigint> {
     for (const code of super.codes() as Iterable<bigint>)
       if (this.codesAreIndices || bitCount(code) === this.ones) yield code;
-  }
-  get payloadBits(): number {
-    return this.k;
   }
 
   /** The positions where the encoding of a code has a 1. */
@@ -85,13 +87,6 @@ export class Bits extends Channel {
     return at(this.p, place % this.k);
   }
 
-  private get ownWords(): number {
-    return this.encoding === "mask" || this.encoding === "blocks" ? this.ones || this.k : 1;
-  }
-  get words(): number {
-    return (Array.isArray(this.q) ? this.k : flipsSpan(this.k, this.q)) + this.ownWords;
-  }
-
   sample(code: bigint, coins: Coins): bigint {
     const end = coins.position + this.words;
     const mask = this.mask(code);
@@ -113,15 +108,8 @@ export class Bits extends Channel {
     return report & low(this.k);
   }
 
-  /** The mask of bits that only their own code sets. */
-  private get shown(): bigint {
-    let mask = 0n;
-    if (Array.isArray(this.q)) this.q.forEach((q, place) => (mask |= BigInt(!q) << BigInt(place)));
-    return mask;
-  }
-
-  contains(report: bigint): boolean {
-    return report >= 0n && report <= low(this.k) && bitCount(report & this.shown) <= 1;
+  override contains(report: bigint): boolean {
+    return super.contains(report) && bitCount(report & this.shown) <= 1;
   }
 
   supports(report: bigint, code: bigint): boolean {
@@ -174,16 +162,6 @@ export class Bits extends Channel {
     }
     return Fraction.of(n, d);
   }
-
-  static read(fields: Spec): Bits {
-    const [k, p, q, encoding, ones] = take(fields, "bits", "k", "p", "q", "encoding", "ones");
-    const size = integer(k, "bits", "k", 1n, 1n << 24n);
-    const shown = encoding === "onehot" ? 0n : 1n;
-    const up = Array.isArray(p) ? integers(p, "bits", "p", 1n, UNIT_MOST) : unit(p, "bits", "p");
-    const down = Array.isArray(q) ? integers(q, "bits", "q", shown, UNIT_MOST) : unit(q, "bits", "q");
-    const set = Number(integer(ones, "bits", "ones", 0n, size));
-    return new Bits(Number(size), up, down, text(encoding, "bits", "encoding"), set);
-  }
 }
 
 export function at(rate: Rate, place: number): bigint {
@@ -199,15 +177,14 @@ function places(mask: bigint): number[] {
 /** The largest product over the bits in which two encodings differ. */
 export function bitsRatio(p: Fraction[], q: Fraction[], encoding: string, ones: number): Fraction {
   const odds = (a: Fraction, b: Fraction): Fraction =>
-    largest([ONE.minus(a).over(ONE.minus(b))], a.over(b));
+    larger(a.over(b), ONE.minus(a).over(ONE.minus(b)));
   const risen = p.map((one, place) => odds(one, q[place]!));
   const fallen = p.map((one, place) => odds(q[place]!, one));
   if (encoding === "mask") return worstMasks(risen, fallen, ones);
   if (encoding === "blocks") return risen[0]!.times(fallen[0]!).power(ones);
   const pairs = distinctProducts(risen, fallen);
-  let best = pairs.length ? largest(pairs, pairs[0]!) : ONE;
-  if (encoding === "optional") best = largest([...risen, ...fallen], best);
-  return best;
+  const best = pairs.length ? largest(pairs) : ONE;
+  return encoding === "optional" ? largest([...risen, ...fallen], best) : best;
 }
 
 /** The best partners at two different positions: the two best of each kind suffice. */
@@ -228,7 +205,7 @@ function distinctProducts(risen: Fraction[], fallen: Fraction[]): Fraction[] {
 
 /** Any number of ones: each bit at its worst. Exactly `ones`: the same number of bits must rise and fall. */
 function worstMasks(risen: Fraction[], fallen: Fraction[], ones: number): Fraction {
-  if (!ones) return risen.reduce((found, up, place) => found.times(largest([fallen[place]!], up)), ONE);
+  if (!ones) return risen.reduce((found, up, place) => found.times(larger(up, fallen[place]!)), ONE);
   const exchanged = Math.min(ones, risen.length - ones);
   const wide = exchanged + 1;
   let best: (Fraction | undefined)[] = [ONE];
@@ -243,7 +220,7 @@ function worstMasks(risen: Fraction[], fallen: Fraction[], ones: number): Fracti
         if (Math.max(u, d) > exchanged) continue;
         const found = value.times(gain);
         const known = longer[u * wide + d];
-        longer[u * wide + d] = known && known.compare(found) > 0 ? known : found;
+        longer[u * wide + d] = known ? larger(found, known) : found;
       }
     });
     best = longer;
@@ -252,4 +229,9 @@ function worstMasks(risen: Fraction[], fallen: Fraction[], ones: number): Fracti
   return largest(even, even[0] ?? refuse("These masks have no pair of codes."));
 }
 
-NODES.bits = Bits.read;
+/** One probability, or one for each position. */
+const rate = (least: bigint): Reader<Rate> => {
+  const many = listOf(integer(least, UNIT - 1n));
+  return (value) => (Array.isArray(value) ? many(value) : unit(value));
+};
+define(NODES, "bits", Bits, { k: count(1n, 1n << 24n), p: rate(1n), q: rate(0n), encoding: text, ones: count(0n, 1n << 24n) });

@@ -1,15 +1,15 @@
 /** Nodes that are made of other nodes. */
 import { low, running, sum, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
-import { need, refuse } from "../core/errors";
+import { infinite, need } from "../core/errors";
 import { derivedWords } from "../core/field";
-import { Fraction, largest, ONE, total, units, ZERO } from "../core/fraction";
-import { integers, kindOf, take, type Spec } from "../core/json";
+import { Fraction, larger, largest, ONE, total, units, ZERO } from "../core/fraction";
+import { define, kindFrom, valid } from "../core/read";
 import { Bits } from "./bits";
-import { Channel, channelFrom, checkMemos, infinite, NO_WORDS, NODES, type Code, type Words } from "./channel";
+import { Channel, channelFrom, NO_WORDS, NODES, plain, TOO_LARGE, weights, type Code, type Extremes, type Words } from "./channel";
 import { Subset, Table } from "./finite";
 import { MAPS, type PublicMap } from "./maps";
-import { number, Rounding, widthOf } from "./numeric";
+import { number, Rounding } from "./numeric";
 
 const MOST_CELLS = 1n << 18n;
 
@@ -31,50 +31,23 @@ export abstract class Composed extends Channel {
     readonly first: Channel,
     readonly second: Channel,
   ) {
-    super();
-    need(
-      reports(first) === second.inputs && second.codesAreIndices && !first.publics,
-      "The reports of the first channel must be the codes of the second, which alone may read public words.",
-    );
+    valid(reports(first) === second.inputs && second.codesAreIndices && !first.publics, "second");
+    super(first.inputs, first.words + second.words, second.outputs, second.payloadBits);
+    this.parts = [first, second];
+    this.codesAreIndices = first.codesAreIndices;
+    this.rounding = first.rounding;
+    this.dimensions = first.dimensions;
+    this.sparse = first.sparse;
+    this.publics = second.publics;
   }
 
-  override get parts(): readonly Channel[] {
-    return [this.first, this.second];
-  }
-  get inputs(): bigint {
-    return this.first.inputs;
-  }
   override codes(): Iterable<Code> {
     return this.first.codes();
-  }
-  override get codesAreIndices(): boolean {
-    return this.first.codesAreIndices;
-  }
-  override get rounding(): Rounding | null {
-    return this.first.rounding;
-  }
-  override get dimensions(): number | null {
-    return this.first.dimensions;
-  }
-  override get sparse(): string | null {
-    return this.first.sparse;
-  }
-  get words(): number {
-    return this.first.words + this.second.words;
-  }
-  get payloadBits(): number {
-    return this.second.payloadBits;
-  }
-  override get outputs(): bigint | null {
-    return this.second.outputs;
-  }
-  override get publics(): number {
-    return this.second.publics;
   }
   override accepts(words: Words): boolean {
     return this.second.accepts(words);
   }
-  contains(report: bigint): boolean {
+  override contains(report: bigint): boolean {
     return this.second.contains(report);
   }
 
@@ -87,7 +60,7 @@ export abstract class Composed extends Channel {
     if (this.first instanceof Rounding) {
       from = number(code).minus(this.first.low).over(this.first.step).floor();
       to = from + 2n < to ? from + 2n : to;
-    } else if (to > MOST_CELLS) refuse("The law of this composition is too large to sum up.");
+    } else need(to <= MOST_CELLS, TOO_LARGE);
     const terms: Fraction[] = [];
     for (let between = from; between < to; between++)
       if (this.first.contains(between))
@@ -96,18 +69,14 @@ export abstract class Composed extends Channel {
   }
 
   protected ratioByEntry(): Fraction {
-    if (this.publics || products(this) > MOST_CELLS) refuse("This composition is too large to find its ratio.");
+    need(!this.publics && products(this) <= MOST_CELLS, TOO_LARGE);
     const law = matrix(this);
     let worst = ONE;
     law[0]!.forEach((_, y) => {
       const column = law.map((row) => row[y]!);
       const most = largest(column, ZERO);
       if (!most.n) return;
-      for (const one of column) {
-        if (!one.n) infinite();
-        const found = most.over(one);
-        if (found.compare(worst) > 0) worst = found;
-      }
+      for (const one of column) worst = larger(worst, one.n ? most.over(one) : infinite());
     });
     return worst;
   }
@@ -136,13 +105,6 @@ function products(channel: Channel): bigint {
 }
 
 export class Then extends Composed {
-  readonly kind = "then";
-
-  constructor(first: Channel, second: Channel) {
-    super(first, second);
-    checkMemos(this);
-  }
-
   ratio(): Fraction {
     const { first, second } = this;
     if (first instanceof Rounding || (first instanceof Table && first.reachesEveryOutput())) return second.ratio();
@@ -150,24 +112,14 @@ export class Then extends Composed {
   }
 
   /** After a rounding those of the second: between grid points laws are mixed. */
-  override extremes(): [Fraction[], Fraction[]] {
+  override extremes(): Extremes {
     return this.first instanceof Rounding ? this.second.extremes() : super.extremes();
   }
-
-  static read(fields: Spec): Then {
-    const [first, second] = take(fields, "then", "first", "second");
-    return new Then(channelFrom(first), channelFrom(second));
-  }
-}
-
-export function plain(channel: Channel): boolean {
-  return !channel.publics && !channel.stages;
 }
 
 // --- choices -------------------------------------------------------------------------------------------
 /** A group is randomized; if the result supports the true group the randomized value is sent, else a neutral draw. */
 class Keyed extends Channel {
-  readonly kind = "keyed";
   private readonly cumulative: bigint[];
   private readonly wide: bigint;
 
@@ -176,43 +128,24 @@ class Keyed extends Channel {
     readonly inner: Channel,
     readonly neutral: bigint[],
   ) {
-    super();
-    const bits = key instanceof Bits && key.encoding === "onehot" && !key.vary;
-    need(key instanceof Subset || bits, "The key of a keyed channel must be a subset, or bits with two rates.");
-    need(
-      plain(inner) && inner.outputs !== null && (inner.rounding !== null || inner.codesAreIndices),
-      "The inner channel of a keyed one must have numbered outputs, no public words and no memo.",
+    valid(key instanceof Subset || (key instanceof Bits && key.encoding === "onehot" && !key.vary), "key");
+    const wide = BigInt(neutral.length);
+    valid(plain(inner) && wide === inner.outputs && (inner.rounding || inner.codesAreIndices), "inner");
+    valid(sum(neutral) === UNIT && neutral.every((one, y) => one > 0n === inner.contains(BigInt(y))), "neutral");
+    const numbered = key.outputs !== null;
+    super(
+      key.inputs * inner.inputs,
+      key.words + inner.words + 1,
+      ...((numbered ? [key.inputs * wide] : [null, key.payloadBits + inner.payloadBits]) as [bigint | null]),
     );
-    this.wide = BigInt(neutral.length);
-    need(
-      this.wide === inner.outputs &&
-        sum(neutral) === UNIT &&
-        neutral.every((weight, y) => (weight > 0n) === inner.contains(BigInt(y))),
-      "The neutral law must have a weight for each inner output, positive if it can be reported, and sum to 2**53.",
-    );
+    this.parts = [key, inner];
+    this.codesAreIndices = false;
+    this.wide = wide;
     this.cumulative = running(neutral);
   }
 
-  override get parts(): readonly Channel[] {
-    return [this.key, this.inner];
-  }
-  get inputs(): bigint {
-    return this.key.inputs * this.inner.inputs;
-  }
-  override get codesAreIndices(): boolean {
-    return false;
-  }
   override *codes(): Iterable<Code> {
     for (const group of this.key.codes()) for (const value of this.inner.codes()) yield [group, value];
-  }
-  get words(): number {
-    return this.key.words + this.inner.words + 1;
-  }
-  override get outputs(): bigint | null {
-    return this.key.outputs === null ? null : this.key.inputs * this.wide;
-  }
-  get payloadBits(): number {
-    return this.outputs === null ? this.key.payloadBits + this.inner.payloadBits : widthOf(this.outputs);
   }
 
   sample(code: Code, coins: Coins): bigint {
@@ -233,7 +166,7 @@ class Keyed extends Channel {
     return [report >> BigInt(this.inner.payloadBits), report & low(this.inner.payloadBits)];
   }
 
-  contains(report: bigint): boolean {
+  override contains(report: bigint): boolean {
     if (report < 0n) return false;
     const [key, within] = this.split(report);
     return this.key.contains(key) && this.inner.contains(within);
@@ -261,28 +194,20 @@ class Keyed extends Channel {
       : units(this.neutral[Number(within)]!);
     return this.key.likelihood(key, code[0]).times(law);
   }
-
-  static read(fields: Spec): Keyed {
-    const [key, inner, neutral] = take(fields, "keyed", "key", "inner", "neutral");
-    return new Keyed(channelFrom(key) as Subset, channelFrom(inner), integers(neutral, "keyed", "neutral", 0n, UNIT));
-  }
 }
 
 // --- public maps ---------------------------------------------------------------------------------------
 /** A map chosen by public words, which are the report's id, then an inner channel on the mapped code. */
 export class Public extends Channel {
-  readonly kind: string = "public";
-
   constructor(
     readonly map: PublicMap,
     readonly inner: Channel,
   ) {
-    super();
-    need(
-      map.outputs === inner.inputs && inner.codesAreIndices,
-      "The values of a public map must be the codes of its inner channel.",
-    );
-    checkMemos(this);
+    valid(map.outputs === inner.inputs && inner.codesAreIndices, "map");
+    super(map.inputs, inner.words, inner.outputs, inner.payloadBits);
+    this.parts = [inner];
+    this.publics = inner.publics + 1;
+    this.tries = map.tries;
   }
 
   protected read(words: Words): Words {
@@ -291,32 +216,11 @@ export class Public extends Channel {
   private mapped(code: bigint, words: Words): bigint {
     return this.map.apply(this.read(words), code);
   }
-  override get parts(): readonly Channel[] {
-    return [this.inner];
-  }
-  get inputs(): bigint {
-    return this.map.inputs;
-  }
-  get words(): number {
-    return this.inner.words;
-  }
-  get payloadBits(): number {
-    return this.inner.payloadBits;
-  }
-  override get outputs(): bigint | null {
-    return this.inner.outputs;
-  }
-  override get publics(): number {
-    return this.inner.publics + 1;
-  }
-  override get tries(): Fraction {
-    return this.map.tries;
-  }
 
   sample(code: bigint, coins: Coins, words: Words = NO_WORDS): bigint {
     return this.inner.sample(this.mapped(code, words), coins, this.inner.publics ? words : NO_WORDS);
   }
-  contains(report: bigint): boolean {
+  override contains(report: bigint): boolean {
     return this.inner.contains(report);
   }
   override accepts(words: Words): boolean {
@@ -328,16 +232,10 @@ export class Public extends Channel {
   likelihood(report: bigint, code: bigint, words: Words = NO_WORDS): Fraction {
     return this.inner.likelihood(report, this.mapped(code, words), words);
   }
-
-  static parts(fields: Spec, owner: string): [PublicMap, Channel] {
-    const [spec, inner] = take(fields, owner, "map", "inner");
-    const [read, rest] = kindOf(spec, "kind", MAPS, "The map of a public channel");
-    return [read(rest), channelFrom(inner)];
-  }
 }
 
-Object.assign(NODES, {
-  then: Then.read,
-  keyed: Keyed.read,
-  public: (fields: Spec) => new Public(...Public.parts(fields, "public")),
-});
+export const STAGES = { first: channelFrom, second: channelFrom };
+export const MAPPED = { map: (spec: unknown): PublicMap => kindFrom(MAPS, spec, "kind", "public map"), inner: channelFrom };
+define(NODES, "then", Then, STAGES);
+define(NODES, "keyed", Keyed, { key: channelFrom, inner: channelFrom, neutral: weights });
+define(NODES, "public", Public, MAPPED);

@@ -1,12 +1,12 @@
 /** `subset` and `table`: channels of finitely many codes with short closed forms. */
-import { bitCount, bitLength, low, running, sum, UNIT } from "../core/bytes";
+import { bitCount, bitLength, running, sum, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
-import { need } from "../core/errors";
-import { Fraction, ONE, spend, units } from "../core/fraction";
-import { integer, integers, list, take, type Spec } from "../core/json";
-import { Channel, infinite, informative, NODES, Numbered, unit } from "./channel";
+import { infinite } from "../core/errors";
+import { Fraction, larger, ONE, spend, units } from "../core/fraction";
+import { define, integer, listOf, ranged, valid } from "../core/read";
+import { Channel, informative, NODES, unit, weights, type Extremes } from "./channel";
 
-function skip(index: bigint, code: bigint): bigint {
+export function skip(index: bigint, code: bigint): bigint {
   return index + BigInt(index >= code);
 }
 
@@ -21,7 +21,6 @@ export function choose(n: bigint, k: bigint): bigint {
 
 /** A uniform w-subset of the codes that contains the code with probability `keep`; with w = 1 an index. */
 export class Subset extends Channel {
-  readonly kind = "subset";
   readonly own: Fraction;
   readonly other: Fraction;
 
@@ -30,23 +29,13 @@ export class Subset extends Channel {
     readonly w: bigint,
     readonly keep: bigint,
   ) {
-    super();
+    ranged(w, 1n, k - 1n, "w");
+    const single = w === 1n;
+    if (!single) ranged(k, 2n, 1n << 20n, "k");
+    super(k, 1 + Number(w), single ? k : null, single ? bitLength(k - 1n) : Number(k));
     this.own = units(keep);
     this.other = Fraction.of(w).minus(this.own).over(Fraction.of(k - 1n));
-    informative(this.kind, this.own, this.other);
-  }
-
-  get inputs(): bigint {
-    return this.k;
-  }
-  get words(): number {
-    return 1 + Number(this.w);
-  }
-  override get outputs(): bigint | null {
-    return this.w === 1n ? this.k : null;
-  }
-  get payloadBits(): number {
-    return this.w === 1n ? bitLength(this.k - 1n) : Number(this.k);
+    informative(this.own, this.other, "keep");
   }
 
   sample(code: bigint, coins: Coins): bigint {
@@ -72,9 +61,8 @@ export class Subset extends Channel {
     return report;
   }
 
-  contains(report: bigint): boolean {
-    if (this.w === 1n) return report >= 0n && report < this.k;
-    return report >= 0n && report <= low(Number(this.k)) && bitCount(report) === Number(this.w);
+  override contains(report: bigint): boolean {
+    return super.contains(report) && (this.w === 1n || bitCount(report) === Number(this.w));
   }
 
   supports(report: bigint, code: bigint): boolean {
@@ -91,48 +79,26 @@ export class Subset extends Channel {
       : Fraction.of(UNIT - this.keep, UNIT * choose(this.k - 1n, this.w));
   }
 
-  override extremes(): [Fraction[], Fraction[]] {
+  override extremes(): Extremes {
     if (this.w !== 1n) return super.extremes();
     spend(Number(this.k) >> 6);
     return [Array(Number(this.k)).fill(this.own), Array(Number(this.k)).fill(this.other)];
   }
-
-  static read(fields: Spec): Subset {
-    const [k, w, keep] = take(fields, "subset", "k", "w", "keep");
-    const codes = integer(k, "subset", "k", 2n, 1n << 32n);
-    const wide = integer(w, "subset", "w", 1n, codes - 1n);
-    if (wide > 1n) integer(k, "subset", "k", 2n, 1n << 20n);
-    return new Subset(codes, wide, unit(keep, "subset", "keep"));
-  }
 }
 
 /** Any finite channel: report y with probability rows[code][y] / 2**53. */
-export class Table extends Numbered {
-  readonly kind = "table";
-  private readonly cumulative = new Map<bigint, bigint[]>();
+export class Table extends Channel {
+  private cumulative: bigint[][] | null = null;
 
   constructor(readonly rows: bigint[][]) {
-    super();
     const width = rows[0]?.length ?? 0;
-    need(
-      width >= 2 && rows.every((row) => row.length === width && sum(row) === UNIT),
-      "The rows of a table must be equally long lists of weights, each summing to 2**53.",
-    );
-  }
-
-  get inputs(): bigint {
-    return BigInt(this.rows.length);
-  }
-  get outputs(): bigint {
-    return BigInt(this.rows[0]!.length);
-  }
-  get words(): number {
-    return 1;
+    valid(width >= 2 && rows.every((row) => row.length === width && sum(row) === UNIT), "rows");
+    super(BigInt(rows.length), 1, BigInt(width));
   }
 
   sample(code: bigint, coins: Coins): bigint {
-    if (!this.cumulative.size) this.rows.forEach((row, place) => this.cumulative.set(BigInt(place), running(row)));
-    return BigInt(coins.pick(this.cumulative.get(code)!));
+    this.cumulative ??= this.rows.map(running);
+    return BigInt(coins.pick(this.cumulative[Number(code)]!));
   }
 
   override contains(report: bigint): boolean {
@@ -154,12 +120,7 @@ export class Table extends Numbered {
 
   ratio(): Fraction {
     let worst = ONE;
-    for (const [most, least] of this.range()) {
-      if (!most) continue;
-      if (!least) infinite();
-      const found = Fraction.of(most, least);
-      if (found.compare(worst) > 0) worst = found;
-    }
+    for (const [most, least] of this.range()) if (most) worst = larger(worst, least ? Fraction.of(most, least) : infinite());
     return worst;
   }
 
@@ -172,15 +133,11 @@ export class Table extends Numbered {
     return units(this.rows[Number(code)]![Number(report)]!);
   }
 
-  override extremes(): [Fraction[], Fraction[]] {
+  override extremes(): Extremes {
     const range = this.range();
     return [range.map(([most]) => units(most)), range.map(([, least]) => units(least))];
   }
-
-  static read(fields: Spec): Table {
-    const [rows] = take(fields, "table", "rows");
-    return new Table(list(rows, "table", "rows").map((row) => integers(row, "table", "rows", 0n, UNIT)));
-  }
 }
 
-Object.assign(NODES, { subset: Subset.read, table: Table.read });
+define(NODES, "subset", Subset, { k: integer(2n, 1n << 32n), w: integer(), keep: unit });
+define(NODES, "table", Table, { rows: listOf(weights) });

@@ -1,25 +1,16 @@
 /** Public maps: functions of a report's id and a code. */
-import { FINE } from "../core/bytes";
-import { need } from "../core/errors";
-import { dot, hashValue, isOrder, MOST_ORDER, polynomial } from "../core/field";
+import { FINE, least, mod } from "../core/bytes";
+import { dot, hashValue, isOrder, isPrime, MOST_ORDER, polynomial, rowWords } from "../core/field";
 import { Fraction, ONE } from "../core/fraction";
-import { integer, take, type Spec } from "../core/json";
+import { define, integer, ranged, valid, type Kinds } from "../core/read";
 import type { Words } from "./channel";
 
-export interface PublicMap {
-  readonly inputs: bigint;
-  readonly outputs: bigint;
-  readonly tries: Fraction;
-  accepts(words: Words): boolean;
-  apply(words: Words, code: bigint): bigint;
-  /** How many functions there are, where they are numbered. */
-  readonly seeds?: bigint;
-  seed?(words: Words): bigint;
-  value?(seed: bigint, code: bigint): bigint;
-}
+const MOST_BLOCKS = 20n;
+const MOST_FUNCTIONS = 1n << 24n;
 
 /** One of some numbers, read from the leading bits of the first public word; some words are not accepted. */
 export class Choice {
+  readonly tries: Fraction;
   private readonly read: number;
   private readonly limit: bigint;
 
@@ -29,8 +20,9 @@ export class Choice {
   ) {
     this.read = Math.min(bits, FINE);
     const size = 1n << BigInt(this.read);
-    need(choices <= size, "Public words are too short to choose a map.");
+    valid(choices <= size, "bits");
     this.limit = size - (size % choices);
+    this.tries = Fraction.of(size, this.limit);
   }
 
   private drawn(words: Words): bigint {
@@ -39,76 +31,145 @@ export class Choice {
   accepts(words: Words): boolean {
     return this.drawn(words) < this.limit;
   }
-  get tries(): Fraction {
-    return Fraction.of(1n << BigInt(this.read), this.limit);
-  }
   of(words: Words): bigint {
     return this.drawn(words) % this.choices;
   }
 }
 
+export abstract class PublicMap {
+  tries = ONE;
 
-export function read(spec: Spec, owner: string, ...names: string[]): { [name: string]: bigint } {
-  const values = take(spec, owner, ...names);
-  return Object.fromEntries(names.map((name, place) => [name, integer(values[place], owner, name)]));
+  constructor(
+    readonly inputs: bigint,
+    readonly outputs: bigint,
+  ) {}
+
+  abstract apply(words: Words, code: bigint): bigint;
+  accepts(_words: Words): boolean {
+    return true;
+  }
 }
 
-export function wordBits(bits: bigint, ...short: bigint[]): number {
-  need([...short, 64n].includes(bits), "The 'bits' of a public map must be 64, or few in proofs.");
+/** Words have 64 bits, or few in proofs. */
+function wordBits(bits: bigint, ...short: bigint[]): number {
+  valid([...short, 64n].includes(bits), "bits");
   return Number(bits);
 }
 
 /** The pairwise independent hash family. */
-function hash(spec: Spec): PublicMap {
-  const { k, g, bits } = read(spec, "hash", "k", "g", "bits");
-  const wide = wordBits(bits!, 4n, 6n, 8n);
-  const half = wide >> 1;
-  return {
-    inputs: integer(k, "hash", "k", 2n, 1n << BigInt(half)),
-    outputs: integer(g, "hash", "g", 2n, 1n << BigInt(Math.min(20, half))),
-    tries: ONE,
-    accepts: () => true,
-    apply: (words, code) => hashValue(words[0], words[1], code, g!, wide),
-  };
+class Hash extends PublicMap {
+  private readonly wide: number;
+  constructor(k: bigint, g: bigint, bits: bigint) {
+    const wide = wordBits(bits, 4n, 6n, 8n);
+    const half = wide >> 1;
+    super(ranged(k, 2n, 1n << BigInt(half), "k"), ranged(g, 2n, 1n << BigInt(Math.min(20, half)), "g"));
+    this.wide = wide;
+  }
+  apply(words: Words, code: bigint): bigint {
+    return hashValue(words[0], words[1], code, this.outputs, this.wide);
+  }
 }
 
-/** Public functions that are numbered: an id chooses one of them, uniformly. */
-export function numbered(
-  inputs: bigint,
-  outputs: bigint,
-  seeds: bigint,
-  bits: bigint,
-  value: (seed: bigint, code: bigint) => bigint,
-): PublicMap {
-  const choice = new Choice(seeds, wordBits(bits, 2n, 4n, 6n, 8n));
-  const seed = (words: Words): bigint => choice.of(words);
-  return {
-    inputs,
-    outputs,
-    tries: choice.tries,
-    accepts: (words) => choice.accepts(words),
-    apply: (words, code) => value(seed(words), code),
-    seeds,
-    seed,
-    value,
-  };
+/** Some public functions: an id chooses one of them, uniformly. */
+class ChosenMap extends PublicMap {
+  private readonly choice: Choice;
+
+  constructor(
+    inputs: bigint,
+    outputs: bigint,
+    readonly seeds: bigint,
+    bits: bigint,
+    readonly value: (seed: bigint, code: bigint) => bigint,
+  ) {
+    super(inputs, outputs);
+    this.choice = new Choice(seeds, wordBits(bits, 2n, 4n, 6n, 8n));
+    this.tries = this.choice.tries;
+  }
+
+  override accepts(words: Words): boolean {
+    return this.choice.accepts(words);
+  }
+  seed(words: Words): bigint {
+    return this.choice.of(words);
+  }
+  apply(words: Words, code: bigint): bigint {
+    return this.value(this.seed(words), code);
+  }
 }
 
-export function field(owner: string, g: bigint, digits: bigint, known: bigint): bigint {
-  integer(g, owner, "g", 2n, MOST_ORDER);
-  need(isOrder(g), `The 'g' of ${owner} must be a prime, or a power of two up to 256.`);
-  integer(digits, owner, "digits", 1n, 24n);
-  need(known === polynomial(g), `The 'polynomial' of ${owner} must be that of its field.`);
+/** Functions of which a device may keep one. */
+export class NumberedMap extends ChosenMap {}
+
+/** How many vectors of digits there are over a field. */
+export function field(g: bigint, digits: bigint, known: bigint): bigint {
+  valid(isOrder(g), "g");
+  valid(known === polynomial(g), "polynomial");
   return g ** digits;
 }
 
-function pool(spec: Spec): PublicMap {
-  const { k, g, digits, bits, polynomial: known } = read(spec, "pool", "k", "g", "digits", "bits", "polynomial");
-  const seeds = field("pool", g!, digits!, known!);
-  return numbered(integer(k, "pool", "k", 2n, seeds), g!, seeds, bits!, (seed, code) => dot(seed, code, g!, digits!));
+class Pool extends NumberedMap {
+  constructor(k: bigint, g: bigint, digits: bigint, bits: bigint, known: bigint) {
+    const seeds = field(g, digits, known);
+    super(ranged(k, 2n, seeds, "k"), g, seeds, bits, (seed, code) => dot(seed, code, g, digits));
+  }
 }
 
-export const MAPS: { [kind: string]: (spec: Spec) => PublicMap } = Object.assign(Object.create(null), {
-  hash,
-  pool,
-});
+class Multiplier extends ChosenMap {
+  constructor(k: bigint, order: bigint, bits: bigint) {
+    valid(isPrime(order) && k <= order, "order");
+    super(k, order, order - 1n, bits, (seed, code) => ((seed + 1n) * code) % order);
+  }
+}
+
+class Asked extends ChosenMap {
+  constructor(k: bigint, asked: bigint, bits: bigint) {
+    ranged(asked, 1n, k, "asked");
+    super(k, asked + 1n, k, bits, (seed, code) => least(mod(code - seed, k), asked));
+  }
+}
+
+/** Balanced Bloom filters: one bit in each of some blocks of g positions. */
+class Bloom extends NumberedMap {
+  constructor(k: bigint, g: bigint, digits: bigint, blocks: bigint, bits: bigint, known: bigint) {
+    const seeds = field(g, digits, known);
+    super(ranged(k, 2n, least(seeds, MOST_FUNCTIONS), "k"), g ** blocks, seeds, bits, (seed, code) => {
+      let value = 0n;
+      for (let block = 0n; block < blocks; block++)
+        value += dot((seed + block * (seeds / blocks)) % seeds, code, g, digits) * g ** block;
+      return value;
+    });
+  }
+}
+
+/** Few hashed functions for up to 2**32 codes. */
+class Rows extends NumberedMap {
+  constructor(k: bigint, g: bigint, blocks: bigint, rows: bigint, bits: bigint) {
+    const outputs = g ** blocks;
+    valid((g & (g - 1n)) === 0n && outputs <= 1n << MOST_BLOCKS, "g");
+    super(k, outputs, rows, bits, (seed, code) => hashValue(...rowWords(seed), code, outputs));
+  }
+}
+
+/** Every permutation x -> a x + b of the numbers below a prime, followed by the remainder modulo g. */
+class Permutations extends NumberedMap {
+  constructor(k: bigint, prime: bigint, g: bigint, bits: bigint) {
+    valid(isPrime(prime), "prime");
+    super(ranged(k, 2n, prime, "k"), ranged(g, 2n, prime, "g"), prime * (prime - 1n), bits, (seed, code) =>
+      ((((seed / prime + 1n) * code + (seed % prime)) % prime) % g),
+    );
+  }
+}
+
+export const MAPS: Kinds<PublicMap> = new Map();
+const any = integer();
+const bits = any;
+const order = integer(2n, MOST_ORDER);
+const digits = integer(1n, 24n);
+const blocks = integer(1n, MOST_BLOCKS);
+define(MAPS, "hash", Hash, { k: any, g: any, bits });
+define(MAPS, "pool", Pool, { k: any, g: order, digits, bits, polynomial: any });
+define(MAPS, "multiplier", Multiplier, { k: integer(2n), order: integer(2n, 1n + MOST_FUNCTIONS), bits });
+define(MAPS, "asked", Asked, { k: integer(2n, MOST_FUNCTIONS), asked: any, bits });
+define(MAPS, "bloom", Bloom, { k: any, g: order, digits, blocks, bits, polynomial: any });
+define(MAPS, "rows", Rows, { k: integer(2n, 1n << 32n), g: integer(2n, 1n << 16n), blocks, rows: integer(1n, 1n << 16n), bits });
+define(MAPS, "permutations", Permutations, { k: any, prime: order, g: any, bits });

@@ -50,7 +50,7 @@ export abstract class Coins {
   }
 
   seek(position: number): void {
-    if (8 * position < this.at) throw new RangeError("A sampler goes back to a word that it has passed.");
+    if (8 * position < this.at) throw new RangeError("backwards");
     this.at = 8 * position;
   }
 
@@ -60,7 +60,7 @@ export abstract class Coins {
 
   protected take(words: number): bigint {
     const end = this.at + 8 * words;
-    if (end > this.raw.length) throw new RangeError("A channel reads more words than it owns.");
+    if (end > this.raw.length) throw new RangeError("too many words");
     const value = fromBytes(this.raw.subarray(this.at, end));
     this.at = end;
     return value;
@@ -91,7 +91,7 @@ export abstract class Coins {
   below(n: bigint): bigint {
     const shift = BigInt(64 - this.bits);
     const size = 1n << BigInt(this.bits);
-    if (n <= 0n || n > size) throw new RangeError("A draw needs from 1 to 2**53 outcomes.");
+    if (n <= 0n || n > size) throw new RangeError("outcomes");
     const limit = size - (size % n);
     let draw = this.word() >> shift;
     while (draw >= limit) draw = this.further() >> shift;
@@ -190,7 +190,7 @@ class Overflow extends Coins {
   }
 
   protected load(): Uint8Array {
-    throw new TypeError("An overflow range is read word by word.");
+    throw new TypeError("read word by word");
   }
 
   protected override take(words: number): bigint {

@@ -1,7 +1,7 @@
 /** Decimals as exact fractions, and the exact comparison of a likelihood ratio with e**epsilon. */
 import { bitLength } from "./bytes";
-import { refuse } from "./errors";
 import { Fraction, ONE } from "./fraction";
+import { valid } from "./read";
 
 const MOST_DIGITS = 120;
 const DIGITS = 60;
@@ -17,16 +17,22 @@ export function readDecimal(text: string): Fraction | null {
   const significant = digits.replace(/^0+(?=.)/, "");
   // Like Python's `adjusted`, which is also defined for zeros.
   if (Math.abs(significant.length - 1 + exponent) > MOST_DIGITS || significant.length > MOST_DIGITS) return null;
-  const whole = BigInt(digits) * (found[1] === "-" ? -1n : 1n);
-  return exponent >= 0 ? Fraction.of(whole * 10n ** BigInt(exponent)) : Fraction.of(whole, 10n ** BigInt(-exponent));
+  return scaled(BigInt(digits) * (found[1] === "-" ? -1n : 1n), exponent);
+}
+
+/** A number times a power of ten. */
+function scaled(number: bigint, exponent: number): Fraction {
+  const power = 10n ** BigInt(Math.abs(exponent));
+  return exponent < 0 ? Fraction.of(number, power) : Fraction.of(number * power);
 }
 
 const CANONICAL = /^(0|-?[1-9]\d*|-?(0|[1-9]\d*)\.\d*[1-9])$/;
 
 /** A decimal of a specification: each number has one text. */
-export function decimal(value: unknown, owner: string, name: string): Fraction {
+export function decimal(value: unknown): Fraction {
   const number = typeof value === "string" && CANONICAL.test(value) ? readDecimal(value) : null;
-  return number ?? refuse(`The '${name}' of ${owner} in a specification must be a plain decimal text.`);
+  valid(number);
+  return number!;
 }
 
 /** The text of a fraction whose denominator divides a power of ten. */
@@ -43,12 +49,11 @@ export function decimalText(value: Fraction): string {
 }
 
 /** A budget of a specification, in (0, 20]. */
-export function budget(value: unknown, owner: string): Fraction {
-  const number = decimal(value, owner, "epsilon");
-  if (number.n <= 0n || number.compare(TWENTY) > 0) refuse(`The 'epsilon' of ${owner} must be a number in (0, 20].`);
+export function budget(value: unknown): Fraction {
+  const number = decimal(value);
+  valid(number.n > 0n && number.n <= 20n * number.d);
   return number;
 }
-const TWENTY = Fraction.of(20n);
 
 /** e**x of a number from 0 to 1000, times 2**PLACES; the relative error is far below 10**-150. */
 function exponential(x: Fraction): bigint {
@@ -66,14 +71,10 @@ function exponential(x: Fraction): bigint {
 
 /** The decimal of 60 digits just below the one nearest to e**x. */
 function below(x: Fraction): Fraction {
-  const scaled = exponential(x);
-  let exponent = (scaled >> PLACES).toString().length - DIGITS; // of the last of 60 digits
-  const rounded = (places: number): bigint => {
-    const top = places <= 0 ? scaled * 10n ** BigInt(-places) : scaled;
-    const bottom = places <= 0 ? 1n << PLACES : 10n ** BigInt(places) << PLACES;
-    return (2n * top + bottom) / (2n * bottom);
-  };
-  let digits = rounded(exponent);
+  const power = exponential(x);
+  let exponent = (power >> PLACES).toString().length - DIGITS; // of the last of 60 digits
+  const { n, d } = scaled(power, -exponent);
+  let digits = ((n << 1n) + (d << PLACES)) / (d << (PLACES + 1n));
   if (digits === 10n ** BigInt(DIGITS)) {
     digits /= 10n;
     exponent++;
@@ -83,8 +84,7 @@ function below(x: Fraction): Fraction {
     digits *= 10n;
     exponent--;
   }
-  digits -= 1n;
-  return exponent >= 0 ? Fraction.of(digits * 10n ** BigInt(exponent)) : Fraction.of(digits, 10n ** BigInt(-exponent));
+  return scaled(digits - 1n, exponent);
 }
 
 /** Whether ratio <= e**epsilon, exactly. In a gap of one part in 10**59 the answer is no. */

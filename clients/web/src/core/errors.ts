@@ -13,10 +13,14 @@ export class SottovoceError extends Error {
   }
 }
 
-export function refuse(message: string, kind: ErrorKind = "spec"): never {
-  throw new SottovoceError(kind, message);
+export function refuse(message: string, kind: ErrorKind = "spec", code?: string): never {
+  throw new SottovoceError(kind, message, code);
 }
 
-export function need(holds: boolean, message: string, kind: ErrorKind = "spec"): void {
-  if (!holds) refuse(message, kind);
+export function need(holds: unknown, message: string, kind?: ErrorKind, code?: string): void {
+  if (!holds) refuse(message, kind, code);
+}
+
+export function infinite(): never {
+  return refuse("A channel that gives no privacy is refused: its ratio is infinite.", "privacy");
 }

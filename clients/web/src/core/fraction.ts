@@ -1,6 +1,6 @@
 /** Exact fractions. Every operation is paid for from a budget, so that no specification keeps a page busy. */
 import { bitLength, floorDiv, UNIT } from "./bytes";
-import { refuse } from "./errors";
+import { infinite, refuse } from "./errors";
 
 const BASE_STEPS = 1 << 16;
 let left = Infinity;
@@ -41,7 +41,7 @@ export class Fraction {
   static of(n: bigint, d: bigint = 1n): Fraction {
     if (d < 0n) [n, d] = [-n, -d];
     if (d === 1n) return new Fraction(n, d);
-    if (d === 0n) refuse("A channel that gives no privacy is refused: its ratio is infinite.", "privacy");
+    if (d === 0n) infinite();
     const bits = bitLength(d);
     spend(1 + (bits >> 8) + Math.floor((bits * bits) / (1 << 19)));
     const common = gcd(n < 0n ? -n : n, d);
@@ -96,26 +96,22 @@ export function units(count: bigint): Fraction {
   return Fraction.of(count, UNIT);
 }
 
-export function largest(values: Iterable<Fraction>, start: Fraction): Fraction {
-  let best = start;
-  for (const value of values) if (value.compare(best) > 0) best = value;
-  return best;
+export function larger(one: Fraction, other: Fraction): Fraction {
+  return other.compare(one) > 0 ? other : one;
 }
 
-export function smallest(values: Iterable<Fraction>, start: Fraction): Fraction {
-  let best = start;
-  for (const value of values) if (value.compare(best) < 0) best = value;
-  return best;
+export function largest(values: Fraction[], start = values[0]!): Fraction {
+  return values.reduce(larger, start);
 }
 
-export function product(values: Iterable<Fraction>): Fraction {
-  let total = ONE;
-  for (const value of values) total = total.times(value);
-  return total;
+export function smallest(values: Fraction[]): Fraction {
+  return values.reduce((one, other) => (other.compare(one) < 0 ? other : one));
 }
 
-export function total(values: Iterable<Fraction>): Fraction {
-  let found = ZERO;
-  for (const value of values) found = found.plus(value);
-  return found;
+export function product(values: Fraction[]): Fraction {
+  return values.reduce((found, one) => found.times(one), ONE);
+}
+
+export function total(values: Fraction[]): Fraction {
+  return values.reduce((found, one) => found.plus(one), ZERO);
 }

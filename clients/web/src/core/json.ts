@@ -3,7 +3,7 @@
  * text, so that its SHA-256 is the same in every language.
  */
 import { utf8 } from "./bytes";
-import { refuse } from "./errors";
+import { need, refuse, SottovoceError } from "./errors";
 
 export type Plain = null | boolean | bigint | string | Plain[] | { [key: string]: Plain };
 export type Spec = { [key: string]: Plain };
@@ -11,193 +11,86 @@ export type Spec = { [key: string]: Plain };
 const MOST = 1n << 53n;
 const DEPTH = 32;
 const BYTES = 1 << 26;
+// A text, and the colon after it where it is a key; or an integer that is not a part of a float, and not a key.
+const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")([ \t\n\r]*:)?|-?(?:0|[1-9]\d*)(?![\d.eE]|[ \t\n\r]*:)/g;
 
-class Reader {
-  private at = 0;
-  constructor(private readonly text: string) {}
-
-  whole(): Plain {
-    const value = this.value(0);
-    this.space();
-    if (this.at < this.text.length) this.fail();
-    return value;
-  }
-
-  private fail(): never {
-    return refuse("A specification must be JSON in UTF-8, without floats.");
-  }
-
-  private space(): void {
-    while (" \t\n\r".includes(this.text[this.at] ?? "x")) this.at++;
-  }
-
-  private peek(): string {
-    this.space();
-    return this.text[this.at] ?? "";
-  }
-
-  private take(expected: string): void {
-    if (this.peek() !== expected) this.fail();
-    this.at++;
-  }
-
-  private value(depth: number): Plain {
-    if (depth > DEPTH) refuse(`A specification may be nested at most ${DEPTH} deep.`);
-    const first = this.peek();
-    if (first === "{") return this.object(depth);
-    if (first === "[") return this.list(depth);
-    if (first === '"') return this.string();
-    for (const [word, value] of WORDS) {
-      if (this.text.startsWith(word, this.at)) {
-        this.at += word.length;
-        return value;
-      }
-    }
-    return this.integer();
-  }
-
-  private integer(): bigint {
-    INTEGER.lastIndex = this.at;
-    const found = INTEGER.exec(this.text);
-    if (!found) this.fail();
-    this.at += found[0].length;
-    if (found[0].length > 20 || ".eE".includes(this.text[this.at] ?? "x")) this.fail();
-    const number = BigInt(found[0]);
-    if (number > MOST || number < -MOST) refuse("A specification holds integers up to 2**53.");
-    return number;
-  }
-
-  private string(): string {
-    STRING.lastIndex = this.at;
-    const found = STRING.exec(this.text);
-    if (!found) this.fail();
-    this.at += found[0].length;
-    const text = JSON.parse(found[0]) as string;
-    if (/[\ud800-\udfff]/u.test(text)) refuse("A specification holds text that UTF-8 cannot carry.");
-    return text;
-  }
-
-  private list(depth: number): Plain[] {
-    const items: Plain[] = [];
-    this.take("[");
-    if (this.peek() === "]") this.at++;
-    else {
-      do items.push(this.value(depth + 1));
-      while (this.more("]"));
-    }
-    return items;
-  }
-
-  private object(depth: number): Spec {
+/**
+ * The language's own parser reads floats and forgets keys that are given twice. It is given texts only: the first letter
+ * says whether one was an integer.
+ */
+function read(source: string): Plain {
+  let keys = 0;
+  const marked = source.replace(TOKEN, (token: string, text?: string, colon?: string) => {
+    if (colon) keys++;
+    return colon ? token : text ? `"s${text.slice(1)}` : `"n${token}"`;
+  });
+  const plain = (value: unknown, depth: number): Plain => {
+    need(depth <= DEPTH, `A specification may be nested at most ${DEPTH} deep.`);
+    if (Array.isArray(value)) return value.map((one) => plain(one, depth + 1));
+    if (typeof value === "string") return value[0] === "n" ? integer(value.slice(1)) : carried(value.slice(1));
+    if (!isSpec(value)) return value as Plain;
     const found: Spec = Object.create(null);
-    this.take("{");
-    if (this.peek() === "}") this.at++;
-    else {
-      do {
-        if (this.peek() !== '"') this.fail();
-        const key = this.string();
-        if (!/^[\0-\x7f]*$/.test(key)) refuse("The keys of a specification are ASCII texts.");
-        if (key in found) refuse("A specification names a key twice.");
-        this.take(":");
-        found[key] = this.value(depth + 1);
-      } while (this.more("}"));
+    for (const key in value) {
+      need(/^[\0-\x7f]*$/.test(key), "The keys of a specification are ASCII texts.");
+      found[key] = plain(value[key], depth + 1);
+      keys--;
     }
     return found;
-  }
-
-  private more(end: string): boolean {
-    const next = this.peek();
-    if (next !== "," && next !== end) this.fail();
-    this.at++;
-    return next === ",";
-  }
+  };
+  const found = plain(JSON.parse(marked), 0);
+  need(!keys, "A specification names a key twice.");
+  return found;
 }
 
-const WORDS: [string, Plain][] = [
-  ["true", true],
-  ["false", false],
-  ["null", null],
-];
-const INTEGER = /-?(?:0|[1-9][0-9]*)/y;
-const STRING = /"(?:[^"\\\0-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+function integer(text: string): bigint {
+  const number = text.length > 20 ? MOST + 1n : BigInt(text);
+  need(number <= MOST && number >= -MOST, "A specification holds integers up to 2**53.");
+  return number;
+}
+
+function carried(text: string): string {
+  need(!/[\ud800-\udfff]/u.test(text), "A specification holds text that UTF-8 cannot carry.");
+  return text;
+}
 
 /** Read a specification: a text, bytes, or plain data as `JSON.parse` returns it. */
-export function parse(source: unknown): { spec: Spec; bytes: number } {
-  let text: string;
-  if (typeof source === "string") text = source;
-  else if (source instanceof Uint8Array) {
-    try {
-      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(source);
-    } catch {
-      return refuse("A specification must be JSON in UTF-8, without floats.");
-    }
-  } else {
-    try {
-      text = JSON.stringify(source, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value)) ?? "";
-    } catch {
-      return refuse("A specification must be plain data.");
-    }
+export function parse(source: any): { spec: Spec; bytes: number } {
+  try {
+    if (source instanceof Uint8Array) source = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(source);
+    else if (typeof source !== "string")
+      source = JSON.stringify(source, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value));
+    need(source.length <= BYTES, `A specification has at most ${BYTES} bytes.`);
+    const spec = read(source);
+    need(isSpec(spec), "A specification must be a JSON object.");
+    return { spec: spec as Spec, bytes: source.length };
+  } catch (problem) {
+    if (problem instanceof SottovoceError) throw problem;
+    return refuse("A specification must be JSON in UTF-8, without floats.");
   }
-  if (text.length > BYTES) refuse(`A specification has at most ${BYTES} bytes.`);
-  const spec = new Reader(text).whole();
-  if (!isSpec(spec)) refuse("A specification must be a JSON object.");
-  return { spec, bytes: text.length };
 }
 
 export function isSpec(value: unknown): value is Spec {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Every text under one of these keys, at any depth. */
+export function named(plain: Plain, keys: string[]): string[] {
+  if (Array.isArray(plain)) return plain.flatMap((one) => named(one, keys));
+  if (!isSpec(plain)) return [];
+  const own = keys.map((key) => plain[key]).filter((one) => typeof one === "string");
+  return [...own, ...Object.values(plain).flatMap((one) => named(one, keys))];
+}
+
 /** The one text of a specification: keys sorted, no spaces. */
 export function canonical(value: Plain): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
   if (isSpec(value)) {
     const keys = Object.keys(value).sort();
-    return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key]!)}`).join(",")}}`;
+    return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key]!)}`)}}`;
   }
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
 export function canonicalBytes(value: Plain): Uint8Array {
   return utf8(canonical(value));
-}
-
-/** The values under exactly these keys. */
-export function take(spec: unknown, owner: string, ...names: string[]): Plain[] {
-  if (!isSpec(spec) || Object.keys(spec).length !== names.length || !names.every((name) => name in spec))
-    refuse(`The specification of ${owner} has exactly the keys ${names.join(", ") || "of its kind"}.`);
-  return names.map((name) => spec[name]!);
-}
-
-/** The kind of a part, and the rest of it; the kind must be one of a table. */
-export function kindOf<T>(spec: unknown, key: string, table: { [kind: string]: T }, what: string): [T, Spec] {
-  const kind = isSpec(spec) ? spec[key] : null;
-  if (!isSpec(spec) || typeof kind !== "string" || !Object.hasOwn(table, kind))
-    refuse(`${what} has a ${key} among ${Object.keys(table).join(", ")}.`);
-  const rest: Spec = Object.create(null);
-  for (const name of Object.keys(spec)) if (name !== key) rest[name] = spec[name]!;
-  return [table[kind as string]!, rest];
-}
-
-export function integer(value: unknown, owner: string, name: string, least?: bigint, most?: bigint): bigint {
-  if (typeof value !== "bigint") return refuse(`The '${name}' of ${owner} must be an integer.`);
-  if ((least !== undefined && value < least) || (most !== undefined && value > most))
-    refuse(`The '${name}' of ${owner} must be an integer in [${least}, ${most}].`);
-  return value;
-}
-
-export function list(value: unknown, owner: string, name: string): Plain[] {
-  return Array.isArray(value) ? value : refuse(`The '${name}' of ${owner} must be a list.`);
-}
-
-export function integers(value: unknown, owner: string, name: string, least?: bigint, most?: bigint): bigint[] {
-  return list(value, owner, name).map((item) => integer(item, owner, name, least, most));
-}
-
-export function text(value: unknown, owner: string, name: string): string {
-  return typeof value === "string" ? value : refuse(`The '${name}' of ${owner} must be a text.`);
-}
-
-export function texts(value: unknown, owner: string, name: string): string[] {
-  return list(value, owner, name).map((item) => text(item, owner, name));
 }

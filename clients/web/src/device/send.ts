@@ -1,6 +1,6 @@
 /** From the outbox to the collector: the same bytes in every attempt, and no cookies, referrers or redirects. */
 import { hex, unhex } from "../core/bytes";
-import { SottovoceError } from "../core/errors";
+import { refuse } from "../core/errors";
 import { sha256 } from "../core/sha256";
 import { CBOR_TYPE, toCbor } from "../wire";
 import type { Manifest } from "../manifest";
@@ -9,14 +9,8 @@ import type { Store } from "./store";
 export const QUEUED = "queued";
 export const ACCEPTED = "accepted";
 export const WITHDRAWN = "withdrawn";
-const REFUSALS = [
-  ...["conflict", "epoch_too_old", "round_closed", "invalid_payload", "token_spent", "outdated_manifest"],
-  ...["study_closed", "invalid_batch", "too_large", "forbidden", "unknown_study"],
-];
-const BY_STATUS: { [status: number]: string } = {
-  ...{ 400: "invalid_batch", 401: "forbidden", 403: "forbidden", 404: "unknown_study", 409: "outdated_manifest" },
-  ...{ 410: "study_closed", 413: "too_large", 415: "refused", 422: "refused" },
-};
+/** A report that was answered so is not sent again. */
+const FINAL = [400, 401, 403, 404, 409, 410, 413, 415, 422];
 
 /** One report that this device made. The answer before noise is not kept. */
 export interface Entry {
@@ -57,7 +51,7 @@ export async function get(url: string): Promise<Uint8Array> {
   } catch {
     // said below
   }
-  throw new SottovoceError("network", "The collector cannot be reached, or has no such study.");
+  return refuse("The collector cannot be reached, or has no such study.", "network");
 }
 
 interface Outcome {
@@ -74,8 +68,9 @@ async function post(entry: Entry): Promise<Outcome> {
     const headers = { "Content-Type": CBOR_TYPE };
     const reply = await fetch(`${entry.url}/reports`, { ...PLAIN, method: "POST", body, keepalive, headers });
     const wait = 1000 * (Number(reply.headers.get("Retry-After")) || 0);
-    if (!reply.ok) return { state: BY_STATUS[reply.status] ?? QUEUED, wait };
-    return { state: counted(await reply.json()), wait };
+    if (!reply.ok && !FINAL.includes(reply.status)) return { state: QUEUED, wait };
+    const found = await reply.json().catch(() => null);
+    return { state: reply.ok ? counted(found) : named(found?.code), wait };
   } catch {
     return { state: QUEUED, wait: 0 };
   }
@@ -85,19 +80,21 @@ function counted(found: { accepted?: unknown; duplicates?: unknown; failed?: { c
   if (Number(found?.accepted) + Number(found?.duplicates) === 1) return ACCEPTED;
   const code = Array.isArray(found?.failed) ? found.failed[0]?.code : undefined;
   // The clock of this device is ahead: the epoch will come.
-  if (typeof code !== "string" || code === "epoch_in_future") return QUEUED;
-  return REFUSALS.includes(code) ? code : "refused";
+  return code === undefined || code === "epoch_in_future" ? QUEUED : named(code);
+}
+
+/** The collector's word for a refusal, if it is one. */
+function named(code: unknown): string {
+  return typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : "refused";
 }
 
 /** Only one tab of an origin sends at a time, where the browser has locks. Ids make a second sending harmless anyway. */
 function alone<T>(work: () => Promise<T>): Promise<T> {
-  return typeof navigator !== "undefined" && navigator.locks
-    ? (navigator.locks.request("sottovoce outbox", work) as Promise<T>)
-    : work();
+  return (navigator.locks?.request("sottovoce outbox", work) as Promise<T> | undefined) ?? work();
 }
 
 export function online(): boolean {
-  return typeof navigator === "undefined" || navigator.onLine !== false;
+  return navigator.onLine !== false;
 }
 
 export class Sender {
@@ -125,7 +122,7 @@ export class Sender {
     let current = manifest.hash;
     if (!entry.attempts) {
       try {
-        current = await this.currentHash(entry);
+        current = hex(sha256(await get(`${entry.url}/manifest`)));
       } catch {
         return { state: QUEUED, wait: 0 };
       }
@@ -148,10 +145,6 @@ export class Sender {
       return now;
     });
     return begun ? this.attempt(begun) : { state: "replaced", wait: 0 };
-  }
-
-  private async currentHash(entry: Entry): Promise<string> {
-    return hex(sha256(await get(`${entry.url}/manifest`)));
   }
 
   /** An attempt that was written down before. */

@@ -28,6 +28,10 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
+function unkept(): SottovoceError {
+  return new SottovoceError("storage", "This browser cannot keep what was sent, so it does not answer.");
+}
+
 class Lasting implements Store {
   readonly lasting = true;
   constructor(private readonly database: IDBDatabase) {}
@@ -38,7 +42,7 @@ class Lasting implements Store {
     const done = new Promise<void>((resolve, reject) => {
       transaction.oncomplete = () => resolve();
       transaction.onabort = transaction.onerror = () =>
-        reject(new SottovoceError("storage", "This browser cannot keep what was sent, so it does not answer."));
+        reject(unkept());
     });
     done.catch(() => undefined);
     const stores: Stores = {
@@ -56,9 +60,7 @@ class Lasting implements Store {
       } catch {
         // it was aborted before
       }
-      throw problem instanceof SottovoceError
-        ? problem
-        : new SottovoceError("storage", "This browser cannot keep what was sent, so it does not answer.");
+      throw problem instanceof SottovoceError ? problem : unkept();
     }
     await done;
     return found;

@@ -1,12 +1,11 @@
 /** A participant's device in a study: it reads the manifest, may refuse it, answers, and sends what it wrote down. */
 import type { Code } from "../channel/channel";
-import { hex, join, unhex, utf8 } from "../core/bytes";
+import { bitLength, fromBytes, hex, join, toBytes, unhex, utf8 } from "../core/bytes";
 import { KeptCoins, randomBytes } from "../core/coins";
 import { decimalText, exactly, loss, readDecimal, within } from "../core/decimal";
-import { refuse, SottovoceError } from "../core/errors";
-import { Fraction, ZERO } from "../core/fraction";
+import { need, refuse } from "../core/errors";
+import { Fraction, larger, ZERO } from "../core/fraction";
 import { hmac } from "../core/sha256";
-import { fromBytes } from "../core/bytes";
 import type { Manifest, Question } from "../manifest";
 import type { Mechanism } from "../mechanism";
 import { readable } from "./readable";
@@ -62,7 +61,7 @@ interface Drawn {
   arm: number;
   id: Uint8Array;
   payload: Uint8Array;
-  memo: { key: string; answer: string; fingerprint: string; cohort: string } | null;
+  memo: { key: string; answer: string; cohort: string; secret: Uint8Array } | null;
 }
 
 interface Charge {
@@ -78,7 +77,7 @@ const counts = (one: Charge, study: string): boolean => one.study === study || !
 
 export function exactLimit(name: string, value: number | string | undefined): Fraction | null {
   if (value === undefined) return null;
-  const number = typeof value === "string" || (typeof value === "number" && Number.isFinite(value)) ? readDecimal(String(value)) : null;
+  const number = readDecimal(String(value));
   if (!number || number.n < 0n) refuse(`The ${name} of a device must be a finite number of at least 0.`, "privacy");
   return number;
 }
@@ -104,7 +103,7 @@ export class Study {
     this.limit = exactLimit("limit", options.limit);
     this.lifetime = exactLimit("lifetimeLimit", options.lifetimeLimit);
     this.check();
-    if (typeof addEventListener === "function") addEventListener("online", () => void this.flush());
+    addEventListener("online", () => void this.flush());
     void this.flush();
   }
 
@@ -144,27 +143,26 @@ export class Study {
     const { facts } = this.manifest;
     this.manifest.check(this.limit, null, this.options.accept);
     for (const { ratio, ratioForever } of this.mechanisms) {
-      if (ratioForever && !within(ratioForever, facts.lifetime))
-        refuse("The reports of one value lose more together than the lifetime budget of the study.", "privacy");
-      if (this.lifetime && !within(ratioForever ?? ratio, this.lifetime))
-        refuse("One answer to this study loses more than this device allows in its lifetime.", "privacy");
+      const loses = (most: Fraction): boolean => !within(ratioForever ?? ratio, most);
+      need(!ratioForever || !loses(facts.lifetime), "One value loses more than the lifetime budget of the study.", "privacy");
+      need(!this.lifetime || !loses(this.lifetime), "One value loses more than this device allows in its lifetime.", "privacy");
     }
     if (facts.collection.sealedFor)
-      throw new SottovoceError("study", "This study goes through a shuffler, which a browser cannot seal reports for.", "sealed");
+      refuse("This study goes through a shuffler, which a browser cannot seal reports for.", "study", "sealed");
     const day = new Date(this.now()).toISOString().slice(0, 10);
-    if (facts.start && day < facts.start) throw new SottovoceError("study", "This study has not begun.", "not_begun");
-    if (facts.end && day > facts.end) throw new SottovoceError("study", "This study has ended.", "ended");
+    if (facts.start && day < facts.start) refuse("This study has not begun.", "study", "not_begun");
+    if (facts.end && day > facts.end) refuse("This study has ended.", "study", "ended");
     if (!this.store.lasting && (facts.unit === "event" || this.mechanisms.some((one) => one.memoised)))
-      throw new SottovoceError(
+      refuse(
+        "This browser keeps nothing after the page is closed, as in a private window. This study is answered more than once," +
+          " so the losses would add up unnoticed.",
         "storage",
-        "This browser keeps nothing after the page is closed, as in a private window. This study is answered more than" +
-          " once, and without a record the losses of the answers would add up unnoticed, so this device does not answer.",
         "no_storage",
       );
     const needed = facts.collection.invitations;
     const token = this.options.invitation ?? "";
     if (needed ? !/^[0-9a-f]{32}$/.test(token) : token)
-      throw new SottovoceError("study", needed ? "This study needs an invitation." : "This study takes no invitations.", "invitation");
+      refuse(needed ? "This study needs an invitation." : "This study takes no invitations.", "study", "invitation");
   }
 
   // --- answering ----------------------------------------------------------------------------------
@@ -204,7 +202,7 @@ export class Study {
     return this.manifest.arms.map((_, arm) => {
       const { name } = this.manifest.asked(arm);
       if (typeof answers !== "object" || answers === null || !Object.hasOwn(answers, name))
-        refuse("An answer to each question of the study is needed: the device draws which is asked.", "domain");
+        refuse("An answer to each question of the study is needed.", "domain");
       return this.manifest.encode(arm, answers[name]);
     });
   }
@@ -223,35 +221,29 @@ export class Study {
     draft.first ??= randomBytes(16);
     const arm = chosen ?? manifest.armOf(draft.first);
     const { mechanism } = manifest.arms[arm]!;
-    const takes = (id: Uint8Array, cohort?: bigint): boolean =>
-      mechanism.accepts(id, cohort) && (chosen !== null || manifest.armOf(id) === arm);
-    const code = codes[arm];
-    if (!mechanism.memoised) {
-      draft.id ??= draft.first;
-      while (!takes(draft.id)) draft.id = randomBytes(16);
-      return { arm, id: draft.id, payload: mechanism.payload(code, draft.id, draft.report.rewind()), memo: null };
+    const [code, { fingerprint }] = [codes[arm], mechanism];
+    let [cohort, answer, memo]: [bigint | undefined, bigint, Drawn["memo"]] = [undefined, 0n, null];
+    if (mechanism.memoised) {
+      const secret = (await stores.get<Uint8Array>("device", "secret")) ?? (draft.secret ??= randomBytes(32));
+      const kept = await stores.get<string>("device", `cohort ${fingerprint}`);
+      cohort = kept === undefined ? mechanism.drawCohort(draft.cohort.rewind()) : BigInt(kept);
+      const key = hex(hmac(secret, join(unhex(fingerprint), utf8(codeText(code)))));
+      const before = await stores.get<{ answer: string }>("memos", key);
+      const drawn = mechanism.rememberCode(code, draft.memo.rewind(), cohort);
+      answer = before ? fromBytes(unhex(before.answer)) : drawn;
+      memo = { key, answer: hex(toBytes(answer, Math.ceil(bitLength(answer) / 8) || 1)), cohort: String(cohort), secret };
     }
-    const secret = (await stores.get<Uint8Array>("device", "secret")) ?? (draft.secret ??= randomBytes(32));
-    const kept = await stores.get<string>("device", `cohort ${mechanism.fingerprint}`);
-    const cohort = kept === undefined ? mechanism.drawCohort(draft.cohort.rewind()) : BigInt(kept);
-    const key = hex(hmac(secret, join(unhex(mechanism.fingerprint), utf8(codeText(code)))));
-    const memo = await stores.get<{ answer: string }>("memos", key);
-    const drawn = mechanism.rememberCode(code, draft.memo.rewind(), cohort);
-    const answer = memo ? fromBytes(unhex(memo.answer)) : drawn;
     // An id of another cohort would show that this device has two.
     draft.id ??= draft.first;
-    while (!takes(draft.id, cohort)) draft.id = randomBytes(16);
-    draft.used = secret;
-    const payload = mechanism.payloadFrom(answer, draft.id, draft.report.rewind());
-    const bytes = answer.toString(16).padStart(2 * Math.ceil(answer.toString(16).length / 2), "0");
-    const little = hex(unhex(bytes).reverse());
-    return { arm, id: draft.id, payload, memo: { key, answer: little, fingerprint: mechanism.fingerprint, cohort: String(cohort) } };
+    while (!mechanism.accepts(draft.id, cohort) || (chosen === null && manifest.armOf(draft.id) !== arm)) draft.id = randomBytes(16);
+    const coins = draft.report.rewind();
+    const payload = memo ? mechanism.payloadFrom(answer, draft.id, coins) : mechanism.payload(code, draft.id, coins);
+    return { arm, id: draft.id, payload, memo };
   }
 
   private async written(stores: Stores, codes: Code[], attempts: number): Promise<{ entry: Entry | null; refusal: string | null }> {
     const { facts, study } = this.manifest;
-    if ((await stores.get<{ optedOut: boolean }>("studies", study))?.optedOut)
-      throw new SottovoceError("study", "You have opted out of this study.", "opted_out");
+    if (await this.optedOutBefore(stores)) refuse("You have opted out of this study.", "study", "opted_out");
     await this.checkOnce(stores);
     await stores.put("studies", `facts ${study}`, this.manifest.said);
     const drawn = await this.draw(stores, codes);
@@ -259,8 +251,8 @@ export class Study {
     const charge = (epsilon: number): Charge => ({ study, owner: facts.owner, epsilon });
     let more = ZERO;
     if (drawn.memo) {
-      await stores.put("device", "secret", this.draft.used);
-      await stores.put("device", `cohort ${drawn.memo.fingerprint}`, drawn.memo.cohort);
+      await stores.put("device", "secret", drawn.memo.secret);
+      await stores.put("device", `cohort ${mechanism.fingerprint}`, drawn.memo.cohort);
       await stores.put("memos", drawn.memo.key, { answer: drawn.memo.answer });
       // Charged once altogether; but it counts in each study that gets reports of it.
       const before = await stores.get<Charge>("charges", drawn.memo.key);
@@ -290,16 +282,12 @@ export class Study {
   private async checkOnce(stores: Stores): Promise<void> {
     const said = await stores.get<string>("studies", `facts ${this.manifest.study}`);
     if (said !== undefined && said !== this.manifest.said)
-      refuse("This round says something else about the study than the round that was answered.", "privacy");
+      refuse("This round describes the study in another way than the one that was answered.", "privacy");
     if (this.manifest.facts.unit === "event") return;
-    let before = (await stores.all<Entry>("reports")).filter((one) => one.study === this.manifest.study);
+    let before = await this.reportsBefore(stores);
     if (this.memoised) before = before.filter((one) => one.epoch >= this.manifest.epoch(this.now()));
     if (before.length)
-      throw new SottovoceError(
-        "privacy",
-        "This device has answered this study already; a second answer would spend its budget again.",
-        "answered",
-      );
+      refuse("This device has answered this study already.", "privacy", "answered");
   }
 
   /** Why the losses would exceed a limit with this report, or null. */
@@ -307,11 +295,11 @@ export class Study {
     const charges = await stores.all<Charge>("charges");
     const lost = (some: Charge[]): Fraction => some.reduce((sum, one) => sum.plus(exactly(one.epsilon)), more);
     if (this.lifetime && lost(charges).compare(this.lifetime) > 0)
-      return "With this report the device would lose more than it allows in its lifetime, so it does not answer.";
+      return "With this report the device would lose more than it allows in its lifetime.";
     const { facts, study } = this.manifest;
     // A computed loss is rounded up to a float, and a stated budget of the same size must still cover it.
     const stated = roundedUp(facts.lifetime);
-    if (facts.unit !== "event" && lost(charges.filter((one) => counts(one, study))).compare(stated) > 0)
+    if (lost(charges.filter((one) => counts(one, study))).compare(stated) > 0)
       return "With this report the device would lose more than the lifetime budget of this study.";
     return null;
   }
@@ -319,8 +307,15 @@ export class Study {
   // --- what the participant sees and decides --------------------------------------------------------
   /** Every report that this device made for the study, with the exact bytes and what became of them. */
   async sent(): Promise<Entry[]> {
-    const all = await this.store.change((stores) => stores.all<Entry>("reports"));
-    return all.filter((entry) => entry.study === this.manifest.study);
+    return this.store.change((stores) => this.reportsBefore(stores));
+  }
+
+  private async reportsBefore(stores: Stores): Promise<Entry[]> {
+    return (await stores.all<Entry>("reports")).filter((one) => one.study === this.manifest.study);
+  }
+
+  private async optedOutBefore(stores: Stores): Promise<boolean> {
+    return !!(await stores.get<{ optedOut: boolean }>("studies", this.manifest.study))?.optedOut;
   }
 
   /** What this device lost so far: in this study, and altogether. */
@@ -333,7 +328,7 @@ export class Study {
   /** Whether the study can be answered now: "open", "answered" or "opted_out". */
   async state(): Promise<string> {
     return this.store.change(async (stores) => {
-      if ((await stores.get<{ optedOut: boolean }>("studies", this.manifest.study))?.optedOut) return "opted_out";
+      if (await this.optedOutBefore(stores)) return "opted_out";
       try {
         await this.checkOnce(stores);
         return "open";
@@ -349,9 +344,7 @@ export class Study {
    */
   async optOut(): Promise<number> {
     return this.store.change(async (stores) => {
-      const queued = (await stores.all<Entry>("reports")).filter(
-        (one) => one.study === this.manifest.study && one.state === QUEUED,
-      );
+      const queued = (await this.reportsBefore(stores)).filter((one) => one.state === QUEUED);
       for (const entry of queued) {
         if (entry.attempts)
           await stores.put("reports", entry.id, { ...entry, payload: "", body: "", token: "", state: WITHDRAWN });
@@ -401,14 +394,9 @@ class Draft {
   first: Uint8Array | null = null;
   id: Uint8Array | null = null;
   secret: Uint8Array | null = null;
-  used: Uint8Array | null = null;
   readonly report = new KeptCoins();
   readonly cohort = new KeptCoins();
   readonly memo = new KeptCoins();
-}
-
-function larger(one: Fraction, other: Fraction): Fraction {
-  return one.compare(other) < 0 ? other : one;
 }
 
 /** The least float that is not below a decimal. */

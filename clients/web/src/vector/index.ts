@@ -1,12 +1,13 @@
-/** Nodes and domains for vectors, and coins from a seed. */
+/** Nodes and domains for vectors, and coins from a seed: a file of their own, loaded when a specification needs them. */
 import type { Coins } from "../core/coins";
-import "../more/index";
-import * as kit from "../kit";
-import { install } from "./install";
-import { seededCoins } from "./seeded";
-
-install(kit);
+export * from "../index"; // so that all of it is one file, which both need
+import "./half_space";
+import "./hints";
+import "./place";
+import "./sampled";
+import "./signs";
+import { SeededCoins } from "./seeded";
 
 export function seeded(seed: number | bigint, bits?: number): Coins {
-  return seededCoins(kit, seed, 0, bits);
+  return new SeededCoins(seed, bits);
 }

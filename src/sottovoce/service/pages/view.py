@@ -23,6 +23,7 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.privacy.audit import audit
 from sottovoce.service.pages import charts
 from sottovoce.service.pages.charts import Point
+from sottovoce.service.pages.comparisons import Comparison, compared
 from sottovoce.service.results import StudyOutcome
 from sottovoce.service.signs import FAKES, manipulations
 from sottovoce.study.reading import parse_study
@@ -44,6 +45,7 @@ class Card:
     hidden: int
     widest: float
     fakes: str
+    comparison: Comparison | None
 
 
 def cards(found: StudyOutcome) -> list[Card]:
@@ -63,6 +65,7 @@ def _card(result: QuestionResult, found: StudyOutcome) -> Card:
         max(0, len(lines) - MOST_LINES),
         max(widths, default=math.nan),
         next((one.text() for one in manipulations(result, FAKES, found.row.reports).values()), ""),
+        compared(result, found.results.level),
     )
 
 

@@ -1,11 +1,12 @@
 /** `block`: each code has a public set of outputs; with probability `inside` a uniform one of them. */
 import { bitCount, ceilDiv, mod, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
-import { need } from "../core/errors";
-import { dot, isOrder, isPrime, MOST_ORDER, polynomial } from "../core/field";
+import { dot, isPrime, MOST_ORDER } from "../core/field";
 import { Fraction, spend, units } from "../core/fraction";
-import { integer, kindOf, take, texts, type Spec } from "../core/json";
-import { informative, NODES, Numbered, unit } from "../channel/channel";
+import { count, define, integer, kindFrom, listOf, ranged, text, valid, type Kinds } from "../core/read";
+import { Channel, informative, NODES, unit } from "./channel";
+import { skip } from "./finite";
+import { field } from "./maps";
 
 export interface Sets {
   readonly codes: bigint;
@@ -32,10 +33,8 @@ export class HadamardSets implements Sets {
     readonly order: bigint,
     readonly groups: bigint,
   ) {
-    integer(order, "hadamard", "order", 2n, MOST);
-    integer(groups, "hadamard", "groups", 1n, MOST);
-    need((order & (order - 1n)) === 0n, "The 'order' of hadamard must be a power of two.");
-    integer(codes, "hadamard", "codes", 2n, groups * (order - 1n));
+    valid((order & (order - 1n)) === 0n, "order");
+    ranged(codes, 2n, groups * (order - 1n), "codes");
     this.outputs = order * groups;
     this.size = order / 2n;
   }
@@ -61,15 +60,6 @@ export class HadamardSets implements Sets {
     const odd = bitCount(free & row) & 1;
     return (code % this.groups) * this.order + (free | (lowest * BigInt(odd !== parity)));
   }
-
-  static read(spec: Spec): HadamardSets {
-    const [codes, order, groups] = numbers(spec, "hadamard", "codes", "order", "groups");
-    return new HadamardSets(codes!, order!, groups!);
-  }
-}
-
-function numbers(spec: Spec, owner: string, ...names: string[]): bigint[] {
-  return take(spec, owner, ...names).map((value, place) => integer(value, owner, names[place]!));
 }
 
 /** Arcs of a circle of outputs. */
@@ -79,9 +69,8 @@ class ArcSets implements Sets {
     readonly outputs: bigint,
     readonly size: bigint,
   ) {
-    integer(outputs, "arcs", "outputs", 2n, MOST);
-    integer(size, "arcs", "size", 1n, outputs - 1n);
-    integer(codes, "arcs", "codes", outputs, outputs + 1n);
+    ranged(size, 1n, outputs - 1n, "size");
+    ranged(codes, outputs, outputs + 1n, "codes");
   }
 
   member(code: bigint, output: bigint): boolean {
@@ -90,11 +79,6 @@ class ArcSets implements Sets {
 
   output(code: bigint, index: bigint, inside: boolean): bigint {
     return (code + index + (inside ? 0n : this.size)) % this.outputs;
-  }
-
-  static read(spec: Spec): ArcSets {
-    const [codes, outputs, size] = numbers(spec, "arcs", "codes", "outputs", "size");
-    return new ArcSets(codes!, outputs!, size!);
   }
 }
 
@@ -107,8 +91,7 @@ class NodeSets implements Sets {
     readonly codes: bigint,
     readonly width: bigint,
   ) {
-    integer(codes, "nodes", "codes", 2n, MOST);
-    integer(width, "nodes", "width", 1n, codes - 1n);
+    ranged(width, 1n, codes - 1n, "width");
     this.outputs = ceilDiv(codes, width);
   }
 
@@ -118,12 +101,7 @@ class NodeSets implements Sets {
 
   output(code: bigint, index: bigint, inside: boolean): bigint {
     const node = code / this.width;
-    return inside ? node : index + BigInt(index >= node);
-  }
-
-  static read(spec: Spec): NodeSets {
-    const [codes, width] = numbers(spec, "nodes", "codes", "width");
-    return new NodeSets(codes!, width!);
+    return inside ? node : skip(index, node);
   }
 }
 
@@ -138,14 +116,12 @@ class PoolSets implements Sets {
     readonly g: bigint,
     readonly digits: bigint,
     readonly odd: bigint,
+    known: bigint,
   ) {
     const nodes = new NodeSets(codes, width).outputs;
-    integer(g, "pool", "g", 2n, MOST_ORDER);
-    need(isOrder(g), "The 'g' of pool must be a prime, or a power of two up to 256.");
-    integer(digits, "pool", "digits", 1n, 24n);
-    integer(odd, "pool", "odd", 0n, BigInt(g === 2n));
-    const vectors = g ** digits;
-    need(nodes <= vectors && vectors <= MOST, "Vectors of digits must number the nodes, and be at most 2**24.");
+    ranged(odd, 0n, BigInt(g === 2n), "odd");
+    const vectors = field(g, digits, known);
+    ranged(vectors, nodes, MOST, "digits");
     this.size = vectors >> odd;
     this.outputs = this.size * g;
   }
@@ -164,13 +140,6 @@ class PoolSets implements Sets {
     const [map, further] = [wide / others, wide % others];
     return map * this.g + ((this.value(map, code) + (inside ? 0n : 1n + further)) % this.g);
   }
-
-  static read(spec: Spec): PoolSets {
-    const [codes, width, g, digits, odd, known] = numbers(spec, "pool", "codes", "width", "g", "digits", "odd", "polynomial");
-    const found = new PoolSets(codes!, width!, g!, digits!, odd!);
-    need(known === polynomial(g!), "The 'polynomial' of pool must be that of its field.");
-    return found;
-  }
 }
 
 /** Points and hyperplanes of the projective space over the integers modulo a prime. */
@@ -187,8 +156,9 @@ class ProjectiveSets implements Sets {
     for (let i = 0; i < digits; i++) this.spaces.push(this.spaces[i]! * order + 1n);
     this.outputs = this.spaces[digits]!;
     this.size = this.spaces[digits - 1]!;
-    need(this.outputs <= MOST_POINTS, "The 'digits' of projective give too many points.");
-    integer(codes, "projective", "codes", 2n, this.outputs);
+    valid(isPrime(order), "order");
+    valid(this.outputs <= MOST_POINTS, "digits");
+    ranged(codes, 2n, this.outputs, "codes");
   }
 
   /** How many coordinates follow the first non-zero one of a point. */
@@ -244,27 +214,17 @@ class ProjectiveSets implements Sets {
     free.splice(last, 0, mod(BigInt(!inside) - inner, this.order));
     return this.number(free);
   }
-
-  static read(spec: Spec): ProjectiveSets {
-    const [codes, order, digits] = numbers(spec, "projective", "codes", "order", "digits");
-    integer(order, "projective", "order", 2n, MOST_POINTS);
-    need(isPrime(order!), "The 'order' of projective must be a prime.");
-    return new ProjectiveSets(codes!, order!, Number(integer(digits, "projective", "digits", 2n, 22n)));
-  }
 }
 
-function bitRows(value: unknown, owner: string, name: string): string[] {
-  const rows = texts(value, owner, name);
+/** Equally long texts of 0 and 1. */
+function bitRows(value: unknown): string[] {
+  const rows = listOf(text)(value);
   const width = rows[0]?.length ?? 0;
-  need(
-    width >= 2 && rows.every((row) => row.length === width && /^[01]*$/.test(row)) && width * rows.length <= MOST_BITS,
-    `The '${name}' of ${owner} must be equally long texts of 0 and 1, of two or more bits each.`,
-  );
+  valid(width >= 2 && rows.every((row) => row.length === width && /^[01]*$/.test(row)) && width * rows.length <= MOST_BITS);
   spend((width * rows.length) >> 6);
   return rows;
 }
 
-/** The positions of all ones, then those of all zeros. */
 function onesFirst(bits: string[]): bigint[] {
   const places = bits.map((_, place) => BigInt(place));
   return [...places.filter((place) => bits[Number(place)] === "1"), ...places.filter((place) => bits[Number(place)] === "0")];
@@ -280,10 +240,7 @@ class ListedSets implements Sets {
   constructor(readonly rows: string[]) {
     const columns = Array.from(rows[0]!, (_, code) => rows.map((row) => row[code]!));
     const counts = columns.map((column) => column.filter((bit) => bit === "1").length);
-    need(
-      new Set(counts).size === 1 && !rows.every((row) => new Set(row).size === 1),
-      "The 'rows' of listed sets must give every code as many outputs, not all the same.",
-    );
+    valid(new Set(counts).size === 1 && !rows.every((row) => new Set(row).size === 1), "rows");
     this.order = columns.map(onesFirst);
     this.codes = BigInt(columns.length);
     this.outputs = BigInt(rows.length);
@@ -296,10 +253,6 @@ class ListedSets implements Sets {
 
   output(code: bigint, index: bigint, inside: boolean): bigint {
     return this.order[Number(code)]![Number(index + (inside ? 0n : this.size))]!;
-  }
-
-  static read(spec: Spec): ListedSets {
-    return new ListedSets(bitRows(take(spec, "listed", "rows")[0], "listed", "rows"));
   }
 }
 
@@ -314,9 +267,9 @@ class ShiftSets implements Sets {
     readonly codes: bigint,
     readonly patterns: string[],
   ) {
-    need(!patterns.every((one) => new Set(one).size === 1), "The 'patterns' of shifts must have a 0 and a 1.");
+    valid(!patterns.every((one) => new Set(one).size === 1), "patterns");
     this.cells = BigInt(patterns[0]!.length);
-    integer(codes, "shifts", "codes", 2n, this.cells);
+    ranged(codes, 2n, this.cells, "codes");
     const all = [...patterns.join("")];
     this.bits = onesFirst(all);
     this.outputs = BigInt(all.length);
@@ -331,67 +284,49 @@ class ShiftSets implements Sets {
     const bit = this.bits[Number(index + (inside ? 0n : this.size))]!;
     return (bit / this.cells) * this.cells + mod(code - (bit % this.cells), this.cells);
   }
-
-  static read(spec: Spec): ShiftSets {
-    const [codes, patterns] = take(spec, "shifts", "codes", "patterns");
-    return new ShiftSets(integer(codes, "shifts", "codes"), bitRows(patterns, "shifts", "patterns"));
-  }
 }
 
-export const SETS: { [kind: string]: (spec: Spec) => Sets } = Object.assign(Object.create(null), {
-  arcs: ArcSets.read,
-  hadamard: HadamardSets.read,
-  nodes: NodeSets.read,
-  pool: PoolSets.read,
-  projective: ProjectiveSets.read,
-  listed: ListedSets.read,
-  shifts: ShiftSets.read,
-});
-
-export class Block extends Numbered {
-  readonly kind = "block";
+export class Block extends Channel {
+  /** How many outputs the code's set does not have. */
+  private readonly others: bigint;
 
   constructor(
     readonly sets: Sets,
     readonly inside: bigint,
   ) {
-    super();
-    informative(this.kind, units(inside), Fraction.of(sets.size, sets.outputs));
-  }
-
-  get inputs(): bigint {
-    return this.sets.codes;
-  }
-  get outputs(): bigint {
-    return this.sets.outputs;
-  }
-  get words(): number {
-    return 2;
+    super(sets.codes, 2, sets.outputs);
+    informative(units(inside), Fraction.of(sets.size, sets.outputs));
+    this.others = sets.outputs - sets.size;
   }
 
   sample(code: bigint, coins: Coins): bigint {
     const inside = coins.flip(this.inside);
-    const index = coins.below(inside ? this.sets.size : this.outputs - this.sets.size);
-    return this.sets.output(code, index, inside);
+    return this.sets.output(code, coins.below(inside ? this.sets.size : this.others), inside);
   }
 
   ratio(): Fraction {
-    const { size } = this.sets;
-    return Fraction.of(this.inside * (this.outputs - size), (UNIT - this.inside) * size);
+    return Fraction.of(this.inside * this.others, (UNIT - this.inside) * this.sets.size);
   }
 
   likelihood(report: bigint, code: bigint): Fraction {
-    const { size } = this.sets;
     return this.sets.member(code, report)
-      ? Fraction.of(this.inside, UNIT * size)
-      : Fraction.of(UNIT - this.inside, UNIT * (this.outputs - size));
-  }
-
-  static read(fields: Spec): Block {
-    const [sets, inside] = take(fields, "block", "sets", "inside");
-    const [read, rest] = kindOf(sets, "kind", SETS, "The sets of a block channel");
-    return new Block(read(rest), unit(inside, "block", "inside"));
+      ? Fraction.of(this.inside, UNIT * this.sets.size)
+      : Fraction.of(UNIT - this.inside, UNIT * this.others);
   }
 }
 
-NODES.block = Block.read;
+export const SETS: Kinds<Sets> = new Map();
+const codes = integer(2n, MOST);
+const order = codes;
+const any = integer();
+export const HADAMARD = { order, groups: integer(1n, MOST) };
+define(SETS, "arcs", ArcSets, { codes: any, outputs: codes, size: any });
+define(SETS, "hadamard", HadamardSets, { codes: any, ...HADAMARD });
+define(SETS, "nodes", NodeSets, { codes, width: any });
+define(SETS, "pool", PoolSets, {
+  ...{ codes, width: any, g: integer(2n, MOST_ORDER), digits: integer(1n, 24n), odd: any, polynomial: any },
+});
+define(SETS, "projective", ProjectiveSets, { codes: any, order: integer(2n, MOST_POINTS), digits: count(2n, 22n) });
+define(SETS, "listed", ListedSets, { rows: bitRows });
+define(SETS, "shifts", ShiftSets, { codes: any, patterns: bitRows });
+define(NODES, "block", Block, { sets: (spec: unknown): Sets => kindFrom(SETS, spec, "kind", "block"), inside: unit });

@@ -1,0 +1,59 @@
+/** `chain` and `cohorts`: channels of which a device keeps a memo. */
+import { Fraction, ONE, units } from "../core/fraction";
+import { define, valid } from "../core/read";
+import { at, Bits, bitsRatio } from "./bits";
+import { NODES, type Channel, type Code, type Words } from "./channel";
+import { Composed, MAPPED, Public, STAGES } from "./compose";
+import { NumberedMap } from "./maps";
+
+/** A first stage that a device draws once for each value and keeps, and a fresh second one. */
+class Chain extends Composed {
+  constructor(first: Channel, second: Channel) {
+    super(first, second);
+    this.stages = [first, second];
+  }
+
+  /** The ratio of one report. All reports of one value together lose what the first stage loses. */
+  ratio(): Fraction {
+    const { first, second } = this;
+    if (
+      !(first instanceof Bits && second instanceof Bits) ||
+      ["mask", "signed"].includes(first.encoding) ||
+      (first.encoding === "blocks" && second.vary) ||
+      second.encoding !== "mask" ||
+      second.ones
+    )
+      return this.ratioByEntry();
+    const places = Array.from({ length: first.vary || second.vary ? first.k : Math.min(first.k, 2) }, (_, place) => place);
+    const after = (rate: Bits["p"]): Fraction[] =>
+      places.map((place) => {
+        const one = units(at(rate, place));
+        return one.times(units(at(second.p, place))).plus(ONE.minus(one).times(units(at(second.q, place))));
+      });
+    return bitsRatio(after(first.p), after(first.q), first.encoding, first.ones);
+  }
+}
+
+/** A public map that a device draws once and keeps, above the memo of a chain. */
+class Cohorts extends Public {
+  private readonly numbered: NumberedMap;
+
+  constructor(map: NumberedMap, inner: Channel) {
+    valid(map instanceof NumberedMap && map.seeds <= 1n << 10n, "map");
+    valid(inner instanceof Chain, "inner");
+    super(map, inner);
+    this.numbered = map;
+    this.stages = inner.stages;
+    this.cohorts = map.seeds;
+  }
+
+  override cohort(words: Words): bigint {
+    return this.numbered.seed(this.read(words));
+  }
+  override mappedIn(cohort: bigint, code: Code): Code {
+    return this.numbered.value(cohort, code);
+  }
+}
+
+define(NODES, "chain", Chain, STAGES);
+define(NODES, "cohorts", Cohorts, MAPPED);
