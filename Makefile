@@ -14,7 +14,7 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples screenshots web test-spark system-deps clean
+.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples screenshots web test-spark test-oldest system-deps clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -39,6 +39,9 @@ test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and writ
 
 test-spark: $(STAMP) ## Run the tests of the Spark engine on real Spark, of which a worker loses its executor (SPARK="-m long")
 	@scripts/test-spark.sh $(SPARK)
+
+test-oldest: $(STAMP) ## Run the tests of the DuckDB engine with the oldest DuckDB, Arrow and pandas that are allowed
+	@scripts/test-oldest.sh
 
 check: $(STAMP) ## Lint, formatting and types, without the tests
 	@$(BIN)/ruff check .
@@ -79,7 +82,7 @@ system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh
 
 clean: ## Remove .venv, caches and build results
-	@rm -rf .venv .venv-peers .venv-spark dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-peers .venv-spark .venv-oldest dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt scripts/setup-venv.sh

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from benchmarks.memory import mechanism
 from benchmarks.timing import environment, si, table
 from sottovoce.engines import spark as engine
-from sottovoce.testing.spark import MASTER, spark_session
+from sottovoce.engines.session import MASTER, spark_session
 
 MANY = 64
 REPORTS = 4 * 10**6

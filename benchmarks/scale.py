@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.memory import K, mechanism, peak_megabytes
 from benchmarks.partitions import measured
 from benchmarks.timing import environment, table
-from sottovoce.testing.spark import spark_session
+from sottovoce.engines.session import spark_session
 
 SIZES = (10**6, 10**9, 10**12)
 GIGABYTE = 10**9

@@ -85,7 +85,7 @@ def test_arms_and_answers_have_the_laws_of_the_manifest() -> None:
 
 def test_ids_that_an_arm_does_not_take_do_not_change_how_often_it_is_drawn() -> None:
     """A device of a cohort uses one id in sixteen; the arms are equally likely all the same."""
-    one, other = in_cohorts(), sv.mechanism("grr", sv.Integers(0, 9), epsilon=1)
+    one, other = in_cohorts(), sv.mechanism("grr", sv.Integers(0, 9), epsilon="0.01")
     about = replace(memoised().facts, unit="event", lifetime=Decimal(20))
     manifest = Manifest(
         about,
@@ -203,8 +203,8 @@ def test_dates_have_one_form() -> None:
 
 
 def test_events_are_all_counted(path: Path) -> None:
-    """Three reports of epsilon 1 and no more, although the study allows any number."""
-    manifest = sleep(unit="event")
+    """Three reports of epsilon 1 and no more, although the study allows five; and five where the device allows more."""
+    manifest = sleep(unit="event", lifetime=5)
     me = device(path, lifetime_limit=3)
     for _ in range(3):
         me.answer(manifest, ANSWERS)
@@ -212,7 +212,11 @@ def test_events_are_all_counted(path: Path) -> None:
         me.answer(manifest, ANSWERS)
     account = me.account()
     assert len(me.reports()) == 3 and Decimal("2.99") < account.total <= 3
-    device(path, lifetime_limit=4).answer(manifest, ANSWERS)
+    for _ in range(2):
+        device(path).answer(manifest, ANSWERS)
+    with pytest.raises(PrivacyError, match="lifetime budget of this study"):
+        device(path).answer(manifest, ANSWERS)
+    assert len(me.reports()) == 5
 
 
 def test_the_lifetime_is_counted_over_studies_and_owners(path: Path) -> None:

@@ -29,7 +29,7 @@ def collected(place: str, rows: list[made.Row]) -> tuple[Manifest, str, int, lis
     The rows that it was sent are added to `rows`: each batch twice, and reports of known ids with larger payloads.
     """
     store = open_store(place)
-    name = add(store, everyone(grr(), sv.mechanism("olh", sv.Integers(0, 9), epsilon=1)))
+    name = add(store, everyone(grr(10), sv.mechanism("olh", sv.Integers(0, 9), epsilon=1)))
     with collecting(store) as collector:
         manifest = collector.course(name).manifest
         for batch in drawn(manifest, np.zeros(400, int), 7):

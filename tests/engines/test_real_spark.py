@@ -15,7 +15,7 @@ import pytest
 
 from sottovoce.engines import spark as engine
 from sottovoce.engines.arms import Arms
-from sottovoce.testing.spark import MASTER
+from sottovoce.engines.session import MASTER
 from tests.engines.made import by_definition, check_rows, dirty, mechanism_of, table, written
 
 pytestmark = [

@@ -25,6 +25,15 @@ def test_duckdb_runs_its_query(name: str) -> None:
     check_query(connection.sql(tally_query(m, "duckdb")).to_arrow_table(), m, tally)
 
 
+def test_numbers_that_are_not_whole_are_refused() -> None:
+    m = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
+    connection = duckdb.connect()
+    connection.register("reports", pa.table({"report": [0.4, 1.6, 2.0, 3.4]}))
+    found = connection.sql(tally_query(m, "duckdb")).to_arrow_table()
+    assert account(found).refused == {Reason.PAYLOAD.words: 3}
+    assert fold(found, m).cells.tolist() == [0, 0, 1, 0]
+
+
 def test_bits_that_no_code_has_are_refused() -> None:
     m = sv.mechanism("oue", sv.Integers(0, 20), epsilon=1)
     connection = duckdb.connect()

@@ -14,7 +14,8 @@ import sottovoce as sv
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import CountAsked, asked_bits
-from sottovoce.estimate.shares.asked import AskedEvidence, chance_of_any, mean_inverse
+from sottovoce.estimate.shares.asked import AskedEvidence, asked_rates, chance_of_any, mean_inverse
+from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.testing.brute import report_cells
 from sottovoce.testing.coverage import asked_law, coverage
@@ -150,6 +151,25 @@ def test_intervals_cover_by_the_law(level: float) -> None:
         assert coverage(m, 1_000, share, "exact", target, level) >= level
         assert coverage(m, 1_000, share, "normal", target, level) >= level - 0.01
     assert coverage(m, 1_000, 0.3, "wilson", "population", level) >= level - 0.01
+
+
+def test_given_how_many_were_asked_it_is_symmetric_unary_encoding() -> None:
+    """So that what is published about the coverage of `sue` is true of it too."""
+    m = made(1024, 8, 3)
+    rates = sv.mechanism("sue", sv.Integers(0, 1023), epsilon=3).channel.rates()
+    own, other, part = asked_rates(m)
+    assert (own, other, part) == (*map(float, rates), 8 / 1024)
+    asked, n = 781, 100_000
+    counts = np.arange(asked + 1)
+    here = AskedEvidence(counts, np.full(asked + 1, asked), n, own, other, part)
+    there = SupportsEvidence(counts, asked, own, other)
+    for level, method in product((0.9, 0.99), ("exact", "wilson", "normal")):
+        for ours, theirs in zip(
+            here.interval(level, method, "population"), there.interval(level, method, "population"), strict=True
+        ):
+            assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+        if method != "exact":
+            assert here.excess(method, level) == pytest.approx(there.excess(method, level))
 
 
 def test_drawn_cells_have_the_law_of_one_code() -> None:

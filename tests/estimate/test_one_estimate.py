@@ -61,7 +61,7 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
     assert np.array_equal(same[0].values, same[1].values) and same[0].fit is None
     assert np.array_equal(m.estimate(tally, decoder="linear").values, m.estimate(tally).values)
     for wrong in ("cone", "../em", "Em", 3):
-        with pytest.raises(sv.ParameterError, match="em, ems, lasso, linear"):
+        with pytest.raises(sv.ParameterError, match="em, ems, gmm, lasso, linear"):
             m.estimate(tally, decoder=wrong)
 
 

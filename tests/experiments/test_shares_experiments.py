@@ -111,7 +111,6 @@ CELLS = [
     ("oue", 16, 3.0, 1_000),
     ("grr", 13_929, 3.0, 10_000),
     ("subset", 1024, 1.0, 1_000),
-    ("d-bit-flip", 1024, 3.0, 10_000),
     ("hcms", 16, 0.5, 1_000),
 ]
 LONG = [
@@ -139,7 +138,8 @@ def test_intervals_without_a_warning_cover_at_every_level(cell: tuple[str, int, 
 def test_every_oracle_with_intervals_is_studied() -> None:
     """By itself, or by one with the same two rates at every size and budget."""
     studied = {*ORACLES, *SAME_LAW, *(name for name, *_ in COHORTS)}
-    assert studied == {*sv.names(sv.Frequency)} - {"rr"}, "rr is grr of two values"
+    # rr is grr of two values; d-bit-flip, given how many are asked, is sue (tests/estimate/test_asked_codes.py)
+    assert studied == {*sv.names(sv.Frequency)} - {"rr", "d-bit-flip"}
     for name, other in SAME_LAW.items():
         for size in SIZES:
             for epsilon in BUDGETS:

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from sottovoce.client import NoTick
 from sottovoce.client.participant import Participant
 from sottovoce.client.transport import Reply
-from sottovoce.core.errors import CollectorError, ParameterError, ReportError
+from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError, ReportError
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
@@ -98,6 +98,16 @@ def test_anything_else_is_refused(key) -> None:
     assert unseal_all(key, study, body + bytes(changed)) == ([unseal(key, study, body)], 1)
     with pytest.raises(ReportError, match="equally long"):
         unseal_all(key, study, body[:-1])
+
+
+@pytest.mark.parametrize("key", ["00" * 32, "01" + "00" * 31, "ec" + "ff" * 30 + "7f"])
+def test_a_key_that_seals_nothing_is_refused(key: str, tmp_path: Path) -> None:
+    """Points of small order: the shared secret would be known to everyone."""
+    study = sleep(collection=Collection(sealed_for=key, batch=3))
+    device = Participant(tmp_path / "device", tick=NoTick(), transport=Scripted(manifest=study))
+    with pytest.raises(PrivacyError, match="seals nothing"):
+        device.answer(study, ANSWERS, url=URL)
+    assert device.reports() == [] and device.account().total == 0
 
 
 def test_what_can_be_sealed(tmp_path: Path) -> None:

@@ -118,6 +118,14 @@ def test_a_reason_that_nobody_gave_has_a_true_share_of_zero(plan, people):
     assert frame["truth"].notna().all()
 
 
+def test_a_distribution_of_few_is_doubted_as_well():
+    """Ten reports: its intervals hold about 85 % of the shares, and the results say so."""
+    asked = sv.Asked("age", sv.Distribution(sv.Interval(18, 100), buckets=8))
+    plan = study(asked).plan(100)
+    few, more = (sv.simulate_study(plan, {"age": [40.0] * n}, seed=1).results.doubts for n in (10, 100))
+    assert few == ("age: The normal interval is poor for 10 reports.",) and more == ()
+
+
 def test_goals_find_participants_and_epsilon():
     asked = study(SMOKER, AGE)
     found = sv.plan_study(asked, goals=["smoker +- 2 points", "age +- 1.5"])

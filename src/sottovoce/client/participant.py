@@ -88,7 +88,8 @@ class Participant:
     are accepted.
 
     A study whose unit of privacy is a person or a device is answered once. Where all of its mechanisms keep a memo, it
-    is answered once in each epoch. A study about events is answered for each event, and every answer is charged.
+    is answered once in each epoch. A study about events is answered for each event, and every answer is charged, until
+    the study's lifetime budget is spent.
 
     A report is written at a `tick` after the call, like a message of `Client`; what is sent then is public.
     """
@@ -262,8 +263,8 @@ class Participant:
         limit = exact_limit("lifetime_limit", self.lifetime_limit)
         if limit is not None and ledger.lost(database, more) > limit:
             return "With this report the device would lose more than it allows in its lifetime, so it does not answer."
-        within_study = ledger.lost(database, more, study=manifest.study)
-        if manifest.facts.unit != "event" and within_study > manifest.facts.lifetime:
+        # Of events too: participants are told what their device spends at most in a study.
+        if ledger.lost(database, more, study=manifest.study) > manifest.facts.lifetime:
             return "With this report the device would lose more than the lifetime budget of this study."
         return None
 

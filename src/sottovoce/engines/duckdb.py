@@ -38,6 +38,7 @@ __all__ = ["CountedRows", "Reason", "account", "count", "fold", "fold_arms", "re
 
 MEMORY = "512MB"  # of DuckDB; what it does not hold goes to disk
 BATCH_ROWS = 1 << 17
+WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")}
 _ONE_OF_EACH_ID = """
     SELECT id, mark, min(bytes) AS bytes, count(*) AS copies, min(bytes) <> max(bytes) AS conflict
     FROM checked GROUP BY id, mark
@@ -66,7 +67,7 @@ def count(
         names = source.relation.columns
         simulated |= _marks(source, arms) or COLUMN in names
         query = None if "id" in names or "arm" in names else plain_count(arms, DUCKDB)
-        if query is not None and "report" in names:
+        if query is not None and "report" in names and _is_whole(source.relation):
             return _in_sql(source, arms, query, simulated=simulated, strict=strict)
         counter = PartitionCounter(arms, simulated=simulated, strict=strict)
         if unique or "id" not in names:
@@ -75,6 +76,11 @@ def count(
         else:
             _count_each_id_once(source, arms, counter)
     return pa.Table.from_batches([counter.rows()])
+
+
+def _is_whole(relation: Any) -> bool:
+    """Whether reports are integers: a query would round other numbers, and count them."""
+    return str(relation.types[relation.columns.index("report")]) in WHOLE
 
 
 def _count_each_id_once(source: _Source, arms: Arms, counter: PartitionCounter) -> None:

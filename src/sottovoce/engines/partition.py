@@ -231,7 +231,7 @@ def trusted_bytes(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[n
 def _numbers(column: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Numbers, and which cells are empty; zeros there."""
     empty = column.is_null().to_numpy(zero_copy_only=False)
-    if pa.types.is_decimal(column.type):  # what Spark makes of 64 bits without a sign
+    if pa.types.is_decimal(column.type) and column.type.scale == 0:  # what Spark makes of 64 bits without a sign
         values = [int(one) if one is not None else 0 for one in column.to_pylist()]
         return np.array([one if 0 <= one <= _LARGEST else _LARGEST for one in values], np.uint64), empty
     if not pa.types.is_integer(column.type):

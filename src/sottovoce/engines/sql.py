@@ -95,7 +95,8 @@ def _counts_bits(mechanism: Mechanism) -> bool:
 def _outputs(mechanism: Mechanism) -> str:
     return f"""WITH counted AS (
   SELECT CASE WHEN report IS NULL THEN {Reason.LENGTH.cell}
-              WHEN report BETWEEN 0 AND {mechanism.cells - 1} THEN CAST(report AS BIGINT)
+              WHEN report BETWEEN 0 AND {mechanism.cells - 1} AND report = CAST(report AS BIGINT)
+              THEN CAST(report AS BIGINT)
               ELSE {Reason.PAYLOAD.cell} END AS cell, count(*) AS n
   FROM reports GROUP BY 1
 )

@@ -21,7 +21,7 @@ from sottovoce.core import late
 from sottovoce.core.errors import NoCovarianceError, ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
-from sottovoce.estimate.fakes import Fakes, weighted
+from sottovoce.estimate.fakes import FakeReports, weighted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,7 +176,7 @@ class Evidence(ABC):
         """How far one report can move each value, over all reports that are valid; None where values are no means."""
         return None
 
-    def without_fakes(self, fakes: Fakes) -> Bounds | None:
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         """Between which values the estimates from all other reports lie; None where that is not known."""
         found = self.contributions()
         return None if found is None else Bounds(*fakes.removed(self.values(), *found))
@@ -292,7 +292,9 @@ def slack_deviate(level: float, slack: float, errors: Floats) -> Floats:
     return np.where(known, high * errors, slack)
 
 
-def weighted_without_fakes(fakes: Fakes, values: Floats, weights: Floats, parts: Sequence[Evidence]) -> Bounds | None:
+def weighted_without_fakes(
+    fakes: FakeReports, values: Floats, weights: Floats, parts: Sequence[Evidence]
+) -> Bounds | None:
     """The bounds of a weighted sum of evidence, with the same weights: [part, value]."""
     found = [(part.values(), part.without_fakes(fakes)) for part in parts]
     known = [(own, *bounds) for own, bounds in found if bounds is not None]

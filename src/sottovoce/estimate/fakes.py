@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Fakes:
+class FakeReports:
     """So many fake reports, which are a share of all of a study.
 
     Where ids are `issued` by the collector, they are spread over arms and public words like all other reports. Else

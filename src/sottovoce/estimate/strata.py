@@ -18,7 +18,7 @@ from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
-from sottovoce.estimate.fakes import Fakes
+from sottovoce.estimate.fakes import FakeReports
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class StrataEvidence(Evidence):
         sizes = np.array(self.people, float)
         return np.asarray(sizes / sizes.sum())
 
-    def without_fakes(self, fakes: Fakes) -> Bounds | None:
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self._weights[:, None], self.parts)
 
     def values(self) -> Floats:

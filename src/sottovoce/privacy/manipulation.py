@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.fakes import Fakes
+from sottovoce.estimate.fakes import FakeReports
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,7 @@ def what_if(
     """
     total = check_integer("of", OWNER, of or estimate.n, estimate.n, 1 << 53)
     part = _share(share, fakes, total)
-    added, found = Fakes(part * total, part, issued), estimate.evidence
+    added, found = FakeReports(part * total, part, issued), estimate.evidence
     bounds = found.without_fakes(added)
     if bounds is None:
         raise ParameterError(

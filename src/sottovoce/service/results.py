@@ -20,6 +20,10 @@ from sottovoce.study.results import COLUMNS, StudyResults, results_of
 from sottovoce.study.study import Study
 
 NOTHING_YET = "Nothing can be estimated yet."
+REPEATED = (
+    "Devices that keep a memo report the same answer again in each epoch. Intervals and n count reports as if each were"
+    " of another person: with reports of several epochs they are too narrow."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,9 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     conflicts = work.outcomes(row.number).get(CONFLICT, 0)
     signs = alarms_of(manifests, rounds, work.first_bytes(row.number), conflicts)
     results = results_of(study, reports, found, level)
-    return StudyOutcome(row, manifests[-1], results, (*notes, *results.doubts), signs)
+    kept = any(arm.mechanism.claimed_forever is not None for one in manifests for arm in one.stage.arms)
+    notes = (*notes, *results.doubts, *((REPEATED,) if kept and found else ()))
+    return StudyOutcome(row, manifests[-1], results, notes, signs)
 
 
 def _plain(value: Any) -> Any:

@@ -32,7 +32,7 @@ def alarms_of(
         )
     # A device that keeps a cohort draws ids that fit it, so the ids of its reports are not independent.
     kept = any(stages_of(arm.mechanism.channel) is not None for one in manifests for arm in one.stage.arms)
-    checks = [] if kept else list(alarms((), first_bytes=first_bytes).checks)
+    checks = [] if kept else list(alarms((), first_bytes=first_bytes.tolist()).checks)
     for manifest, tallies in zip(manifests, rounds, strict=True):
         if any(tally.n for tally in tallies):
             checks += alarms(tallies, arms=manifest.stage).checks

@@ -19,7 +19,7 @@ from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.expected import cumulative
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.evidence import Evidence, most_excess
 from sottovoce.study.planners.distribution import READINGS
 from sottovoce.study.sharing import READ
 from sottovoce.study.study import Study
@@ -114,8 +114,8 @@ class StudyResults:
             f"{one.asked.name}: {doubt}": None
             for one in self.questions
             for estimate in one.estimates.values()
-            if isinstance(estimate, Estimate) and not isinstance(one.asked.question, Distribution)
-            for doubt in [estimate.doubt(self.level)]
+            if isinstance(estimate, Estimate)
+            for doubt in [_doubt(one.asked, estimate, self.level)]
             if doubt is not None
         }
         return tuple(found)
@@ -199,6 +199,14 @@ def _of_distribution(estimate: Estimate, level: float) -> Iterator[ResultLine]:
 def _apart(level: float, intervals: int) -> float:
     """The level of each of several intervals that hold together at a level."""
     return 1 - (1 - level) / intervals
+
+
+def _doubt(asked: Asked, estimate: Estimate, level: float) -> str | None:
+    """What speaks against the intervals of `lines`, which are those of the evidence for a distribution."""
+    found = estimate.evidence
+    if isinstance(asked.question, Distribution):
+        return found.doubt(found.default, level, most_excess(level))
+    return estimate.doubt(level)
 
 
 def _lines(found: Evidence, level: float, measure: str, labels: list[str]) -> Iterator[ResultLine]:

@@ -65,13 +65,15 @@ def asked_law(rates: tuple[float, float, float], n: int, held: int, target: str)
     """Pairs (bits set, bits not set) of those who are asked about a code, and their probabilities."""
     own, other, part = rates
     kinds = [(held, part * own, part * (1 - own)), (n - held, part * other, part * (1 - other))]
-    return _pair_law(kinds, n, target)
+    return _pair_law(kinds, n, target, ROWS // 3)
 
 
-def _pair_law(kinds: list[tuple[int, float, float]], n: int, target: str) -> tuple[Ints, Ints, Floats]:
+def _pair_law(
+    kinds: list[tuple[int, float, float]], n: int, target: str, most: int = ROWS
+) -> tuple[Ints, Ints, Floats]:
     """Pairs (plus, minus) of n reports of several kinds, each with its number and its rates of plus and of minus.
 
-    Where there are more than `ROWS` likely numbers of hits, they are taken at even steps, each for those around it.
+    Where there are more than `most` likely numbers of hits, they are taken at even steps, each for those around it.
     """
     plus, minus = (sum(count * kind[side] for count, *kind in kinds) for side in (0, 1))
     if target == "population":
@@ -79,7 +81,7 @@ def _pair_law(kinds: list[tuple[int, float, float]], n: int, target: str) -> tup
     # Where everyone is asked there is no rest, and the sum of both rates may be rounded to above 1.
     spread = math.sqrt(sum(count * (up + down) * max(1 - up - down, 0) for count, up, down in kinds))
     likely = _around(plus + minus, spread, n)
-    step = -(-len(likely) // ROWS)
+    step = -(-len(likely) // most)
     rows = likely[step // 2 :: step]
     found = _binomial_rows(kinds[0], rows) if len(kinds) == 1 else _summed_rows(kinds, rows, (plus, minus))
     ups, downs, law = (np.concatenate(part) for part in zip(*found, strict=True))

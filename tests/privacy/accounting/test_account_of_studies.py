@@ -1,13 +1,15 @@
 """The account of a study: what adds up, how far, and among whom a crowd hides a report."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.privacy.accounting.shuffling import shuffled
+from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.privacy.accounting.shuffling import fewest_of, shuffled
 from sottovoce.privacy.accounting.study import StudyAccount
 
 YES = sv.Frequency(sv.Categories(["yes", "no"]))
@@ -50,10 +52,35 @@ def test_a_delta_is_spent_only_where_that_helps(manifest):
     assert "If a small delta may be spent" in many.text() and "If a small delta" not in few.text()
 
 
+def test_coins_decide_how_many_of_a_crowd_send_a_report():
+    """The most that fewer than so many have at most the given probability, from the exact law."""
+    for n, rate, probability in ((12, Fraction(1, 4), 0.01), (30, Fraction(1, 2), 1e-6), (7, Fraction(1, 8), 0.5)):
+        law = [math.comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1)]
+        most = max(m for m in range(n + 1) if sum(law[:m]) <= probability)
+        assert fewest_of(n, float(rate), probability) == most
+    assert fewest_of(0, 0.5, 0.1) == 0
+
+
+def test_a_shuffler_hides_a_report_in_its_batch_and_not_in_the_study(manifest):
+    """A million participants in batches of 500: the collector sees each batch by itself."""
+    collection = Collection(sealed_for="ab" * 32, batch=500)
+    batched = replace(manifest, facts=replace(manifest.facts, collection=collection))
+    found = StudyAccount.of(batched, participants=1_000_000)
+    few = StudyAccount.of(manifest, participants=500)
+    assert found.crowd == 500 and found.amplified == few.amplified
+    assert found.amplified.epsilon > 10 * StudyAccount.of(manifest, participants=1_000_000).amplified.epsilon
+    assert "in batches of 500" in found.text() and "with all of them in one batch" in few.text()
+    one = replace(batched, stage=sv.Round(batched.stage.arms[1:]))
+    assert StudyAccount.of(one, participants=400).amplified == shuffled(Decimal("0.1"), participants=400, delta=1e-6)
+
+
 def test_a_report_is_hidden_among_those_of_its_own_arm(manifest):
     found = StudyAccount.of(manifest, participants=40_003)
-    assert found.amplified == shuffled(Decimal("0.1"), participants=10_000, delta=1e-6)  # a quarter, rounded down
-    assert StudyAccount.of(manifest, participants=1).amplified == shuffled(Decimal("0.1"), participants=1, delta=1e-6)
+    fewest = 1 + fewest_of(40_002, 0.25, 5e-7)
+    assert 9_500 < fewest < 9_600  # a quarter, less 4.9 standard deviations
+    alike = shuffled(Decimal("0.1"), participants=fewest, delta=5e-7)
+    assert found.amplified == replace(alike, delta=1e-6)
+    assert StudyAccount.of(manifest, participants=1).amplified.participants == 1
     assert "Only in shuffler mode" in found.text() and found.to_dict()["shuffled"]["delta"] == found.amplified.delta
     alone = StudyAccount.of(manifest)
     assert alone.amplified is None and "shuffler" not in alone.text() and alone.to_dict()["shuffled"] is None
@@ -63,7 +90,9 @@ def test_who_takes_part_hides_only_where_nobody_can_tell(manifest):
     known, hidden = StudyAccount.of(manifest), StudyAccount.of(manifest, rate="0.25")
     assert known.hidden is None and "nobody can tell" not in known.text()
     assert hidden.hidden == pytest.approx(math.log1p(0.25 * math.expm1(0.1)))
-    assert "where 25 % of a population do" in hidden.text() and hidden.to_dict()["sampled"] == hidden.hidden
+    assert (
+        "where a fixed 25 % of a population are drawn" in hidden.text() and hidden.to_dict()["sampled"] == hidden.hidden
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Composition against enumerated randomized responses."""
 
 import math
+from collections import Counter
 from decimal import Decimal
-from itertools import product
+from fractions import Fraction
+from itertools import combinations, product
 
 import pytest
 
@@ -91,3 +93,40 @@ def test_sampling_of_a_randomized_response():
     assert sampled(1, rate=1) == (1.0, 0.0)
     with pytest.raises(sv.ParameterError, match="rate"):
         sampled(1, rate=0)
+
+
+def _seen(answers, keep, chances):
+    """The law of the number of ones and of all reports, where each set of people takes part with a probability."""
+    law = Counter()
+    for taking, chance in chances.items():
+        for reports in product((0, 1), repeat=len(taking)):
+            likely = chance
+            for who, report in zip(taking, reports, strict=True):
+                likely *= keep if report == answers[who] else 1 - keep
+            law[sum(reports), len(taking)] += likely
+    return law
+
+
+def _worst(size, keep, chances):
+    """The largest ratio over all answers of the others, and both answers of one person."""
+    found = []
+    for others in product((0, 1), repeat=size - 1):
+        one, other = (_seen((mine, *others), keep, chances) for mine in (0, 1))
+        found += [max(one[seen] / other[seen], other[seen] / one[seen]) for seen in one if one[seen]]
+    return max(found)
+
+
+def test_a_sample_hides_who_is_in_it_if_its_size_is_fixed():
+    """Against all reports without senders, exactly. With a coin for each person the bound would be broken."""
+    keep, size = Fraction(3, 4), 4
+    epsilon = math.log(3)
+    for drawn in (1, 2, 3):
+        sets = list(combinations(range(size), drawn))
+        fixed = _worst(size, keep, {one: Fraction(1, len(sets)) for one in sets})
+        bound = 1 + Fraction(drawn, size) * 2
+        assert fixed <= bound and sampled(epsilon, rate=drawn / size)[0] >= math.log(fixed)
+    assert fixed == bound  # it is tight
+    rate = Fraction(1, 2)
+    everyone = [one for drawn in range(size + 1) for one in combinations(range(size), drawn)]
+    coins = {one: rate ** len(one) * (1 - rate) ** (size - len(one)) for one in everyone}
+    assert _worst(size, keep, coins) == 3 > 1 + rate * 2

@@ -53,8 +53,9 @@ def test_memoised_answers_lose_for_ever_only_once_for_each_value():
 
 def test_a_crowd_is_labelled():
     account = StudyAccount.of(the_manifest(), participants=40_000, rate="0.1")
-    assert account.amplified.participants == 10_000  # of the rarer report
-    assert account.amplified.epsilon == sv.shuffled(1, participants=10_000, delta=1e-6).epsilon
+    among = account.amplified.participants
+    assert 9_500 < among < 9_600  # of the rarer report, less what chance may take away
+    assert account.amplified.epsilon == sv.shuffled(1, participants=among, delta=5e-7).epsilon
     assert "Only in shuffler mode" in account.text()
     # ln(1 + 0.1 (e - 1))
     assert account.hidden == pytest.approx(0.15856, abs=1e-4)

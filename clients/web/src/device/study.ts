@@ -299,7 +299,7 @@ export class Study {
     const { facts, study } = this.manifest;
     // A computed loss is rounded up to a float, and a stated budget of the same size must still cover it.
     const stated = roundedUp(facts.lifetime);
-    if (facts.unit !== "event" && lost(charges.filter((one) => counts(one, study))).compare(stated) > 0)
+    if (lost(charges.filter((one) => counts(one, study))).compare(stated) > 0)
       return "With this report the device would lose more than the lifetime budget of this study.";
     return null;
   }

@@ -225,13 +225,13 @@ class Attack:
 
     def kill_under_load(self, load: Load, reports: int) -> None:
         """Any moment."""
+        load.url = self.start()
         load.wait_for(reports)
         self.collector.kill()
         self.killed[UNDER_LOAD] += 1
 
     def kill_in_change(self, load: Load, point: str) -> None:
         """A new study, whose first change of round gets as far as this point."""
-        self.collector.kill()
         self.study(FEW, rounds=True)
         load.url = self.start(point)
         if self.collector.died(LONG):
@@ -262,6 +262,8 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
         try:
             load = Load(attack.start(), seed)
             crew = load.run()
+            load.wait_for(FEWEST)
+            attack.collector.stop()
             for number in range(kills):
                 if number % EVERY == 1:
                     attack.kill_in_change(load, CHANGE[(seed + number // EVERY) % len(CHANGE)])
@@ -269,7 +271,7 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
                     attack.kill_under_load(load, chance.randint(FEWEST, MOST))
                 if number == kills // 2:
                     attack.fill_disk(load)
-                attack.start()
+            attack.start()
             load.wait_for(FEWEST)
             load.ending.set()
             for thread in crew:

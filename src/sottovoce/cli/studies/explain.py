@@ -76,7 +76,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--values", type=int, default=1, help="different answers to a memoised question")
     parser.add_argument("--also", action="append", default=[], help="the epsilon of another study; may be repeated")
     parser.add_argument("--delta", type=float, default=DELTA, help="what advanced composition and shuffling may spend")
-    parser.add_argument("--rate", default="1", help="the share of a population that takes part, if nobody can tell who")
+    parser.add_argument(
+        "--rate", default="1", help="the fixed share of a population that is drawn, if nobody can tell who"
+    )
     parser.add_argument("--question", help="of which an observer believes something")
     parser.add_argument("--belief", help="probabilities of its answers, separated by commas")
     parser.add_argument("--json", action="store_true", help="print plain data")

@@ -49,7 +49,7 @@ class ProjectedDecode(LinearDecode):
             raise ParameterError("The functions of these reports depend on each other.")
         law = transition.matrix @ basis
         scaled = law.T / transition.matrix.mean(axis=1)
-        self.projection = basis @ basis.T
+        self.projection: Floats = basis @ basis.T
         self.matrix = basis @ np.linalg.solve(scaled @ law, scaled)
 
     def scores(self, weights: Floats) -> Floats:

@@ -17,7 +17,7 @@ from sottovoce.core.question import Frequency, Question
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.estimate import check_level, check_target
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Offer
-from sottovoce.estimate.fakes import Fakes
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.contrasts import (
     Difference,
     Equality,
@@ -118,7 +118,7 @@ class GroupMeansEvidence(GroupEvidence):
     def variances(self, target: str) -> Floats:
         return self.ratios(target).variances()
 
-    def without_fakes(self, fakes: Fakes) -> Bounds | None:
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         """A mean is a sum over a size; fake reports move it farthest where all of them are the same extreme report.
 
         It is a ratio of linear functions of the mean (size, sum) of the fake reports, which is largest at a corner of

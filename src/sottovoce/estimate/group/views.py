@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Offer
-from sottovoce.estimate.fakes import Fakes
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.shares.supports import SupportsEvidence
@@ -119,7 +119,7 @@ class GroupSharesEvidence(GroupEvidence):
     def variances(self, target: str) -> Floats:
         return self.supports.variances(target) * self.scale**2
 
-    def without_fakes(self, fakes: Fakes) -> Bounds | None:
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         """Sizes are numbers of all other participants."""
         found = self.supports.without_fakes(fakes)
         scale = 1.0 if self.scale == 1 else self.n * (1 - float(fakes.among(self.n)))

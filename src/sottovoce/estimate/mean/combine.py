@@ -14,7 +14,7 @@ from scipy.special import chdtrc
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
-from sottovoce.estimate.fakes import Fakes
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.prior import Prior, expected_answers
 
@@ -52,7 +52,7 @@ class CombinedMeanEvidence(Evidence):
     def variances(self, target: str) -> Floats:
         return np.array([float(np.dot(self.weights**2, self._variances(target)))])
 
-    def without_fakes(self, fakes: Fakes) -> Bounds | None:
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights[:, None], self.parts)
 
     def interval(self, level: float, method: str, target: str) -> Bounds:

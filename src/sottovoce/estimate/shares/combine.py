@@ -14,7 +14,7 @@ from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Counted, Offer, OutputTally, deviate, weighted_without_fakes
-from sottovoce.estimate.fakes import Fakes
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
 from sottovoce.estimate.shares.intervals.misses import SHARES
@@ -122,7 +122,7 @@ class CombinedSharesEvidence(SharesEvidence):
         each = chdtrc(len(shares) - 1, (precision * (shares - centre) ** 2).sum(axis=0))
         return float(min(1.0, shares.shape[1] * each.min())) if len(shares) > 1 else 1.0
 
-    def without_fakes(self, fakes: Fakes) -> Bounds | None:
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights, self.parts)
 
     # --- intervals ---------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sottovoce.core.channel import BloomMap, Public
+from sottovoce.core.channel import BloomMap
 from sottovoce.core.errors import NoIntervalError, ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Offer
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MAX_TOGETHER = 2048  # values that are fitted together
 MAX_CODES = 1 << 24  # values that are estimated at once
-MAX_EXACT = 1 << 24  # entries of a table of coefficients
+MAX_EXACT = 1 << 24  # positions of all codes in all rows, for an exact second moment
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +102,24 @@ class RowsEvidence(SharesEvidence):
         """The covariance of what the values are read from, in its own units."""
         return self.rows.spread(self.codes)
 
+    @cached_property
+    def _second(self) -> Floats | None:
+        """The mean square of the score of each value, from the shares of a whole domain that is not too large.
+
+        Two values may share their positions in more rows than by chance, so that it matters which others are common.
+        """
+        codes = self.counted.mechanism.channel.inputs
+        if not self.balanced or self.rows.blocks * codes * len(self.rows.numbers) > MAX_EXACT:
+            return None
+        every = np.arange(codes)
+        shares = self.rows.products(self.rows.centred, every) / self._scale
+        return second_moments(self.rows, shares + (1 - shares.sum()) / codes)[self.codes]
+
     def variances(self, target: str) -> Floats:
         shares = np.clip(self._values, 0, 1)
+        if self._second is not None:
+            each = self._second - (shares**2 if target == "population" else shares)
+            return np.asarray(np.maximum(each, 0) / self.n)
         # A report of another value reads something in its row, and which row it is, is chance.
         found = self._noise + (1 - shares) * self.rows.collisions / self.n
         sampling = shares * (1 - shares) / self.n
@@ -186,22 +202,25 @@ def rows_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> F
     Of one report in row c of a value u, the score of v has a mean of (overlap - h/g) / (h (1 - 1/g)), and the noise of
     independent bits; both are polynomials of the overlap, whose mean and mean square are summed over all rows.
     """
-    channel = mechanism.channel
     rows = rows_of(mechanism, np.zeros(mechanism.cells, np.int64))
-    if not isinstance(channel, Public) or not isinstance(rows.chosen, BloomMap):
+    if not isinstance(rows.chosen, BloomMap):
         raise ParameterError("Hashed cohorts have no exact variance: it depends on which values are listed.")
-    codes, g, h = np.arange(channel.inputs), rows.length, rows.blocks
-    places, _ = rows.places(codes)
-    mean = truth * h + (1 - truth) * h / g
+    return np.asarray((second_moments(rows, truth) - (truth**2 if target == "population" else truth)) / n)
+
+
+def second_moments(rows: RowCounts, shares: Floats) -> Floats:
+    """The mean square of the score of each code of a closed domain; linear in the shares, whose sum is one."""
+    g, h, size = rows.length, rows.blocks, rows.counts.shape[1]
+    places, _ = rows.places(np.arange(len(shares)))
+    mean = shares * h + (1 - shares) * h / g
     square = mean.copy()
     for one in range(h):
         for two in range(one):
-            pairs = places[:, one] * rows.counts.shape[1] + places[:, two]
-            for row in pairs:
-                shared = np.bincount(row, truth, rows.counts.shape[1] ** 2)[row]
-                square += 2 * shared / len(rows.numbers)
+            pairs = places[:, one] * size + places[:, two]
+            cells = (np.arange(len(pairs))[:, None] * size**2 + pairs).ravel()
+            held = np.bincount(cells, np.tile(shares, len(pairs)))[cells].reshape(pairs.shape)
+            square += 2 * held.mean(axis=0)
     rest, gain = rows.other * (1 - rows.other), rows.own * (1 - rows.own) - rows.other * (1 - rows.other)
     noise = rest * rows.norm + gain * (mean * (1 - 1 / g) ** 2 + (h - mean) / g**2)
     signal = rows.slope**2 * (square - 2 * mean * h / g + (h / g) ** 2)
-    second = (noise + signal) / (rows.slope * rows.norm) ** 2
-    return np.asarray((second - (truth**2 if target == "population" else truth)) / n)
+    return np.asarray((noise + signal) / (rows.slope * rows.norm) ** 2)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.estimate.fakes import Fakes
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.from_sums import SummedMeanEvidence
 
@@ -38,7 +38,7 @@ class MeanPart(NamedTuple):
         """The estimated variance of the mean, unbiased."""
         return self.variance / self.n
 
-    def without_fakes(self, fakes: Fakes) -> tuple[float, float] | None:
+    def without_fakes(self, fakes: FakeReports) -> tuple[float, float] | None:
         """Between which numbers the mean of all other reports lies."""
         if self.lowest is None:
             return None

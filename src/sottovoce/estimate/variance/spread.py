@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.question import Question
 from sottovoce.estimate.evidence import Bounds, Evidence
-from sottovoce.estimate.fakes import Fakes
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
 
@@ -74,7 +74,7 @@ class VarianceEvidence(Evidence):
     def values(self) -> Floats:
         return np.array([float(self.exact)])
 
-    def without_fakes(self, fakes: Fakes) -> Bounds | None:
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         """Of what both means allow, each moved as far as it can be; the error of the mean is at most that of its range.
 
         Where the centre was learned, it stays: squares about another one were not asked for.
@@ -194,7 +194,7 @@ class DeviationEvidence(Evidence):
     def values(self) -> Floats:
         return np.sqrt(np.maximum(self.spread.values(), 0))
 
-    def without_fakes(self, fakes: Fakes) -> Bounds | None:
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         found = self.spread.without_fakes(fakes)
         return None if found is None else Bounds(*(np.sqrt(np.maximum(end, 0)) for end in found))
 

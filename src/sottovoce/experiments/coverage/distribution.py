@@ -21,6 +21,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate.distribution.buckets import coded_buckets
 from sottovoce.estimate.distribution.compatible import region
+from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.tally.laws import law_row
@@ -160,3 +161,33 @@ def compatible_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Cove
     own_width, band_width = np.mean(widths, axis=0)
     numbers = {"width": float(own_width), "band_width": float(band_width)}
     return [Coverage(of="band", method="compatible", coverage=float(np.mean(held)), runs=runs, numbers=numbers)]
+
+
+def series_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """Intervals and bands of a truncated series, judged by the projection, and bands also by the distribution."""
+    name, options = "orthogonal-series", {"epsilon": point["epsilon"], "buckets": point["buckets"]}
+    method = mechanism(name, DOMAIN, basis=point["basis"], participants=point["n"], **options)
+    rng, (shares, rates) = np.random.default_rng(seed), law(method, point["crowd"])
+    held: dict[str, list[bool]] = {}
+    for _ in range(runs):
+        estimate = method.estimate(Tally(method, point["n"], rng.multinomial(point["n"], rates)))
+        evidence = estimate.evidence
+        if not isinstance(evidence, SeriesEvidence):
+            raise TypeError("There are as many waves as shares, so nothing is projected.")
+        projected = evidence.projection @ shares
+        whole, heights = estimate.band(LEVEL), np.concatenate([[0.0], np.cumsum(projected)])
+        for kind, answer, true in (
+            ("share", estimate, projected),
+            ("mean", estimate.mean(), [evidence.buckets.numbers() @ projected]),
+            ("cdf", estimate.cdf(list(POINTS)), np.interp(POINTS, evidence.edges, heights)),
+        ):
+            low, high = answer.ci(LEVEL)
+            held.setdefault(kind, []).extend(bool(a <= t <= b) for a, t, b in zip(low, true, high, strict=True))
+        for kind, curve in (("band", heights), ("whole", np.concatenate([[0.0], np.cumsum(shares)]))):
+            inside = (whole.low <= curve + 1e-9) & (curve <= whole.high + 1e-9)
+            held.setdefault(kind, []).append(bool(inside.all()))
+    waves = {"waves": method.channel.outputs // 2}  # type: ignore[attr-defined]
+    return [
+        Coverage(of=kind, method="normal", coverage=float(np.mean(covered)), runs=len(covered), numbers=waves)
+        for kind, covered in held.items()
+    ]

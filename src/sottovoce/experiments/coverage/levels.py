@@ -17,9 +17,7 @@ from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.estimate.evidence import Evidence, most_excess
-from sottovoce.estimate.shares.asked import AskedEvidence, asked_rates
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.sums import SumsEvidence, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
@@ -67,10 +65,6 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
 def _expected(mechanism: Mechanism, n: int, share: float) -> Evidence:
     """Evidence with the expected counts of a code of this share and of another one, for its warnings."""
     rates, channel = rates_of(mechanism.channel), mechanism.channel
-    if isinstance(mechanism.statistic, CountAsked):
-        of_a_bit = asked_rates(mechanism)
-        asked = round(n * of_a_bit[-1])
-        return AskedEvidence(np.array([round(asked * of_a_bit[1])]), np.array([asked]), n, *of_a_bit)
     if isinstance(rates, Rates):
         own, other = float(rates.own), float(rates.other)
         return SupportsEvidence(np.array([round(n * other)]), n, own, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from math import cos, pi, sin
@@ -40,16 +41,17 @@ def build(
     """A truncated orthogonal series: one sign about one of its first k waves, for each participant.
 
     Law: with the bucket c of d, waves cos(2 pi j (c + 1/2) / d) and sin(2 pi j (c + 1/2) / d), j = 1, 2, ..., or
-        "cosine" ones, cos(pi j (c + 1/2) / d), each scaled to reach from -1 to 1. A coin chooses one of the first k;
-        the report is the wave's number and a sign, + with probability (1 + h (e**epsilon - 1) / (e**epsilon + 1)) / 2
+        "cosine" ones, cos(pi j (c + 1/2) / d), each scaled to reach from -1 to 1. A coin chooses one of the first k.
+        The report is the wave's number and a sign, + with probability (1 + h (e**epsilon - 1) / (e**epsilon + 1)) / 2
         where the wave is h.
     Privacy: a sign has probability e**epsilon / (e**epsilon + 1) at most and 1 / (e**epsilon + 1) at least.
     Estimator: the coefficient of each wave from its own reports, and the series of these k. It is unbiased for the
         projection of the distribution onto constants and k waves; finer waves are left out. Decoders such as "simplex"
         give distributions.
     Cost: 1 + log2(k) bits; a variance of about k ((e**epsilon + 1) / (e**epsilon - 1))**2 / n for each coefficient. One
-        sign about each wave at once, as published, has up to pi / 2 times that. Without `functions`, k is
-        (4 n)**(1 / (2 s + 2)) ((e**epsilon - 1) / (e**epsilon + 1))**(1 / (s + 1)) for a density with s derivatives.
+        sign about each wave at once, as published, has 1 to 2 times that for epsilon up to 1, and about pi / 2 times
+        for many waves. Without `functions`, k is (4 n)**(1 / (2 s + 2)) ((e**epsilon - 1) / (e**epsilon + 1))**(1 / (s
+        + 1)) for n `participants` and a density with s = `smoothness` derivatives.
     Reference: Duchi, Jordan, Wainwright, "Minimax optimal procedures for locally private estimation", JASA 2018,
         section 4.2 (density estimation in Sobolev classes).
     """
@@ -68,6 +70,8 @@ def build(
     chosen = min(_functions(budget, crowd, smooth), most) if functions is None else functions
     count = check_integer("functions", name, chosen, 1, most)
     e = odds(budget)
+    if 2 * floor_unit(e / (e + 1)) <= UNIT:
+        raise reject("epsilon", name, "larger: its reports would carry no information", epsilon)
     channel = one_of([_sign(wave, e) for wave in waves(codes, count, basis)])
     return Mechanism(name, Distribution(domain, workload, buckets), channel, budget, CountOutputs(), view)
 
@@ -100,7 +104,7 @@ def _functions(budget: Decimal, participants: int, smoothness: int) -> int:
     """As many waves as make noise and what is left out about equal, for so smooth a density."""
     e = float(odds(budget))
     reports = 4 * participants * ((e - 1) / (e + 1)) ** 2  # participants times epsilon**2, where epsilon is small
-    return max(1, round(reports ** (1 / (2 * smoothness + 2))))
+    return max(1, round(math.pow(reports, 1 / (2 * smoothness + 2))))
 
 
 def _buckets(domain: Domain) -> int:

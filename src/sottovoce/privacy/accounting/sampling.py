@@ -11,10 +11,12 @@ OWNER = "sampling"
 
 
 def sampled(epsilon: object, *, rate: object, delta: float = 0.0) -> tuple[float, float]:
-    """Epsilon and delta when each person takes part with probability `rate`, and nobody can tell who did.
+    """Epsilon and delta when a share `rate` of a population is drawn to take part, and nobody can tell who was.
 
-    It is for an observer of the reports together, who does not see that a report of a person is missing. A collector
-    that invites people, or receives reports with a sender, knows who takes part: there nothing is gained.
+    It is for an observer of the reports together, without senders, and for a number of participants that is fixed: a
+    person who is drawn takes the place of another. Where everyone takes part by a coin of their own, the number of
+    reports may show that all did, and nothing is gained. Neither is it towards a collector that invites people, or
+    receives reports with a sender: it knows who takes part. (Balle, Barthe and Gaboardi 2018.)
     """
     number = check_epsilon(OWNER, epsilon)
     share = check_decimal("rate", OWNER, rate)

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from scipy.special import bdtr
+
 from sottovoce.core.channel import Subset
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.guarantee import Guarantee
@@ -83,6 +85,15 @@ def shuffled(of: Mechanism | object, *, participants: int, delta: float) -> Ampl
     claimed["erlingsson"] = bounds.erlingsson(local, n, delta)
     shown = {"stronger clones": smallest_epsilon(bounds.stronger_clones(local, n).delta, local, delta)}
     return Amplified(local, n, float(delta), {name: claimed[name] for name in CLAIMED if name in claimed}, shown)
+
+
+def fewest_of(n: int, rate: float, probability: float) -> int:
+    """How many of n people at least do what each does with this rate; fewer at most with this probability."""
+    low, high = 0, n
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if bdtr(middle - 1, n, rate) <= probability else (low, middle - 1)
+    return low
 
 
 def smallest_epsilon(delta_of: Callable[[float], float], local: float, delta: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,7 @@ from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.privacy.accounting.account import Account, Entry
 from sottovoce.privacy.accounting.composition import Loss
 from sottovoce.privacy.accounting.sampling import sampled
-from sottovoce.privacy.accounting.shuffling import Amplified, shuffled
+from sottovoce.privacy.accounting.shuffling import Amplified, fewest_of, shuffled
 
 OWNER = "the account of a study"
 DELTA = 1e-6
@@ -30,7 +30,7 @@ class StudyAccount:
         values: how many different answers a memoised question gets from the person, over all waves.
         also: budgets of other studies that the person answers.
         participants: of one wave; None where nothing is said about a crowd.
-        rate: the share of a population that takes part, if nobody can tell who does; 1 if someone can.
+        rate: the fixed share of a population that is drawn to take part, if nobody can tell who is; 1 if someone can.
     """
 
     manifest: Manifest
@@ -107,13 +107,25 @@ class StudyAccount:
 
     # --- what a crowd hides ----------------------------------------------------------------------
     @property
+    def crowd(self) -> int | None:
+        """Those among whom a shuffler hides a report: a batch, not all participants, where the study has batches."""
+        batch = self.manifest.facts.collection.batch
+        return self.participants if self.participants is None or batch is None else min(self.participants, batch)
+
+    @property
     def amplified(self) -> Amplified | None:
-        """Behind a shuffler, among those who send the rarest report."""
-        if self.participants is None:
+        """Behind a shuffler, among those who send the rarest report.
+
+        The collector sees which report it is, and coins decide how many of the crowd send it: with a probability of
+        delta / 2 fewer than are counted here, and the other half of delta is that of the bound.
+        """
+        if self.crowd is None:
             return None
         weights = [arm.weight for arm in self.manifest.stage.arms]
-        fewest = max(1, self.participants * min(weights) // sum(weights))
-        return shuffled(self.once, participants=fewest, delta=self.delta)
+        if len(weights) == 1:
+            return shuffled(self.once, participants=self.crowd, delta=self.delta)
+        fewest = 1 + fewest_of(self.crowd - 1, min(weights) / sum(weights), self.delta / 2)
+        return replace(shuffled(self.once, participants=fewest, delta=self.delta / 2), delta=self.delta)
 
     @property
     def hidden(self) -> float | None:
@@ -145,11 +157,16 @@ class StudyAccount:
             if arm.mechanism.claimed_forever is not None
         ]
         if (found := self.amplified) is not None:
-            lines.append(f"Only in shuffler mode: {found.text()} Without a shuffler nothing of this is claimed.")
+            batch = self.manifest.facts.collection.batch
+            mixed = "with all of them in one batch" if batch is None else f"in batches of {batch:,}"
+            lines.append(
+                f"Only in shuffler mode, {mixed}: {found.text()} Without a shuffler nothing of this is claimed."
+            )
         if self.hidden is not None:
             lines.append(
-                f"Only if nobody can tell who takes part: where {decimal_text(100 * self.rate)} % of a population do,"
-                f" the loss is at most epsilon {self.hidden:.4g}. Who invites people can tell."
+                f"Only if nobody can tell who takes part: where a fixed {decimal_text(100 * self.rate)} % of a"
+                f" population are drawn, and their reports have no senders, the loss is at most epsilon"
+                f" {self.hidden:.4g}. Who invites people can tell."
             )
         return "\n".join(lines)
 

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import segno
+from anyio import CapacityLimiter, to_thread
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -25,6 +26,7 @@ from sottovoce.service.pages.templating import rendered
 from sottovoce.service.pages.words import words
 
 LEAST, MOST = 10, 10_000_000  # participants of the planner page
+SLIDER = {str(round(10 ** (place / 10))) for place in range(20, 61)}  # the numbers at which its slider stops
 
 
 def shown(template: str, **values: Any) -> HTMLResponse:
@@ -125,7 +127,7 @@ async def planner(request: Request) -> Response:
     course = collector.course(name)
     people = min(max(planned_numbers(collector, name).participants or PARTICIPANTS, LEAST), MOST)
     epsilon = max(0.25, round(4 * float(course.manifest.facts.epsilon)) / 4)
-    values = await run_in_threadpool(_rows, course, people, f"{epsilon:g}")
+    values = await _planned(request, course, people, f"{epsilon:g}")
     return shown("planner.html", **values, place=round(10 * math.log10(people)), quarter=round(4 * epsilon))
 
 
@@ -133,11 +135,17 @@ async def rows(request: Request) -> Response:
     """The part of the planner that changes."""
     course = collector_of(request).course(request.path_params["study"])
     people, epsilon = (request.query_params.get(key, "") for key in ("participants", "epsilon"))
-    if not (people.isascii() and people.isdecimal() and len(people) < 9 and LEAST <= int(people) <= MOST):
+    if people not in SLIDER or epsilon not in {f"{quarter / 4:g}" for quarter in range(1, 33)}:
         raise Refused("invalid_request")
-    if epsilon not in {f"{quarter / 4:g}" for quarter in range(1, 33)}:
-        raise Refused("invalid_request")
-    return shown("rows.html", **await run_in_threadpool(_rows, course, int(people), epsilon))
+    return shown("rows.html", **await _planned(request, course, int(people), epsilon))
+
+
+async def _planned(request: Request, course: Course, people: int, epsilon: str) -> dict[str, Any]:
+    """One plan at a time: it may take seconds, anyone may ask, and reports are counted beside it."""
+    state = request.app.state
+    if not hasattr(state, "planning"):
+        state.planning = CapacityLimiter(1)
+    return await to_thread.run_sync(_rows, course, people, epsilon, limiter=state.planning)
 
 
 def _rows(course: Course, people: int, epsilon: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
-from sottovoce.core.errors import ParameterError, ReportError
+from sottovoce.core.errors import ParameterError, PrivacyError, ReportError
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import ID_BYTES, KEY_BYTES, PREFIX_BYTES, Manifest
 from sottovoce.core.exchange.wire import LARGEST, TOKEN_BYTES, Batch
@@ -65,7 +65,10 @@ def seal(manifest: Manifest, batch: Batch) -> bytes:
     plain = batch.to_cbor()
     filled = (len(plain).to_bytes(_LENGTH, "big") + plain).ljust(inner_bytes(manifest), b"\0")
     public = X25519PublicKey.from_public_bytes(bytes.fromhex(key))
-    return manifest.prefix + SUITE.encrypt(filled, public, info=_info(manifest))
+    try:
+        return manifest.prefix + SUITE.encrypt(filled, public, info=_info(manifest))
+    except ValueError:  # a point of small order: everyone could open what is sealed for it
+        raise PrivacyError("The collector's key of this study seals nothing, so this device does not answer.") from None
 
 
 def unseal(private: X25519PrivateKey, manifest: Manifest, sealed: bytes) -> Batch:

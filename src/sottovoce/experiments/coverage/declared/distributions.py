@@ -128,4 +128,44 @@ COMPATIBLE = study(
     ),
 )
 
-STUDIES = (DISTRIBUTION, HIERARCHY, COMPATIBLE)
+SERIES_RUNS = 1000
+SERIES = study(
+    "series",
+    "Intervals and bands of a truncated orthogonal series",
+    cell="distribution:series_cell",
+    grid=(
+        ("basis", ("trigonometric", "cosine")),
+        ("crowd", ("smooth", "spiky")),
+        ("n", (10_000, 100_000)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    quick=(
+        ("basis", ("trigonometric",)),
+        ("crowd", ("smooth",)),
+        ("n", (10_000,)),
+        ("epsilon", (1.0,)),
+        ("buckets", (64,)),
+    ),
+    runs=SERIES_RUNS,
+    quick_runs=20,
+    section=Section(
+        page=PAGE,
+        heading="### Orthogonal series",
+        text="`orthogonal-series` estimates the projection of the distribution onto its first waves, and its intervals"
+        " are for that: the shares of all buckets, the mean, three cumulative shares and the whole band, at epsilon 1"
+        " in 64 buckets. *whole* is how often the band also holds the distribution itself, of which finer waves are"
+        f" left out: nothing is promised there. {SERIES_RUNS:,} runs; the standard error of a mean and of a band is"
+        f" {standard_error(SERIES_RUNS):.1f} points.",
+        by=("basis", "crowd", "n"),
+        columns=(
+            PageColumn("basis", "basis"),
+            PageColumn("crowd", "crowd"),
+            PageColumn("n", "n", ","),
+            PageColumn("waves", "waves"),
+            *(percent(kind, 1, of=kind) for kind in ("share", "mean", "cdf", "band", "whole")),
+        ),
+    ),
+)
+
+STUDIES = (DISTRIBUTION, HIERARCHY, COMPATIBLE, SERIES)
