@@ -189,17 +189,18 @@ def main() -> int:
     given = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as running:
+    with tempfile.TemporaryDirectory() as folder:
         served = Served(Path(folder), str(Path(folder) / "store.sqlite"), study_file())
+        made = requests(served.study, batches(served.manifest, round(given.rate * given.seconds), 1, seed=2))
+        play(served.port, requests(served.study, batches(served.manifest, given.reports, MOST)))
+        running = sync_playwright().start()  # from now on there is a loop in this thread
         try:
-            before = requests(served.study, batches(served.manifest, given.reports, MOST))
-            made = requests(served.study, batches(served.manifest, round(given.rate * given.seconds), 1, seed=2))
-            play(served.port, before)
             browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             address = served.url.replace("/v1/studies/", "/studies/")
             rows = loads(browser, address, given.loads) + updates(browser, address, served, made, given.rate)
             browser.close()
         finally:
+            running.stop()
             served.end()
     lines = [[row.name, f"{row.value:.3g}", row.unit, mark(row.ok)] for row in rows]
     sys.stdout.write(table(["dashboard of 50 questions", "measured", "", ""], lines) + "\n")

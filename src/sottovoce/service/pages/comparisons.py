@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.question import GroupMean
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.group.contrasts import Pairs
 from sottovoce.study.results import QuestionResult
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_PAIRS = 66  # on a page: those of twelve groups; the download has all
 
@@ -47,41 +44,45 @@ class Comparison:
 
 def compared(result: QuestionResult, level: float) -> Comparison | None:
     """None where the question has no groups."""
-    found = _frame(result, level)
-    if found is None:
+    estimate, pairs = _all_pairs(result, level)
+    if estimate is None or pairs is None:
         return None
-    frame, notes = found
-    columns = ("group", "other", "difference", "low", "high", "adjusted")
-    rows = frame.loc[:, list(columns)].itertuples(index=False, name=None)
-    pairs = tuple(ComparedPair(str(group), str(other), *map(float, numbers)) for group, other, *numbers in rows)
-    return Comparison(result.asked, pairs[:MOST_PAIRS], max(0, len(pairs) - MOST_PAIRS), notes)
+    numbers = zip(pairs.values, *pairs.ci(), pairs.adjusted, strict=True)
+    shown = tuple(
+        ComparedPair(str(group), str(other), *map(float, found))
+        for group, other, found in zip(pairs.groups, pairs.others, numbers, strict=True)
+        if not {group, other} & {*result.asked.missing}  # who gives a reason has a group of that name, but no value
+    )
+    notes = [] if result.asked.missing else [_equality(estimate)]
+    if pairs.not_estimable:
+        notes.append(f"Too small to be compared: {plural(len(pairs.not_estimable), 'group', ',')}.")
+    return Comparison(result.asked, shown[:MOST_PAIRS], max(0, len(shown) - MOST_PAIRS), tuple(notes))
 
 
 def to_csv(result: QuestionResult, level: float) -> bytes | None:
     """All pairs, with the columns of `Pairs.to_frame`."""
-    found = _frame(result, level)
-    return None if found is None else found[0].to_csv(index=False, lineterminator="\n").encode()
+    _, pairs = _all_pairs(result, level)
+    if pairs is None:
+        return None
+    frame, missing = pairs.to_frame(), result.asked.missing
+    text: str = frame[~frame["group"].isin(missing) & ~frame["other"].isin(missing)].to_csv(
+        index=False, lineterminator="\n"
+    )
+    return text.encode()
 
 
-def _frame(result: QuestionResult, level: float) -> tuple[pd.DataFrame, tuple[str, ...]] | None:
-    asked = result.asked
+def _all_pairs(result: QuestionResult, level: float) -> tuple[Estimate | None, Pairs | None]:
     estimates = [one for one in result.estimates.values() if isinstance(one, Estimate)]
-    if not isinstance(asked.question, GroupMean) or not estimates:
-        return None
-    estimate, notes = estimates[0], []
+    if not isinstance(result.asked.question, GroupMean) or not estimates:
+        return None, None
     try:
-        pairs = estimate.all_pairs(level)
+        return estimates[0], estimates[0].all_pairs(level)
     except SottovoceError:  # too many groups for a table
-        return None
-    frame = pairs.to_frame()
-    if pairs.not_estimable:
-        notes.append(f"Too small to be compared: {plural(len(pairs.not_estimable), 'group', ',')}.")
-    if asked.missing:
-        # Who gives a reason has a group of that name, but no value.
-        frame = frame[~frame["group"].isin(asked.missing) & ~frame["other"].isin(asked.missing)]
-    else:
-        try:
-            notes.insert(0, estimate.test_equality().explain())
-        except SottovoceError as problem:
-            notes.insert(0, str(problem))
-    return frame, tuple(notes)
+        return estimates[0], None
+
+
+def _equality(estimate: Estimate) -> str:
+    try:
+        return estimate.test_equality().explain()
+    except SottovoceError as problem:
+        return str(problem)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sottovoce.service import acts
-from sottovoce.service.collector import PARTICIPANTS, Collector
+from sottovoce.service.collector import Collector
 from sottovoce.service.http.problems import PROBLEMS
 from sottovoce.service.pages import view
 from sottovoce.service.pages.templating import rendered
@@ -31,7 +31,7 @@ class LiveParts:
 
     def __init__(self) -> None:
         self._held: dict[str, Rendering] = {}
-        self._goals: dict[str, int] = {}
+        self._plans: dict[str, PlannedNumbers] = {}
         self._turn = threading.Lock()
 
     def of(self, collector: Collector, name: str) -> Rendering:
@@ -52,23 +52,32 @@ class LiveParts:
         self, collector: Collector, name: str, found: StudyOutcome, outcomes: Mapping[str, int]
     ) -> dict[str, Any]:
         course = collector.course(name)
-        if name not in self._goals:
-            self._goals[name] = goal(collector, name)
-        people = self._goals[name]
+        if name not in self._plans:
+            self._plans[name] = planned_numbers(collector, name)
         return {
             "course": course,
             "found": found,
             "cards": view.cards(found),
-            "goal": people,
-            "planned": view.expected(course.row.source, people or PARTICIPANTS),
+            "goal": self._plans[name].participants,
+            "planned": self._plans[name].errors,
             "alarms": found.alarms,
             "outcomes": {"counted": found.row.reports, **outcomes},
             "problems": PROBLEMS,
         }
 
 
-def goal(collector: Collector, name: str) -> int:
-    """The participants of the plan with which the study was created."""
+class PlannedNumbers(NamedTuple):
+    """The participants of the plan with which a study was created, and the +- that it promised for each question."""
+
+    participants: int
+    errors: Mapping[str, float]
+
+
+def planned_numbers(collector: Collector, name: str) -> PlannedNumbers:
+    """From the log of acts; nothing where an older version wrote it."""
     with collector.store.read() as work:
         made = [one for one in acts.entries(work) if one["act"] == "create" and one.get("study") == name]
-    return int(made[0].get("participants", 0)) if made else 0
+    if not made:
+        return PlannedNumbers(0, {})
+    errors = {key: float(text) for key, text in made[0].get("planned", {}).items()}
+    return PlannedNumbers(int(made[0].get("participants", 0)), errors)

@@ -21,7 +21,7 @@ from sottovoce.service.course import Course
 from sottovoce.service.http.public import collector_of, tagged
 from sottovoce.service.http.reports import Refused
 from sottovoce.service.pages import comparisons, view
-from sottovoce.service.pages.live import LEVEL, LiveParts, Rendering, goal
+from sottovoce.service.pages.live import LEVEL, LiveParts, Rendering, planned_numbers
 from sottovoce.service.pages.templating import rendered
 from sottovoce.service.pages.words import words
 
@@ -51,8 +51,15 @@ async def study(request: Request) -> Response:
     """The dashboard of a study."""
     course = collector_of(request).course(request.path_params["study"])
     found = await run_in_threadpool(_live, request)
-    arms = await run_in_threadpool(view.arms, course.manifest)
+    # The page does not wait for audits that were not made yet: it asks for them afterwards.
+    arms = view.arms(course.manifest) if view.is_audited(course.manifest) else None
     return shown("study.html", course=course, live=Markup(found.text), arms=arms)
+
+
+async def certificates(request: Request) -> Response:
+    """The table of the exact losses."""
+    course = collector_of(request).course(request.path_params["study"])
+    return shown("certificates.html", arms=await run_in_threadpool(view.arms, course.manifest))
 
 
 async def live(request: Request) -> Response:
@@ -118,7 +125,7 @@ async def planner(request: Request) -> Response:
     """What other numbers of participants, or another epsilon, would find out."""
     collector, name = collector_of(request), request.path_params["study"]
     course = collector.course(name)
-    people = min(max(goal(collector, name) or PARTICIPANTS, LEAST), MOST)
+    people = min(max(planned_numbers(collector, name).participants or PARTICIPANTS, LEAST), MOST)
     epsilon = max(0.25, round(4 * float(course.manifest.facts.epsilon)) / 4)
     values = await _planned(request, course, people, f"{epsilon:g}")
     return shown("planner.html", **values, place=round(10 * math.log10(people)), quarter=round(4 * epsilon))
@@ -155,6 +162,7 @@ def routes() -> list[Route]:
         Route("/", index),
         Route("/studies/{study}", study),
         Route("/studies/{study}/live", live),
+        Route("/studies/{study}/certificates", certificates),
         Route("/studies/{study}/qr.svg", code),
         Route("/studies/{study}/{question}.svg", picture),
         Route("/studies/{study}/{question}/pairs.csv", pairs),

@@ -13,7 +13,7 @@ from typing import Any
 from sottovoce.client.typed import root
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Categories, Integers
-from sottovoce.core.errors import ParameterError, SottovoceError
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
@@ -102,21 +102,27 @@ class ArmFacts:
 
 def arms(manifest: Manifest) -> list[ArmFacts]:
     """The exact certificate of every arm."""
-    return [_arm(arm.name, arm.mechanism) for arm in manifest.stage.arms]
+    found = []
+    for arm in manifest.stage.arms:
+        audited = _audited(arm.mechanism)
+        AUDITED.add(arm.mechanism.fingerprint)
+        found.append(ArmFacts(arm.name, *audited))
+    return found
 
 
-@lru_cache(maxsize=512)
-def _arm(name: str, mechanism: Mechanism) -> ArmFacts:
+def is_audited(manifest: Manifest) -> bool:
+    """Whether the certificates are at hand."""
+    return all(arm.mechanism.fingerprint in AUDITED for arm in manifest.stage.arms)
+
+
+AUDITED: set[str] = set()
+
+
+@lru_cache(maxsize=4096)
+def _audited(mechanism: Mechanism) -> tuple[str, str, str, bool, int, str]:
     found = audit(mechanism)
-    return ArmFacts(
-        name,
-        mechanism.name,
-        f"{found.epsilon:.6g}",
-        found.how,
-        found.ok,
-        codec.payload_bytes(mechanism.channel),
-        mechanism.fingerprint,
-    )
+    size = codec.payload_bytes(mechanism.channel)
+    return mechanism.name, f"{found.epsilon:.6g}", found.how, found.ok, size, mechanism.fingerprint
 
 
 # --- the plan -----------------------------------------------------------------------------------------
@@ -130,14 +136,6 @@ def planned(source: bytes, participants: int, epsilon: str = "") -> StudyPlan:
         given = Decimal(epsilon)
         study = replace(study, epsilon=given, lifetime=max(given, study.lifetime or given))
     return plan_study(study, participants)
-
-
-def expected(source: bytes, participants: int) -> dict[str, float]:
-    """The +- that the plan promises for each question; empty where there is no plan for so few."""
-    try:
-        return {one.asked.name: one.half_width for one in planned(source, participants).questions}
-    except SottovoceError:
-        return {}
 
 
 # --- the participant's form -----------------------------------------------------------------------------

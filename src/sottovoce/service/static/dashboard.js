@@ -27,3 +27,11 @@ async function refresh() {
 }
 
 new EventSource(live.dataset.stream).addEventListener("estimates", () => void refresh());
+
+/* Certificates that are not computed yet come after the page. */
+const certificates = document.getElementById("certificates");
+if (certificates.dataset.source) {
+  const response = await fetch(certificates.dataset.source);
+  if (response.ok) certificates.innerHTML = await response.text();
+  certificates.removeAttribute("aria-busy");
+}
