@@ -11,7 +11,7 @@ from typing import Any
 from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
-from sottovoce.service import acts, results
+from sottovoce.service import acts, certificates, results
 from sottovoce.service.course import Course, name_of, written_protocol
 from sottovoce.service.intake import CONFLICT, Submission
 from sottovoce.service.logs import Log, make_log
@@ -83,6 +83,7 @@ class Collector:
             return same.name
         people = PARTICIPANTS if participants is None else participants
         manifest, protocol, errors = planned(source, people)
+        certificates.arms(manifest)  # before anyone looks at them
 
         def add() -> str:
             with self.store.transaction() as work:

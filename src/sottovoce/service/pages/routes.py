@@ -16,9 +16,10 @@ from starlette.routing import Route
 
 from sottovoce.core.errors import SottovoceError
 from sottovoce.privacy.explain import explain
+from sottovoce.service import certificates
 from sottovoce.service.collector import PARTICIPANTS
 from sottovoce.service.course import Course
-from sottovoce.service.http.public import collector_of, tagged
+from sottovoce.service.http.public import collector_of, events, tagged
 from sottovoce.service.http.reports import Refused
 from sottovoce.service.pages import comparisons, view
 from sottovoce.service.pages.live import LEVEL, LiveParts, Rendering, planned_numbers
@@ -52,20 +53,30 @@ async def study(request: Request) -> Response:
     course = collector_of(request).course(request.path_params["study"])
     found = await run_in_threadpool(_live, request)
     # The page does not wait for audits that were not made yet: it asks for them afterwards.
-    arms = view.arms(course.manifest) if view.is_audited(course.manifest) else None
+    arms = certificates.arms(course.manifest) if certificates.are_made(course.manifest) else None
     return shown("study.html", course=course, live=Markup(found.text), arms=arms)
 
 
-async def certificates(request: Request) -> Response:
+async def certified(request: Request) -> Response:
     """The table of the exact losses."""
     course = collector_of(request).course(request.path_params["study"])
-    return shown("certificates.html", arms=await run_in_threadpool(view.arms, course.manifest))
+    return shown("certificates.html", arms=await run_in_threadpool(certificates.arms, course.manifest))
 
 
 async def live(request: Request) -> Response:
     """The part of the dashboard that changes."""
     found = await run_in_threadpool(_live, request)
     return tagged(request, found.text.encode(), "text/html; charset=utf-8", found.tag)
+
+
+async def changes(request: Request) -> Response:
+    """A stream of the number of reports. A page asks for the estimates itself, when it has shown the last ones."""
+    collector, name = collector_of(request), request.path_params["study"]
+
+    async def said() -> bytes:
+        return b"%d" % collector.course(name).row.reports
+
+    return events(request, said)
 
 
 async def pairs(request: Request) -> Response:
@@ -162,7 +173,8 @@ def routes() -> list[Route]:
         Route("/", index),
         Route("/studies/{study}", study),
         Route("/studies/{study}/live", live),
-        Route("/studies/{study}/certificates", certificates),
+        Route("/studies/{study}/changes", changes),
+        Route("/studies/{study}/certificates", certified),
         Route("/studies/{study}/qr.svg", code),
         Route("/studies/{study}/{question}.svg", picture),
         Route("/studies/{study}/{question}/pairs.csv", pairs),

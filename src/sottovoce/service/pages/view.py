@@ -14,13 +14,10 @@ from sottovoce.client.typed import root
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Categories, Integers
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Cdf, GroupMean
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.privacy.audit import audit
 from sottovoce.service.pages import charts
 from sottovoce.service.pages.charts import Point
 from sottovoce.service.pages.comparisons import Comparison, compared
@@ -84,45 +81,6 @@ def chart_of(asked: Asked, lines: tuple[ResultLine, ...]) -> str:
 
 def _point(line: ResultLine) -> Point:
     return Point(line.label or line.measure, line.value, line.low, line.high)
-
-
-# --- privacy ------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class ArmFacts:
-    """What an arm loses and sends."""
-
-    name: str
-    method: str
-    epsilon: str
-    how: str
-    ok: bool
-    size: int
-    fingerprint: str
-
-
-def arms(manifest: Manifest) -> list[ArmFacts]:
-    """The exact certificate of every arm."""
-    found = []
-    for arm in manifest.stage.arms:
-        audited = _audited(arm.mechanism)
-        AUDITED.add(arm.mechanism.fingerprint)
-        found.append(ArmFacts(arm.name, *audited))
-    return found
-
-
-def is_audited(manifest: Manifest) -> bool:
-    """Whether the certificates are at hand."""
-    return all(arm.mechanism.fingerprint in AUDITED for arm in manifest.stage.arms)
-
-
-AUDITED: set[str] = set()
-
-
-@lru_cache(maxsize=4096)
-def _audited(mechanism: Mechanism) -> tuple[str, str, str, bool, int, str]:
-    found = audit(mechanism)
-    size = codec.payload_bytes(mechanism.channel)
-    return mechanism.name, f"{found.epsilon:.6g}", found.how, found.ok, size, mechanism.fingerprint
 
 
 # --- the plan -----------------------------------------------------------------------------------------
