@@ -161,8 +161,8 @@ def prepared(manifest: Manifest, study: str, count: int, size: int) -> list[byte
 class Served:
     """A collector in a process of its own."""
 
-    def __init__(self, folder: Path, store: str) -> None:
-        (folder / "study.toml").write_text(STUDY)
+    def __init__(self, folder: Path, store: str, study: str = STUDY) -> None:
+        (folder / "study.toml").write_text(study)
         command = [sys.executable, "-m", "sottovoce", "serve", str(folder / "study.toml"), "--port", "0"]
         self.process = subprocess.Popen([*command, "--store", store], stdout=subprocess.PIPE, text=True)
         if self.process.stdout is None:

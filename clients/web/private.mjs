@@ -3,7 +3,7 @@
  * specifications, of what is stored and sent, and of what other pages call are not listed. The first ones get the shortest.
  */
 const NAMES = `
-  place words drawn ratio seen cohort likelihood power compare over written encode numbers sample inputs near wide
+  place words armOf bottom top options digest wait drawn ratio seen cohort likelihood power compare over written encode numbers sample inputs near wide
   contains rest kept draft parts times below seed payloadBits point position accepts given known cells codesAreIndices
   far minus places begin coordinates cumulative others refusal change half seeds tries when extremes follow publics
   rounding stages vary further later ratioForever sideBySide law raw flip magnitudes mechanisms member plus

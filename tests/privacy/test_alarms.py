@@ -11,7 +11,10 @@ from scipy.stats import binom, multinomial
 
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import units
+from sottovoce.core.channel.base import NO_WORDS
+from sottovoce.core.coins import SeededCoins
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
 from sottovoce.privacy.alarms import Check, Checks, alarms, of_tally, spread, uniform
 from sottovoce.privacy.drawn import ALPHA
 from sottovoce.tally.tally import Tally
@@ -34,6 +37,22 @@ def test_honest_reports_raise_no_alarm_whatever_they_answer(name: str) -> None:
     for seed in range(4):
         for skewed in (False, True):
             assert alarms([honest(name, 8, seed, skewed=skewed)]).raised == ()
+
+
+def test_devices_that_report_a_memo_again_and_again_raise_no_alarm() -> None:
+    """Five devices, each in 400 epochs: reports of one memo are not independent, and none of them is fake."""
+    mechanism = sv.mechanism("basic-rappor", sv.Integers(0, 4), epsilon="1.8", epsilon_forever=2)
+    coins, cells = SeededCoins(3), np.zeros(mechanism.cells, np.int64)
+    for _ in range(5):
+        memo = mechanism.remember(0, coins)
+        for _ in range(400):
+            report = codec.split(mechanism.channel, mechanism.answer_from(memo, coins))[1]
+            for cell, amount in mechanism.statistic.add(mechanism.channel, report, NO_WORDS):
+                cells[cell] += amount
+    own, other = (float(one) for one in mechanism.channel.rates())
+    outside = binom.sf(cells - 1, 2000, own).min(), binom.cdf(cells, 2000, other).min()
+    assert min(outside) < ALPHA  # as independent reports they could not be honest
+    assert alarms([Tally(mechanism, 2000, cells)]).raised == ()
 
 
 # --- the level, from the law ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
 from sottovoce.service.collector import MOST_LEVELS, Collector
@@ -24,12 +25,13 @@ from sottovoce.service.http.app import SECURITY, Application
 from sottovoce.service.http.openapi import DOCUMENT
 from sottovoce.service.http.problems import PROBLEMS
 from sottovoce.service.invitations import add_token, invite
+from sottovoce.service.results import REPEATED
 from sottovoce.service.shuffler.opening import sealed_route_of
 from sottovoce.service.shuffler.sealing import new_key
 from sottovoce.service.stores.base import CLOSED
 from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.tally.tally import Tally
-from tests.service.studies import SOURCE, add, batch_of, collecting, drawn, everyone, grr
+from tests.service.studies import SOURCE, TYPE, add, batch_of, collecting, drawn, everyone, grr, send
 
 A, B = (bytes([n]) * 16 for n in (1, 2))
 
@@ -379,6 +381,24 @@ def test_levels_that_readers_choose_do_not_fill_the_memory(site: Site) -> None:
     assert len(site.collector._cache) == MOST_LEVELS
     first, again = (site.get("STUDY/estimates?level=0.911") for _ in range(2))
     assert first.json() == again.json() and first.json()["level"] == 0.911
+
+
+def test_intervals_of_devices_that_report_again_say_so(tmp_path: Path) -> None:
+    memo = sv.mechanism("basic-rappor", TYPE, epsilon=1, epsilon_forever=2)
+    for place, mechanism in enumerate((memo, grr())):
+        with SQLiteStore(tmp_path / f"{place}.sqlite") as store:
+            study = add(store, everyone(mechanism))
+            with collecting(store) as collector:
+                assert REPEATED not in collector.outcome(study).notes  # nothing is estimated yet
+                (batch, *_) = drawn(collector.course(study).manifest, ["owl"] * 50, 1)
+                assert send(collector, study, batch).accepted == 50
+                assert (REPEATED in collector.outcome(study).notes) == (mechanism is memo)
+
+
+def test_the_planner_plans_what_its_sliders_say(site: Site) -> None:
+    """Each plan is work for the collector: there are as many as the sliders have places."""
+    for people, epsilon, status in (("1259", "2", 200), ("1258", "2", 400), ("1259", "2.1", 400), ("", "", 400)):
+        assert site.get(f"/plan/{site.study}/rows?participants={people}&epsilon={epsilon}").status_code == status
 
 
 def test_a_bug_says_its_kind_only(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from sottovoce.service.collector import Collector
 from sottovoce.service.invitations import add_token, find_token, revoke_token
 from sottovoce.service.stores import open_store, schema
 from sottovoce.service.stores.base import Store, StoreError
-from sottovoce.service.stores.sqlite import SQLiteStore
+from sottovoce.service.stores.sqlite import PATIENCE, SQLiteStore
 from tests.service.conftest import emptied
 from tests.service.studies import add, batch_of, collecting, everyone, grr, send
 
@@ -109,6 +110,25 @@ def test_commits_of_the_database_are_durable(database: str) -> None:
     emptied(database)
     with open_store(database) as store, store.transaction() as work:
         assert work.execute("SHOW synchronous_commit") == [("on",)] and work.execute("SHOW fsync") == [("on",)]
+
+
+def test_a_long_reader_does_not_hold_up_the_collector(tmp_path: Path) -> None:
+    """Emptying the log needs that nobody reads an old state: it is left for later, at once."""
+    path = tmp_path / "s.sqlite"
+    with SQLiteStore(path) as store:
+        log = tmp_path / "s.sqlite-wal"
+        with store.transaction() as work:
+            work.add_outcomes(1, [("conflict", 1)])
+        with store.read() as reading:
+            assert reading.outcomes(1) == {"conflict": 1}
+            with store.transaction() as work:
+                work.add_outcomes(1, [("conflict", 1)])
+            began = time.monotonic()
+            assert not store.tidy() and time.monotonic() - began < PATIENCE / 2 and log.stat().st_size
+        assert store.tidy() and log.stat().st_size == 0
+        with store.transaction() as work:
+            assert work.execute("PRAGMA busy_timeout") == [(1000 * PATIENCE,)]
+            assert work.outcomes(1) == {"conflict": 2}
 
 
 def test_a_copy_holds_the_same_and_goes_on(store: Store, place: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.service.invitations import invite
 from tests.service.studies import send
 from tests.web.conftest import ROOT
 
@@ -49,6 +50,10 @@ by = ["woman", "man"]
 low = 0
 high = 10
 whole = true
+"""
+INVITED = b"""
+[collection]
+invitations = true
 """
 PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
 
@@ -149,6 +154,29 @@ def test_a_participant_sees_what_is_sent_and_is_counted(visit, site, options):
     assert page.locator("#form").is_hidden()
     wide = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert wide, "the page is wider than the screen"
+
+
+def test_an_invitation_stays_on_the_device_until_its_report_is_sent(visit, site):
+    """No request for a page or a script names it, also in another language of the page."""
+    name = site.create(SOURCE.replace(b"To learn when", b"To invite, and learn when") + INVITED, 1000)
+    study = site.course(name)
+    with site.store.transaction() as work:
+        (token,) = invite(work, study.number, study.manifest.study, 1)
+    page = visit(f"/s/{name}")
+    said(page, "#problem", "needs an invitation")
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(f"{one.url} {one.headers}"))
+    page.goto(f"{site.address}/s/{name}#invitation={token}")
+    page.reload()
+    page.get_by_role("link", name="de").click()
+    page.wait_for_selector("#form:not([hidden])")
+    page.get_by_role("link", name="en").click()
+    fill(page)
+    page.get_by_role("button", name="Show what would be sent").click()
+    page.get_by_role("button", name="Send", exact=True).click()
+    said(page, "#outcome", "Thank you")
+    assert study.row.reports == 1 and len(asked) > 5
+    assert not [one for one in asked if token in one]
 
 
 def test_reasons_need_no_number_and_opting_out_deletes_what_is_unsent(visit, site):

@@ -1,7 +1,7 @@
 /** sottovoce in the browser: answers are randomized here, before anything is sent. */
 import type { Coins } from "./core/coins";
 import { refuse } from "./core/errors";
-import { isSpec, parse, type Plain } from "./core/json";
+import { named, parse } from "./core/json";
 import { get } from "./device/send";
 import { openStore } from "./device/store";
 import { Study, type Options } from "./device/study";
@@ -18,17 +18,9 @@ export { Mechanism } from "./mechanism";
 export const version = "0.1.0";
 const DATABASE = "sottovoce";
 
-
-/** Everything that a specification names: nodes, and kinds of domains, sets and maps. */
-function named(plain: Plain): string[] {
-  if (Array.isArray(plain)) return plain.flatMap(named);
-  if (!isSpec(plain)) return [];
-  return [plain.node, plain.kind, ...Object.values(plain).flatMap(named)].filter((one) => typeof one === "string");
-}
-
 /** Load what a specification needs beside the main bundle. */
 async function load(source: unknown): Promise<void> {
-  const names = named(parse(source).spec);
+  const names = named(parse(source).spec, ["node", "kind"]);
   try {
     if (names.some((name) => VECTORS.includes(name))) await import("./vector/index");
   } catch {
@@ -60,8 +52,8 @@ export async function open(source: string | object, options: Options = {}): Prom
   }
   await load(content);
   const manifest = Manifest.fromSpec(content);
-  const named = /\/v1\/studies\/([0-9a-f]{16})$/.exec(url);
-  if (url && named?.[1] !== manifest.id)
+  const address = /\/v1\/studies\/([0-9a-f]{16})$/.exec(url);
+  if (url && address?.[1] !== manifest.id)
     refuse("The collector gives the manifest of another study.", "study");
   return new Study(manifest, url, await openStore(options.database ?? DATABASE), options);
 }

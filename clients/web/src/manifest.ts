@@ -8,7 +8,7 @@ import { canonicalBytes, isSpec, parse, type Spec } from "./core/json";
 import { count, flag, integer, listOf, maybe, record, text, valid, type Readers } from "./core/read";
 import { sha256 } from "./core/sha256";
 import { Categories, domainFrom, Integers, Pair, Range, rootOf, type Domain } from "./domain/domain";
-import { askedFrom, Mechanism, type Asked } from "./mechanism";
+import { askedFrom, Mechanism } from "./mechanism";
 
 const ANSWERED = "answered";
 const MOST_WHOLE = 1000n;
@@ -88,7 +88,7 @@ export class Question {
   /** The range of a number, as texts; null where an answer is none. */
   get range(): [string, string] | null {
     const root = rootOf(this.domain);
-    return root instanceof Range ? [decimalText(root.least), decimalText(root.most)] : null;
+    return root instanceof Range ? [decimalText(root.bottom), decimalText(root.top)] : null;
   }
 
   get whole(): boolean {
@@ -116,7 +116,7 @@ export class Question {
 
 /** Any number of a domain: it does not count. */
 function lowest(domain: Domain): unknown {
-  return domain instanceof Range ? domain.least : (domain.numbers?.low ?? 0);
+  return domain instanceof Range ? domain.bottom : (domain.numbers?.low ?? 0);
 }
 
 export interface Arm {
@@ -267,15 +267,11 @@ function table(spec: unknown): { [name: string]: string } {
 
 function readQuestion(spec: unknown): Question {
   const readers: Readers = {
-    ...{ name: text, question: anyQuestion, texts: table, missing: listOf(text), share: count(1n, 1000n), unit: text },
+    ...{ name: text, question: (asked) => askedFrom(asked, { domain: domainFrom }), texts: table, missing: listOf(text), share: count(1n, 1000n), unit: text },
   };
   if (isSpec(spec) && "labels" in spec) readers.labels = readLabels;
   const { name, question, texts, missing, share, unit, labels } = record(spec, "a question", readers);
-  return new Question(name, question.kind, domainFrom(question.spec.domain), texts, missing, share, unit, labels);
-}
-
-function anyQuestion(spec: unknown): Asked {
-  return askedFrom(spec, { domain: domainFrom });
+  return new Question(name, question.kind, question.domain, texts, missing, share, unit, labels);
 }
 
 /** What participants read instead of an answer, by language. */

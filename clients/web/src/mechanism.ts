@@ -10,8 +10,8 @@ import { budget, loss, within } from "./core/decimal";
 import { need, refuse } from "./core/errors";
 import { idBytes, idWords } from "./core/field";
 import { Fraction, metered, product } from "./core/fraction";
-import { canonicalBytes, isSpec, parse, type Plain, type Spec } from "./core/json";
-import { integer, kindFrom, maybe, record, rising, text, valid, type Kinds, type Readers } from "./core/read";
+import { canonicalBytes, isSpec, named, parse, type Plain, type Spec } from "./core/json";
+import { integer, maybe, record, rising, text, valid, type Readers } from "./core/read";
 import { sha256 } from "./core/sha256";
 import { domainFrom, type Domain } from "./domain/domain";
 import "./domain/views";
@@ -25,37 +25,21 @@ const MOST_TRIES = 16n;
 const MOST_WORDS = 1 << 22;
 const MOST_PAYLOAD = 1 << 24;
 
-/** A question: its parameters beside its domain, if it has any, are for the collector. */
-export class Asked {
-  declare kind: string;
-}
-const QUESTIONS = ["frequency", "mean", "variance", "group-mean", "vector-mean", "attributes", "density", "circular-mean"];
-const PARAMETERS: [string, string[]][] = [
-  ["distribution", ["workload", "buckets"]],
-  ["cdf", ["points"]],
-  ["range", ["low", "high"]],
-  ["quantile", ["shares"]],
+/** The parameters of questions beside their domain: they are for the collector. */
+const PARAMETERS: { [kind: string]: string[] } = {
+  ...{ distribution: ["workload", "buckets"], cdf: ["points"], range: ["low", "high"], quantile: ["shares"] },
+};
+const QUESTIONS = [
+  ...["frequency", "mean", "variance", "group-mean", "vector-mean", "attributes", "density", "circular-mean"],
+  ...Object.keys(PARAMETERS),
 ];
 
-/** The kind of a question, which may have a domain among its fields. */
-export function askedFrom(spec: unknown, readers: Readers): Asked {
-  const all = [...QUESTIONS.map((kind): [string, string[]] => [kind, []]), ...PARAMETERS];
-  const kinds: Kinds<Asked> = new Map(
-    all.map(([kind, names]) => [kind, [Asked, { ...readers, ...Object.fromEntries(names.map((name) => [name, anything])) }]]),
-  );
-  return kindFrom(kinds, spec, "kind", "question");
-}
-
-function anything(value: unknown): unknown {
-  return value;
-}
-
-/** Every node of a channel in plain data. */
-function nodesOf(plain: Plain): string[] {
-  if (Array.isArray(plain)) return plain.flatMap(nodesOf);
-  if (!isSpec(plain)) return [];
-  const own = typeof plain.node === "string" ? [plain.node] : [];
-  return [...own, ...Object.values(plain).flatMap(nodesOf)];
+/** The kind of a question, and its domain where it has one among its fields. */
+export function askedFrom(spec: unknown, readers: Readers): { kind: string; domain?: Domain } {
+  const kind = isSpec(spec) ? (spec.kind as string) : "";
+  valid(QUESTIONS.includes(kind));
+  const others = (PARAMETERS[kind] ?? []).map((name) => [name, Object]);
+  return { ...record(spec, "a question", { ...readers, ...Object.fromEntries(others) }, "kind"), kind };
 }
 
 const IDEALISED =
@@ -239,7 +223,7 @@ export class Mechanism {
 }
 
 function readChannel(nodes: Plain): Channel {
-  const found = nodesOf(nodes);
+  const found = named(nodes, ["node"]);
   valid(found.length <= MOST_NODES && found.filter((node) => VECTORS.includes(node)).length <= 1);
   need(!found.some((node) => FLOAT_NODES.includes(node)), IDEALISED, "privacy");
   return channelFrom(nodes);

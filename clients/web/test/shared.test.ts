@@ -49,7 +49,7 @@ for (const [place, vector] of load("mechanisms").entries()) {
     for (let turn = 0; turn < vector.count; turn++)
       sent.push(message(mechanism, vector.answers[turn % vector.answers.length], coins));
     expect(sent.slice(0, vector.messages.length).map(hex)).toEqual(vector.messages);
-    expect(hex(sha256(join(...sent)))).toBe(vector.digest);
+    expect(hex(sha256(join(...sent)))).toBe(vector["digest"]);
     for (const one of sent) expect(isMessage(mechanism, one)).toBe(true);
     for (const bad of vector.bad) expect(isMessage(mechanism, unhex(bad))).toBe(false);
   });

@@ -9,6 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 MASTER = "SOTTOVOCE_SPARK_MASTER"
+SETTINGS = {
+    "spark.executor.memory": "1g",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.showConsoleProgress": "false",
+}
 
 
 @contextmanager
@@ -24,10 +29,10 @@ def spark_session() -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     if MASTER in os.environ:
-        builder = SparkSession.builder.master(os.environ[MASTER]).appName("sottovoce")
-        session: Any = (
-            builder.config("spark.executor.memory", "1g").config("spark.sql.shuffle.partitions", "4").getOrCreate()
-        )
+        builder: Any = SparkSession.builder.master(os.environ[MASTER]).appName("sottovoce")
+        for key, value in SETTINGS.items():
+            builder = builder.config(key, value)
+        session: Any = builder.getOrCreate()
         try:
             yield session
         finally:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.fast.compiled import compiled
 
 LONGEST = 55  # bytes that fit into one block, beside its padding
-_MASK = np.uint64(0xFFFFFFFF)
+_BESIDE = 32  # messages at a time
 
 
 def _primes(count: int) -> list[int]:
@@ -35,49 +35,73 @@ def _cube_root(number: int) -> int:
 
 
 # FIPS 180-4: the first 32 bits of the fractional parts of square and cube roots of the first primes.
-_START = np.array([isqrt(prime << 64) & 0xFFFFFFFF for prime in _primes(8)], np.uint64)
-_ROUND = np.array([_cube_root(prime << 96) & 0xFFFFFFFF for prime in _primes(64)], np.uint64)
+_START = np.array([isqrt(prime << 64) & 0xFFFFFFFF for prime in _primes(8)], np.uint32)
+_ROUND = np.array([_cube_root(prime << 96) & 0xFFFFFFFF for prime in _primes(64)], np.uint32)
 
 
 @njit(nogil=True, inline="always")
 def _turned(word, places):
     """A word of 32 bits, rotated to the right."""
-    return (word >> np.uint64(places) | word << np.uint64(32 - places)) & _MASK
+    return np.uint32(word >> np.uint32(places) | word << np.uint32(32 - places))
 
 
 @compiled
 def _digests(rows, start, constants, out):
+    """Messages side by side: the innermost loops run over them, so that one instruction works on several."""
     length = rows.shape[1]
-    words = np.empty(64, np.uint64)
-    block = np.zeros(64, np.uint8)
-    block[length] = 0x80
-    block[62] = (8 * length) >> 8
-    block[63] = (8 * length) & 0xFF
-    for row in range(rows.shape[0]):
-        for place in range(length):
-            block[place] = rows[row, place]
-        for i in range(16):
-            words[i] = (
-                np.uint64(block[4 * i]) << np.uint64(24)
-                | np.uint64(block[4 * i + 1]) << np.uint64(16)
-                | np.uint64(block[4 * i + 2]) << np.uint64(8)
-                | np.uint64(block[4 * i + 3])
+    words, state = np.empty((64, _BESIDE), np.uint32), np.empty((8, _BESIDE), np.uint32)
+    blocks = np.zeros((_BESIDE, 64), np.uint8)
+    blocks[:, length] = 0x80
+    blocks[:, 62] = (8 * length) >> 8
+    blocks[:, 63] = (8 * length) & 0xFF
+    for first in range(0, rows.shape[0], _BESIDE):
+        count = min(_BESIDE, rows.shape[0] - first)
+        for one in range(count):
+            for place in range(length):
+                blocks[one, place] = rows[first + one, place]
+        _schedule(blocks, words)
+        _compress(words, state, start, constants)
+        for one in range(count):
+            for word in range(4):
+                high = np.uint32(start[2 * word] + state[2 * word, one])
+                low = np.uint32(start[2 * word + 1] + state[2 * word + 1, one])
+                out[first + one, word] = np.uint64(high) << np.uint64(32) | np.uint64(low)
+
+
+@njit(nogil=True)
+def _schedule(blocks, words):
+    for i in range(16):
+        for one in range(_BESIDE):
+            words[i, one] = (
+                np.uint32(blocks[one, 4 * i]) << np.uint32(24)
+                | np.uint32(blocks[one, 4 * i + 1]) << np.uint32(16)
+                | np.uint32(blocks[one, 4 * i + 2]) << np.uint32(8)
+                | np.uint32(blocks[one, 4 * i + 3])
             )
-        for i in range(16, 64):
-            x, y = words[i - 15], words[i - 2]
-            small = _turned(x, 7) ^ _turned(x, 18) ^ (x >> np.uint64(3))
-            large = _turned(y, 17) ^ _turned(y, 19) ^ (y >> np.uint64(10))
-            words[i] = (words[i - 16] + small + words[i - 7] + large) & _MASK
-        a, b, c, d, e, f, g, h = start[0], start[1], start[2], start[3], start[4], start[5], start[6], start[7]
-        for i in range(64):
-            mixed = _turned(e, 6) ^ _turned(e, 11) ^ _turned(e, 25)
-            first = h + mixed + (e & f ^ (e ^ _MASK) & g) + constants[i] + words[i]
-            second = (_turned(a, 2) ^ _turned(a, 13) ^ _turned(a, 22)) + (a & b ^ a & c ^ b & c)
-            h, g, f, e, d, c, b, a = g, f, e, (d + first) & _MASK, c, b, a, (first + second) & _MASK
-        out[row, 0] = ((start[0] + a) & _MASK) << np.uint64(32) | (start[1] + b) & _MASK
-        out[row, 1] = ((start[2] + c) & _MASK) << np.uint64(32) | (start[3] + d) & _MASK
-        out[row, 2] = ((start[4] + e) & _MASK) << np.uint64(32) | (start[5] + f) & _MASK
-        out[row, 3] = ((start[6] + g) & _MASK) << np.uint64(32) | (start[7] + h) & _MASK
+    for i in range(16, 64):
+        for one in range(_BESIDE):
+            x, y = words[i - 15, one], words[i - 2, one]
+            small = _turned(x, 7) ^ _turned(x, 18) ^ (x >> np.uint32(3))
+            large = _turned(y, 17) ^ _turned(y, 19) ^ (y >> np.uint32(10))
+            words[i, one] = np.uint32(words[i - 16, one] + small + words[i - 7, one] + large)
+
+
+@njit(nogil=True)
+def _compress(words, state, start, constants):
+    for row in range(8):
+        state[row, :] = start[row]
+    for i in range(64):
+        # The eight words move up by one place in each round: rows stay where they are, and their names move.
+        a, b, c, d = state[-i & 7], state[(1 - i) & 7], state[(2 - i) & 7], state[(3 - i) & 7]
+        e, f, g, h = state[(4 - i) & 7], state[(5 - i) & 7], state[(6 - i) & 7], state[(7 - i) & 7]
+        own = words[i]
+        for one in range(_BESIDE):
+            x, y = a[one], e[one]
+            mixed = _turned(y, 6) ^ _turned(y, 11) ^ _turned(y, 25)
+            added = np.uint32(h[one] + mixed + (g[one] ^ y & (f[one] ^ g[one])) + constants[i] + own[one])
+            majority = x & b[one] | c[one] & (x | b[one])
+            d[one] = np.uint32(d[one] + added)
+            h[one] = np.uint32(added + (_turned(x, 2) ^ _turned(x, 13) ^ _turned(x, 22)) + majority)
 
 
 def digests(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:

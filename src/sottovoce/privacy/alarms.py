@@ -74,7 +74,11 @@ class Checks:
 
 
 def alarms(
-    tallies: Sequence[Tally], *, arms: Round | None = None, first_bytes: Sequence[int] = (), alpha: float = ALPHA
+    tallies: Sequence[Tally],
+    *,
+    arms: Round | None = None,
+    first_bytes: Sequence[int] | NDArray[np.int64] = (),
+    alpha: float = ALPHA,
 ) -> Checks:
     """The checks of the tallies of a round, one for each arm where `arms` is given.
 
@@ -95,6 +99,8 @@ def of_tally(tally: Tally) -> Iterator[Check]:
     """The checks that the statistic of a mechanism allows."""
     mechanism, n = tally.mechanism, tally.n
     channel, statistic, cells = mechanism.channel, mechanism.statistic, tally.cells
+    if stages_of(channel) is not None:  # a device repeats its memo in each epoch: reports are not independent
+        return
     if isinstance(statistic, CountSupports):
         rates = rates_of(channel)
         if isinstance(rates, Contrast) or rates is None:
@@ -127,7 +133,7 @@ def of_tally(tally: Tally) -> Iterator[Check]:
             first = np.array([float(channel.inner.likelihood(0, report)) for report in range(outputs)])
             ends = np.minimum(first, 1 / outputs), np.maximum(first, 1 / outputs)
             yield _within(f"hash values of {mechanism.name}", table.sum(axis=0), n, *ends)
-    elif isinstance(statistic, CountCohorts) and stages_of(channel) is None:  # devices keep their cohort with a memo
+    elif isinstance(statistic, CountCohorts):
         table = cells.reshape(need(channel, Pooled).seeds, channel.payload_bits + 1)
         yield from uniform(f"public functions of {mechanism.name}", table[:, 0])
     elif isinstance(statistic, CountOutputs) and not channel.publics and len(cells) <= MOST_CELLS:

@@ -17,7 +17,7 @@ from sottovoce.service.stores.base import StoreError, Transaction
 START = bytes(32)
 
 
-def record(work: Transaction, act: str, *, by: str = "collector", **facts: str | int) -> None:
+def record(work: Transaction, act: str, *, by: str = "collector", **facts: Any) -> None:
     """Add an entry."""
     last = work.execute("SELECT number, hash FROM acts ORDER BY number DESC LIMIT 1")
     number, before = (last[0][0] + 1, bytes(last[0][1])) if last else (1, START)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
-from sottovoce.service import acts, results
+from sottovoce.service import acts, certificates, results
 from sottovoce.service.course import Course, name_of, written_protocol
 from sottovoce.service.intake import CONFLICT, Submission
 from sottovoce.service.logs import Log, make_log
@@ -82,12 +82,14 @@ class Collector:
         if same is not None:
             return same.name
         people = PARTICIPANTS if participants is None else participants
-        manifest, protocol = planned(source, people)
+        manifest, protocol, errors = planned(source, people)
+        certificates.arms(manifest)  # before anyone looks at them
 
         def add() -> str:
             with self.store.transaction() as work:
+                state = DRAFT if draft else OPEN
                 row = add_study(
-                    work, source, protocol, manifest, by=by, state=DRAFT if draft else OPEN, participants=people
+                    work, source, protocol, manifest, by=by, state=state, participants=people, errors=errors
                 )
             with self.store.read() as work:
                 self.writer.courses[row.name] = Course.load(work, row)
@@ -130,7 +132,8 @@ class Collector:
                     found = results.outcome(work, row, level)
                     # Readers choose the level: of a study that stands still only the last few are kept.
                     same = [(old, one) for old, one in self._cache.items() if old[:-1] == key[:-1]]
-                    self._cache = dict(same[1 - MOST_LEVELS :])
+                    others = [(old, one) for old, one in self._cache.items() if old[0] != name]
+                    self._cache = dict(others + same[1 - MOST_LEVELS :])
                     self._cache[key] = found
             return self._cache[key]
 
@@ -141,10 +144,11 @@ class Collector:
         return self.metrics.text()
 
 
-def planned(source: bytes, participants: int) -> tuple[Manifest, bytes]:
-    """The first manifest of a study file, and its protocol in plain data."""
+def planned(source: bytes, participants: int) -> tuple[Manifest, bytes, dict[str, str]]:
+    """The first manifest of a study file, its protocol in plain data, and the +- of each question at the end."""
     made = plan_study(check_study(source), participants)
-    return made.manifest(), written_protocol(made.protocol, {one.asked.name: one.report for one in made.questions})
+    protocol = written_protocol(made.protocol, {one.asked.name: one.report for one in made.questions})
+    return made.manifest(), protocol, {one.asked.name: f"{one.half_width:.6g}" for one in made.questions}
 
 
 def find_source(work: Transaction, source: bytes) -> StudyRow | None:
@@ -161,13 +165,15 @@ def add_study(
     by: str,
     state: str = OPEN,
     participants: int = 0,
+    errors: Mapping[str, str] | None = None,
 ) -> StudyRow:
-    """Write a new study."""
+    """Write a new study. What its plan promised is in the log, since planning again may take minutes."""
     name = name_of(manifest)
     if any(row.name == name for row in work.studies()):
         raise ParameterError("This study is in the store already, from a file with other words in it.")
     row = work.add_study(name, source, protocol, manifest.content, state)
-    acts.record(work, "create", by=by, study=name, manifest=manifest.hash, participants=participants)
+    promised = {"planned": dict(errors)} if errors else {}
+    acts.record(work, "create", by=by, study=name, manifest=manifest.hash, participants=participants, **promised)
     return row
 
 

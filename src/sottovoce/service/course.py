@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Protocol, Round, Tallies
@@ -32,7 +33,14 @@ def written_protocol(protocol: Protocol, reports: Mapping[str, str]) -> bytes:
     return canonical({"protocol": protocol_spec(protocol), "reports": dict(reports)})
 
 
-def read_protocol(data: bytes) -> tuple[Protocol, dict[str, str]]:
+@lru_cache(maxsize=256)
+def read_manifest(content: bytes) -> Manifest:
+    """A stored manifest. Estimates are computed every second, and reading fifty channels takes longer than that."""
+    return Manifest.from_spec(content)
+
+
+@lru_cache(maxsize=256)
+def read_protocol(data: bytes) -> tuple[Protocol, Mapping[str, str]]:
     """The same, read."""
     spec, reports = take(parse(data), "a stored study", ("protocol", "reports"))
     return protocol_from_spec(spec), reports
@@ -79,7 +87,7 @@ class Course:
     @classmethod
     def load(cls, work: Transaction, row: StudyRow) -> Course:
         """From a store."""
-        manifests = [Manifest.from_spec(content) for content in work.manifests(row.number)]
+        manifests = [read_manifest(content) for content in work.manifests(row.number)]
         return cls(row, manifests, stored_state(work, row, manifests), work.first_bytes(row.number))
 
     @property

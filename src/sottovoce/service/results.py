@@ -11,7 +11,7 @@ from typing import Any
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Estimates
-from sottovoce.service.course import name_of, read_protocol, stored_state, stored_tallies
+from sottovoce.service.course import name_of, read_manifest, read_protocol, stored_state, stored_tallies
 from sottovoce.service.intake import CONFLICT
 from sottovoce.service.signs import FAKES, alarms_of, manipulation_rows
 from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
@@ -20,6 +20,10 @@ from sottovoce.study.results import COLUMNS, StudyResults, results_of
 from sottovoce.study.study import Study
 
 NOTHING_YET = "Nothing can be estimated yet."
+REPEATED = (
+    "Devices that keep a memo report the same answer again in each epoch. Intervals and n count reports as if each were"
+    " of another person: with reports of several epochs they are too narrow."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def study_of(row: StudyRow) -> Study:
 
 def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     """The estimates from what is counted so far; those of an unfinished protocol say what they leave out."""
-    manifests = [Manifest.from_spec(content) for content in work.manifests(row.number)]
+    manifests = [read_manifest(content) for content in work.manifests(row.number)]
     if name_of(manifests[0]) != row.name:
         raise StoreError("The manifest of a study in this store was changed.")
     study, state = study_of(row), stored_state(work, row, manifests)
@@ -102,7 +106,9 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     conflicts = work.outcomes(row.number).get(CONFLICT, 0)
     signs = alarms_of(manifests, rounds, work.first_bytes(row.number), conflicts)
     results = results_of(study, reports, found, level)
-    return StudyOutcome(row, manifests[-1], results, (*notes, *results.doubts), signs)
+    kept = any(arm.mechanism.claimed_forever is not None for one in manifests for arm in one.stage.arms)
+    notes = (*notes, *results.doubts, *((REPEATED,) if kept and found else ()))
+    return StudyOutcome(row, manifests[-1], results, notes, signs)
 
 
 def _plain(value: Any) -> Any:
@@ -115,7 +121,7 @@ def tally_rows(work: Transaction, row: StudyRow) -> list[Mapping[str, Any]]:
     """The counts of every arm of every round, for anyone to estimate again."""
     found: list[Mapping[str, Any]] = []
     for content in work.manifests(row.number):
-        manifest = Manifest.from_spec(content)
+        manifest = read_manifest(content)
         for place, tally in enumerate(stored_tallies(work, row.number, manifest)):
             arm = manifest.stage.arms[place]
             rows = [[cell, count] for cell, count in tally.to_rows() if cell >= 0]

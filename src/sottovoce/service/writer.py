@@ -224,8 +224,7 @@ class CommitWriter:
     def _tidy(self, age: float) -> None:
         """When nothing waits: a store may show which rows changed together, such as a report and its invitation."""
         if self._untidy is not None and perf_counter() - self._untidy >= age:
-            self._store.tidy()
-            self._untidy = None
+            self._untidy = None if self._store.tidy() else perf_counter()
 
     def _forget(self, course: Course) -> None:
         """Two epochs ago no report can come any more, so its digests have served."""

@@ -15,6 +15,7 @@ import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     NODES,
+    AskedMap,
     Bits,
     Block,
     Channel,
@@ -234,3 +235,12 @@ def test_a_histogram_of_bins_that_show_their_end_has_no_ratio() -> None:
         Histogram(2, sure).ratio()
     half = Table(((UNIT // 2, UNIT // 2, 0), (UNIT // 4, 3 * UNIT // 4, 0)))
     assert Histogram(2, half).ratio() == Fraction(3)  # the output that nobody sends does not count
+
+
+def test_a_code_that_stands_for_those_not_asked_about_is_not_supported() -> None:
+    """`make fuzz` found it (seed 687180814): rates were stated for inner channels whose reports support that code."""
+    assert Public(AskedMap(4, 3, 4), Subset(4, 1, UNIT - 1)).rates() is None
+    nested = Public(HashMap(4, 3, 4), Subset(3, 1, UNIT // 2))
+    assert nested.rates() is not None and Public(AskedMap(4, 3, 4), nested).rates() is None
+    optional = Public(AskedMap(4, 3, 4), Bits(3, UNIT // 4 * 3, UNIT // 4, "optional"))
+    assert optional.rates() == (Fraction(9, 16), Fraction(3, 16))

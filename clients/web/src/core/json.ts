@@ -73,6 +73,14 @@ export function isSpec(value: unknown): value is Spec {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Every text under one of these keys, at any depth. */
+export function named(plain: Plain, keys: string[]): string[] {
+  if (Array.isArray(plain)) return plain.flatMap((one) => named(one, keys));
+  if (!isSpec(plain)) return [];
+  const own = keys.map((key) => plain[key]).filter((one) => typeof one === "string");
+  return [...own, ...Object.values(plain).flatMap((one) => named(one, keys))];
+}
+
 /** The one text of a specification: keys sorted, no spaces. */
 export function canonical(value: Plain): string {
   if (Array.isArray(value)) return `[${value.map(canonical)}]`;

@@ -91,19 +91,19 @@ export class Categories extends Domain {
 /** Numbers in a range. */
 export abstract class Range extends Domain {
   constructor(
-    readonly least: Fraction,
-    readonly most: Fraction,
+    readonly bottom: Fraction,
+    readonly top: Fraction,
     name: string,
   ) {
     super();
-    valid(least.compare(most) < 0, name);
+    valid(bottom.compare(top) < 0, name);
   }
 
   /** The number that a value is; a whole one where only those count. */
   protected inside(value: unknown, what: string): Fraction {
     const number = exactNumber(value);
-    if (!number || number.compare(this.least) < 0 || number.compare(this.most) > 0 || (what && number.d !== 1n))
-      outside(`a ${what}number in [${decimalText(this.least)}, ${decimalText(this.most)}]`);
+    if (!number || number.compare(this.bottom) < 0 || number.compare(this.top) > 0 || (what && number.d !== 1n))
+      outside(`a ${what}number in [${decimalText(this.bottom)}, ${decimalText(this.top)}]`);
     return number;
   }
   override typed(written: string): unknown {
@@ -119,7 +119,7 @@ export class Integers extends Range {
     super(Fraction.of(low), Fraction.of(high), "high");
     valid(high < low + MOST_CODES, "high");
     this.size = high - low + 1n;
-    this.numbers = { low: ZERO, high: Fraction.of(high - low), origin: this.least };
+    this.numbers = { low: ZERO, high: Fraction.of(high - low), origin: this.bottom };
   }
   encode(value: unknown): bigint {
     return this.raw(value).n - this.low;

@@ -43,8 +43,8 @@ class Bins extends NumberView {
     super(seen);
     valid(
       edges.length > 0 &&
-        edges.every((edge, place) => edge.compare(place ? edges[place - 1]! : seen.least) > 0) &&
-        edges.at(-1)!.compare(seen.most) <= 0,
+        edges.every((edge, place) => edge.compare(place ? edges[place - 1]! : seen.bottom) > 0) &&
+        edges.at(-1)!.compare(seen.top) <= 0,
       "edges",
     );
     this.size = BigInt(edges.length + 1);
@@ -60,7 +60,7 @@ class Bins extends NumberView {
     return BigInt(passed);
   }
   override label(code: bigint): string {
-    const all = [this.seen.least, ...this.edges, this.seen.most].map(decimalText);
+    const all = [this.seen.bottom, ...this.edges, this.seen.top].map(decimalText);
     const place = Number(code);
     return `[${all[place]}, ${all[place + 1]}${place === this.edges.length ? "]" : ")"}`;
   }
@@ -197,8 +197,8 @@ class Square extends NumberView {
     readonly centre: Fraction,
   ) {
     super(seen);
-    const ends = [seen.least, seen.most].map((end) => this.code(end));
-    const inner = seen.least.compare(centre) < 0 && seen.most.compare(centre) > 0;
+    const ends = [seen.bottom, seen.top].map((end) => this.code(end));
+    const inner = seen.bottom.compare(centre) < 0 && seen.top.compare(centre) > 0;
     this.numbers = { low: inner ? ZERO : smallest(ends), high: larger(ends[0]!, ends[1]!), origin: ZERO };
   }
   protected code(number: Fraction): Fraction {
@@ -226,7 +226,7 @@ class Clamp extends NumberView {
     readonly high: Fraction,
   ) {
     super(seen);
-    valid(seen.least.compare(low) <= 0 && low.compare(high) < 0 && high.compare(seen.most) <= 0, "low");
+    valid(seen.bottom.compare(low) <= 0 && low.compare(high) < 0 && high.compare(seen.top) <= 0, "low");
     this.numbers = { low, high, origin: ZERO };
   }
   protected code(number: Fraction): Fraction {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sottovoce.cli import main
@@ -55,7 +55,7 @@ def die_at(point: str) -> None:
         at("committed")
         went_on(course, state, manifest)
 
-    Course.next_stage, Course.store_next, Course.go_on = next_stage, store_next, go_on  # type: ignore[method-assign, assignment]
+    _replace(Course, next_stage=next_stage, store_next=store_next, go_on=go_on)
 
 
 def fill_disk() -> None:
@@ -85,8 +85,14 @@ def fill_disk() -> None:
             if refused == REFUSED:
                 _limit(writer._store, (1 << 32) - 2)
 
-    SQLiteStore.lock, CommitWriter._commit = locked, committed  # type: ignore[method-assign, assignment]
-    PostgreSQLTransaction.add_reports = added  # type: ignore[method-assign, assignment]
+    _replace(SQLiteStore, lock=locked)
+    _replace(CommitWriter, _commit=committed)
+    _replace(PostgreSQLTransaction, add_reports=added)
+
+
+def _replace(owner: type, **methods: Callable[..., Any]) -> None:
+    for name, method in methods.items():
+        setattr(owner, name, method)
 
 
 def _limit(store: Store, pages: int) -> None:

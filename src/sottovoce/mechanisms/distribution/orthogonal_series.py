@@ -70,6 +70,8 @@ def build(
     chosen = min(_functions(budget, crowd, smooth), most) if functions is None else functions
     count = check_integer("functions", name, chosen, 1, most)
     e = odds(budget)
+    if 2 * floor_unit(e / (e + 1)) <= UNIT:
+        raise reject("epsilon", name, "larger: its reports would carry no information", epsilon)
     channel = one_of([_sign(wave, e) for wave in waves(codes, count, basis)])
     return Mechanism(name, Distribution(domain, workload, buckets), channel, budget, CountOutputs(), view)
 

@@ -27,7 +27,7 @@ SECURITY = {
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "content-security-policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none';"
-    " frame-ancestors 'none'; form-action 'self'",
+    " frame-ancestors 'none'; form-action 'none'",
 }
 _STATUS = {404: "not_found", 405: "method_not_allowed"}
 

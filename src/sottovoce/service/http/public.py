@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -121,12 +121,22 @@ async def stream(request: Request) -> Response:
     """The same as events, whenever reports were counted."""
     level, fakes = _level(request), _fakes(request)
     collector, name = collector_of(request), request.path_params["study"]
+
+    def said() -> bytes:
+        return collector.outcome(name, level).to_json(fakes)
+
+    return events(request, lambda: run_in_threadpool(said))
+
+
+def events(request: Request, say: Callable[[], Awaitable[bytes]]) -> Response:
+    """A stream of what there is to say, whenever reports were counted; at most once a second."""
+    collector, name = collector_of(request), request.path_params["study"]
     collector.course(name)
     state = request.app.state
     if getattr(state, "streams", 0) >= MOST_STREAMS:
         raise Refused("queue_full")
 
-    async def events() -> AsyncIterator[bytes]:
+    async def parts() -> AsyncIterator[bytes]:
         state.streams = getattr(state, "streams", 0) + 1
         try:
             seen, quiet = None, 0.0
@@ -134,9 +144,8 @@ async def stream(request: Request) -> Response:
                 row = collector.course(name).row
                 now = (row.state, row.round, row.reports, row.checksum)
                 if now != seen:
-                    found = await run_in_threadpool(collector.outcome, name, level)
                     seen, quiet = now, 0.0
-                    yield b"event: estimates\ndata: " + found.to_json(fakes) + b"\n\n"
+                    yield b"event: estimates\ndata: " + await say() + b"\n\n"
                 elif quiet >= QUIET_SECONDS:
                     quiet = 0.0
                     yield b": nothing new\n\n"
@@ -145,7 +154,7 @@ async def stream(request: Request) -> Response:
         finally:
             state.streams -= 1
 
-    return StreamingResponse(events(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+    return StreamingResponse(parts(), media_type="text/event-stream", headers={"cache-control": "no-store"})
 
 
 async def tallies(request: Request) -> Response:

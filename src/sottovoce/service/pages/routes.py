@@ -7,7 +7,8 @@ import math
 from typing import Any
 
 import segno
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from anyio import CapacityLimiter, to_thread
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -15,26 +16,23 @@ from starlette.routing import Route
 
 from sottovoce.core.errors import SottovoceError
 from sottovoce.privacy.explain import explain
-from sottovoce.service import acts
-from sottovoce.service.collector import PARTICIPANTS, Collector
+from sottovoce.service import certificates
+from sottovoce.service.collector import PARTICIPANTS
 from sottovoce.service.course import Course
-from sottovoce.service.http.problems import PROBLEMS
-from sottovoce.service.http.public import collector_of, tagged
+from sottovoce.service.http.public import collector_of, events, tagged
 from sottovoce.service.http.reports import Refused
-from sottovoce.service.pages import view
+from sottovoce.service.pages import comparisons, view
+from sottovoce.service.pages.live import LEVEL, LiveParts, Rendering, planned_numbers
+from sottovoce.service.pages.templating import rendered
 from sottovoce.service.pages.words import words
 
-LEVEL = 0.95
 LEAST, MOST = 10, 10_000_000  # participants of the planner page
-
-TEMPLATES = Environment(
-    loader=PackageLoader("sottovoce.service.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
+SLIDER = {str(round(10 ** (place / 10))) for place in range(20, 61)}  # the numbers at which its slider stops
 
 
 def shown(template: str, **values: Any) -> HTMLResponse:
     """A page."""
-    return HTMLResponse(TEMPLATES.get_template(template).render({"language": "", "course": None, **values}))
+    return HTMLResponse(rendered(template, **values))
 
 
 async def index(request: Request) -> Response:
@@ -42,43 +40,55 @@ async def index(request: Request) -> Response:
     return shown("index.html", courses=list(collector_of(request).courses.values()))
 
 
-def _live(collector: Collector, name: str) -> dict[str, Any]:
-    course, found = collector.course(name), collector.outcome(name, LEVEL)
-    goal = _goal(collector, name)
-    with collector.store.read() as work:
-        outcomes = work.outcomes(course.number)
-    return {
-        "course": course,
-        "found": found,
-        "cards": view.cards(found),
-        "goal": goal,
-        "planned": view.expected(course.row.source, goal or PARTICIPANTS),
-        "alarms": found.alarms,
-        "outcomes": {"counted": found.row.reports, **outcomes},
-        "problems": PROBLEMS,
-    }
-
-
-def _goal(collector: Collector, name: str) -> int:
-    """The participants of the plan with which the study was created."""
-    with collector.store.read() as work:
-        made = [one for one in acts.entries(work) if one["act"] == "create" and one.get("study") == name]
-    return int(made[0].get("participants", 0)) if made else 0
+def _live(request: Request) -> Rendering:
+    state = request.app.state
+    if not hasattr(state, "live_parts"):
+        state.live_parts = LiveParts()
+    parts: LiveParts = state.live_parts
+    return parts.of(collector_of(request), request.path_params["study"])
 
 
 async def study(request: Request) -> Response:
     """The dashboard of a study."""
-    collector, name = collector_of(request), request.path_params["study"]
-    course = collector.course(name)
-    values = await run_in_threadpool(_live, collector, name)
-    arms = await run_in_threadpool(view.arms, course.manifest)
-    return shown("study.html", **values, arms=arms)
+    course = collector_of(request).course(request.path_params["study"])
+    found = await run_in_threadpool(_live, request)
+    # The page does not wait for audits that were not made yet: it asks for them afterwards.
+    arms = certificates.arms(course.manifest) if certificates.are_made(course.manifest) else None
+    return shown("study.html", course=course, live=Markup(found.text), arms=arms)
+
+
+async def certified(request: Request) -> Response:
+    """The table of the exact losses."""
+    course = collector_of(request).course(request.path_params["study"])
+    return shown("certificates.html", arms=await run_in_threadpool(certificates.arms, course.manifest))
 
 
 async def live(request: Request) -> Response:
     """The part of the dashboard that changes."""
+    found = await run_in_threadpool(_live, request)
+    return tagged(request, found.text.encode(), "text/html; charset=utf-8", found.tag)
+
+
+async def changes(request: Request) -> Response:
+    """A stream of the number of reports. A page asks for the estimates itself, when it has shown the last ones."""
     collector, name = collector_of(request), request.path_params["study"]
-    return shown("live.html", **await run_in_threadpool(_live, collector, name))
+
+    async def said() -> bytes:
+        return b"%d" % collector.course(name).row.reports
+
+    return events(request, said)
+
+
+async def pairs(request: Request) -> Response:
+    """Every two groups of a question, compared."""
+    collector, name = collector_of(request), request.path_params["study"]
+    found = await run_in_threadpool(collector.outcome, name, LEVEL)
+    for one in found.results.questions:
+        if one.asked.name == request.path_params["question"]:
+            body = await run_in_threadpool(comparisons.to_csv, one, LEVEL)
+            if body is not None:
+                return tagged(request, body, "text/csv; charset=utf-8")
+    raise Refused("not_found")
 
 
 async def picture(request: Request) -> Response:
@@ -126,9 +136,9 @@ async def planner(request: Request) -> Response:
     """What other numbers of participants, or another epsilon, would find out."""
     collector, name = collector_of(request), request.path_params["study"]
     course = collector.course(name)
-    people = min(max(_goal(collector, name) or PARTICIPANTS, LEAST), MOST)
+    people = min(max(planned_numbers(collector, name).participants or PARTICIPANTS, LEAST), MOST)
     epsilon = max(0.25, round(4 * float(course.manifest.facts.epsilon)) / 4)
-    values = await run_in_threadpool(_rows, course, people, f"{epsilon:g}")
+    values = await _planned(request, course, people, f"{epsilon:g}")
     return shown("planner.html", **values, place=round(10 * math.log10(people)), quarter=round(4 * epsilon))
 
 
@@ -136,11 +146,17 @@ async def rows(request: Request) -> Response:
     """The part of the planner that changes."""
     course = collector_of(request).course(request.path_params["study"])
     people, epsilon = (request.query_params.get(key, "") for key in ("participants", "epsilon"))
-    if not (people.isascii() and people.isdecimal() and len(people) < 9 and LEAST <= int(people) <= MOST):
+    if people not in SLIDER or epsilon not in {f"{quarter / 4:g}" for quarter in range(1, 33)}:
         raise Refused("invalid_request")
-    if epsilon not in {f"{quarter / 4:g}" for quarter in range(1, 33)}:
-        raise Refused("invalid_request")
-    return shown("rows.html", **await run_in_threadpool(_rows, course, int(people), epsilon))
+    return shown("rows.html", **await _planned(request, course, int(people), epsilon))
+
+
+async def _planned(request: Request, course: Course, people: int, epsilon: str) -> dict[str, Any]:
+    """One plan at a time: it may take seconds, anyone may ask, and reports are counted beside it."""
+    state = request.app.state
+    if not hasattr(state, "planning"):
+        state.planning = CapacityLimiter(1)
+    return await to_thread.run_sync(_rows, course, people, epsilon, limiter=state.planning)
 
 
 def _rows(course: Course, people: int, epsilon: str) -> dict[str, Any]:
@@ -157,8 +173,11 @@ def routes() -> list[Route]:
         Route("/", index),
         Route("/studies/{study}", study),
         Route("/studies/{study}/live", live),
+        Route("/studies/{study}/changes", changes),
+        Route("/studies/{study}/certificates", certified),
         Route("/studies/{study}/qr.svg", code),
         Route("/studies/{study}/{question}.svg", picture),
+        Route("/studies/{study}/{question}/pairs.csv", pairs),
         Route("/s/{study}", participant),
         Route("/plan/{study}", planner),
         Route("/plan/{study}/rows", rows),

@@ -13,16 +13,14 @@ from typing import Any
 from sottovoce.client.typed import root
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Categories, Integers
-from sottovoce.core.errors import ParameterError, SottovoceError
-from sottovoce.core.exchange import codec
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Cdf, GroupMean
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.privacy.audit import audit
 from sottovoce.service.pages import charts
 from sottovoce.service.pages.charts import Point
+from sottovoce.service.pages.comparisons import Comparison, compared
 from sottovoce.service.results import StudyOutcome
 from sottovoce.service.signs import FAKES, manipulations
 from sottovoce.study.reading import parse_study
@@ -44,6 +42,7 @@ class Card:
     hidden: int
     widest: float
     fakes: str
+    comparison: Comparison | None
 
 
 def cards(found: StudyOutcome) -> list[Card]:
@@ -63,6 +62,7 @@ def _card(result: QuestionResult, found: StudyOutcome) -> Card:
         max(0, len(lines) - MOST_LINES),
         max(widths, default=math.nan),
         next((one.text() for one in manipulations(result, FAKES, found.row.reports).values()), ""),
+        compared(result, found.results.level),
     )
 
 
@@ -83,39 +83,6 @@ def _point(line: ResultLine) -> Point:
     return Point(line.label or line.measure, line.value, line.low, line.high)
 
 
-# --- privacy ------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class ArmFacts:
-    """What an arm loses and sends."""
-
-    name: str
-    method: str
-    epsilon: str
-    how: str
-    ok: bool
-    size: int
-    fingerprint: str
-
-
-def arms(manifest: Manifest) -> list[ArmFacts]:
-    """The exact certificate of every arm."""
-    return [_arm(arm.name, arm.mechanism) for arm in manifest.stage.arms]
-
-
-@lru_cache(maxsize=512)
-def _arm(name: str, mechanism: Mechanism) -> ArmFacts:
-    found = audit(mechanism)
-    return ArmFacts(
-        name,
-        mechanism.name,
-        f"{found.epsilon:.6g}",
-        found.how,
-        found.ok,
-        codec.payload_bytes(mechanism.channel),
-        mechanism.fingerprint,
-    )
-
-
 # --- the plan -----------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
 def planned(source: bytes, participants: int, epsilon: str = "") -> StudyPlan:
@@ -127,14 +94,6 @@ def planned(source: bytes, participants: int, epsilon: str = "") -> StudyPlan:
         given = Decimal(epsilon)
         study = replace(study, epsilon=given, lifetime=max(given, study.lifetime or given))
     return plan_study(study, participants)
-
-
-def expected(source: bytes, participants: int) -> dict[str, float]:
-    """The +- that the plan promises for each question; empty where there is no plan for so few."""
-    try:
-        return {one.asked.name: one.half_width for one in planned(source, participants).questions}
-    except SottovoceError:
-        return {}
 
 
 # --- the participant's form -----------------------------------------------------------------------------

@@ -13,10 +13,10 @@ async function refresh() {
   try {
     const response = await fetch(live.dataset.source);
     if (response.ok) {
-      const open = [...live.querySelectorAll("details[open]")].map((one) => one.parentElement.getAttribute("aria-labelledby"));
+      const name = (one) => one.querySelector("summary").textContent;
+      const open = [...live.querySelectorAll("details[open]")].map(name);
       live.innerHTML = await response.text();
-      for (const one of live.querySelectorAll("details"))
-        one.open = open.includes(one.parentElement.getAttribute("aria-labelledby"));
+      for (const one of live.querySelectorAll("details")) one.open = open.includes(name(one));
     }
   } finally {
     setTimeout(() => {
@@ -27,3 +27,11 @@ async function refresh() {
 }
 
 new EventSource(live.dataset.stream).addEventListener("estimates", () => void refresh());
+
+/* Certificates that are not computed yet come after the page. */
+const certificates = document.getElementById("certificates");
+if (certificates.dataset.source) {
+  const response = await fetch(certificates.dataset.source);
+  if (response.ok) certificates.innerHTML = await response.text();
+  certificates.removeAttribute("aria-busy");
+}

@@ -111,7 +111,9 @@ get("optin").addEventListener("click", async () => {
 });
 
 try {
-  const invitation = new URLSearchParams(location.search).get("invitation") ?? undefined;
+  // After the hash sign: browsers send it to nobody, so that no server or proxy sees it beside an address and a time.
+  const invitation = new URLSearchParams(location.hash.slice(1)).get("invitation") ?? undefined;
+  for (const link of document.querySelectorAll("header nav a")) link.hash = location.hash;
   study = await sottovoce.open(form.dataset.study, { invitation });
   await refresh();
   setInterval(() => void refresh(), 2000);

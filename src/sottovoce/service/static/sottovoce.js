@@ -1,1 +1,1 @@
-import{T as a,a as s,ca as e,da as o,ea as t,fa as i,ga as r,ha as n,ia as c}from"./sottovoce-P7KS4Y4L.js";export{t as Manifest,e as Mechanism,o as Question,s as SottovoceError,a as Study,n as mechanism,c as open,r as seeded,i as version};
+import{T as a,a as s,ca as e,da as o,ea as t,fa as i,ga as r,ha as n,ia as c}from"./sottovoce-4IDWUH4I.js";export{t as Manifest,e as Mechanism,o as Question,s as SottovoceError,a as Study,n as mechanism,c as open,r as seeded,i as version};

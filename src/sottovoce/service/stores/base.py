@@ -219,8 +219,11 @@ class Store(ABC):
         """Become the one collector of this store, or refuse."""
 
     @abstractmethod
-    def tidy(self) -> None:
-        """Remove what the database still holds of recent commits, one after the other: which rows changed together."""
+    def tidy(self) -> bool:
+        """Remove what the database still holds of recent commits, one after the other: which rows changed together.
+
+        False if that is not possible now.
+        """
 
     @abstractmethod
     def close(self) -> None:

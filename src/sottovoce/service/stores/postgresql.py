@@ -134,10 +134,12 @@ class PostgreSQLStore(Store):
         if row is None or not row[0]:
             raise StoreError("Another collector is using this store.")
 
-    def tidy(self) -> None:
+    def tidy(self) -> bool:
         # A deleted row keeps the number of the transaction that deleted it until its page is vacuumed.
         with self._busy, suppress(psycopg.Error, StoreDownError, StoreError):
             self._writing().execute("VACUUM invitations")
+            return True
+        return False
 
     def close(self) -> None:
         if self._writer is not None:

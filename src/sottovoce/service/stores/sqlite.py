@@ -146,9 +146,15 @@ class SQLiteStore(Store):
             self._lock_file = None
             raise StoreError("Another collector is using this store.") from None
 
-    def tidy(self) -> None:
-        with self._busy, suppress(sqlite3.Error):  # readers may be at work: the next time
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    def tidy(self) -> bool:
+        with self._busy, suppress(sqlite3.Error):
+            self._writer.execute("PRAGMA busy_timeout = 0")  # reports must not wait for a long reader, such as a backup
+            try:
+                ((busy, *_),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                return not busy
+            finally:
+                self._writer.execute(f"PRAGMA busy_timeout = {round(1000 * PATIENCE)}")
+        return False
 
     def close(self) -> None:
         self._writer.close()

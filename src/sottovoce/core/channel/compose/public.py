@@ -291,20 +291,24 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         return trusted(self.inner, Supporting).supports(report, self.mapped(code, public), public)
 
     def rates(self, code: int = 0) -> Rates | None:
-        """None if the inner rates depend on the code, or if no report supports the last inner code."""
+        """None if the inner rates depend on the code, or if no report supports the last inner code.
+
+        Where only some codes are asked about, that one stands for all others, and no report may support it.
+        """
         if isinstance(self.inner, Bits) and self.inner.encoding == "signed":
             return self.map.signed_rates(self.inner.own_rate) if isinstance(self.map, NumberedMap) else None
         if isinstance(self.inner, Public):  # asking for its facet first would double the work for each nested map
             nested = self.inner.rates()
-            return None if nested is None else self.map.rates(nested)
+            return None if nested is None or isinstance(self.map, AskedMap) else self.map.rates(nested)
         if isinstance(self.map, MultiplierMap) and isinstance(self.inner, Block):
             inside, sets = units(self.inner.inside), self.inner.sets
             return self.map.rates_of_sets(inside, sets.size) if isinstance(sets, ArcSets) else None
         inner = facet(self.inner, Supporting)
         if inner is None or inner.rates_vary:
             return None
-        supported = self.inner.inputs - isinstance(self.map, AskedMap)
-        first, last = inner.rates(), inner.rates(supported - 1)
+        first, last = inner.rates(), inner.rates(self.inner.inputs - 1)
+        if isinstance(self.map, AskedMap):
+            return self.map.rates(first) if isinstance(first, Rates) and last is None else None
         return self.map.rates(first) if isinstance(first, Rates) and isinstance(last, Rates) else None
 
     def effort(self) -> Effort:

@@ -1,0 +1,88 @@
+"""Comparisons of groups: every two of them, with intervals that hold all at once, and a test that all are alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sottovoce.core.asked import Asked
+from sottovoce.core.errors import SottovoceError
+from sottovoce.core.language.plural import plural
+from sottovoce.core.question import GroupMean
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.group.contrasts import Pairs
+from sottovoce.study.results import QuestionResult
+
+MOST_PAIRS = 66  # on a page: those of twelve groups; the download has all
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPair:
+    """Two groups: how much larger the first mean is."""
+
+    group: str
+    other: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The groups of a question, compared."""
+
+    asked: Asked
+    pairs: tuple[ComparedPair, ...]
+    hidden: int
+    notes: tuple[str, ...]
+
+
+def compared(result: QuestionResult, level: float) -> Comparison | None:
+    """None where the question has no groups."""
+    estimate, pairs = _all_pairs(result, level)
+    if estimate is None or pairs is None:
+        return None
+    numbers = zip(pairs.values, *pairs.ci(), pairs.adjusted, strict=True)
+    shown = tuple(
+        ComparedPair(str(group), str(other), *map(float, found))
+        for group, other, found in zip(pairs.groups, pairs.others, numbers, strict=True)
+        if not {group, other} & {*result.asked.missing}  # who gives a reason has a group of that name, but no value
+    )
+    notes = [] if result.asked.missing else [_equality(estimate)]
+    if pairs.not_estimable:
+        notes.append(f"Too small to be compared: {plural(len(pairs.not_estimable), 'group', ',')}.")
+    return Comparison(result.asked, shown[:MOST_PAIRS], max(0, len(shown) - MOST_PAIRS), tuple(notes))
+
+
+def to_csv(result: QuestionResult, level: float) -> bytes | None:
+    """All pairs, with the columns of `Pairs.to_frame`."""
+    _, pairs = _all_pairs(result, level)
+    if pairs is None:
+        return None
+    frame, missing = pairs.to_frame(), result.asked.missing
+    text: str = frame[~frame["group"].isin(missing) & ~frame["other"].isin(missing)].to_csv(
+        index=False, lineterminator="\n"
+    )
+    return text.encode()
+
+
+def _all_pairs(result: QuestionResult, level: float) -> tuple[Estimate | None, Pairs | None]:
+    estimates = [one for one in result.estimates.values() if isinstance(one, Estimate)]
+    if not isinstance(result.asked.question, GroupMean) or not estimates:
+        return None, None
+    try:
+        return estimates[0], estimates[0].all_pairs(level)
+    except SottovoceError:  # too many groups for a table
+        return estimates[0], None
+
+
+def _equality(estimate: Estimate) -> str:
+    try:
+        return estimate.test_equality().explain()
+    except SottovoceError as problem:
+        return str(problem)

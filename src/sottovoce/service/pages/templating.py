@@ -1,0 +1,16 @@
+"""Templates of the pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+TEMPLATES = Environment(
+    loader=PackageLoader("sottovoce.service.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+)
+
+
+def rendered(template: str, **values: Any) -> str:
+    """The text of a page or of a part of one."""
+    return TEMPLATES.get_template(template).render({"language": "", "course": None, **values})
