@@ -238,8 +238,8 @@ def test_an_axis_of_several_names_takes_some_combinations() -> None:
 
 
 def test_the_list_is_made_without_what_computes_a_study() -> None:
-    rooms = "studies, studies_of_rounds, studies_of_shares"
-    code = f"import sys; from sottovoce.experiments.coverage import {rooms};"
+    rooms = "distributions, rounds, shares, studies"
+    code = f"import sys; from sottovoce.experiments.coverage.declared import {rooms};"
     code += " print({'numba', 'scipy', 'matplotlib'} & set(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == "set()\n"
