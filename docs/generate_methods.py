@@ -103,7 +103,8 @@ DISTRIBUTIONS = f"""
 Numbers at epsilon {EPSILON} for {BUCKETS} buckets of a range.
 
 - *cumulative*: n times the variance of the unbiased share up to an edge of a bucket, the mean over all edges, if all
-  buckets are equally common. [Estimate a distribution](estimate-a-distribution.md) shows what other decoders add.
+  buckets are equally common. [Estimate a distribution](estimate-a-distribution.md) shows what other decoders add. That
+  of `orthogonal-series` is for what its waves tell, and leaves out [what they do not](series-and-mixtures.md).
 
 | name | what it is | cumulative | bytes | cells | also called |
 |---|---|---|---|---|---|

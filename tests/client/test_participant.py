@@ -303,6 +303,21 @@ def test_a_file_of_memos_alone_gets_the_new_tables(path: Path) -> None:
     assert device(path).reports() == []
 
 
+def test_a_file_of_the_version_before_keeps_its_account(path: Path) -> None:
+    manifest = memoised()
+    device(path).answer(manifest, {"toy": 1})
+    device(path).answer(sleep(), ANSWERS)
+    before = device(path).account()
+    database = sqlite3.connect(path, isolation_level=None)
+    for table in ("study", "used"):
+        database.execute(f"DROP TABLE {table}")
+    database.execute("PRAGMA user_version = 2")
+    database.close()
+    assert device(path).account() == before and before.total > 3
+    with pytest.raises(PrivacyError, match="already"):
+        device(path).answer(sleep(), ANSWERS)
+
+
 # --- sending ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("reply", [FULL, Reply(503, b""), Reply(507, b""), Reply(404, b""), Reply(200, b"<html>"),
                                    Reply(500, b""), Reply(302, b""), Reply(200, b'{"accepted": 2}'),

@@ -163,7 +163,13 @@ def attacked(mechanism: Mechanism, clean: Tally, cells: list[tuple[int, int]], f
     return Tally(mechanism, clean.n + fakes, clean.cells + fakes * added)
 
 
-@pytest.mark.parametrize("name", sv.names(sv.GroupMean))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == "group-bernoulli" else pytest.mark.slow)
+        for name in sv.names(sv.GroupMean)
+    ],
+)
 def test_means_of_groups_move_as_far_as_stated_and_no_farther(name: str) -> None:
     """Every report of the channel as the fake one: the mean without them lies inside, and at the ends for some."""
     mechanism = sv.mechanism(name, GROUPS, epsilon=2)

@@ -86,7 +86,7 @@ HIERARCHY = study(
     ),
 )
 
-COMPATIBLE_RUNS = 200
+COMPATIBLE_RUNS = 50
 COMPATIBLE = study(
     "compatible",
     "Limits of all distributions that are compatible with the reports of a square wave",
