@@ -21,6 +21,7 @@ from sottovoce.core.coins import SeededCoins
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import names
+from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
@@ -57,7 +58,7 @@ def answers(mechanism: Mechanism, n: int, seed: int) -> Reports:
 
 def mixture(mechanism: Mechanism, data: Any) -> shapes.Mixture:
     """The likelihood operator of a tally or of reports."""
-    if isinstance(data, Reports) and isinstance(mechanism.statistic, (CountSupports, Sums)):
+    if isinstance(data, Reports) and isinstance(mechanism.statistic, (CountSupports, CountAsked, Sums)):
         return likelihood.mixture(Counted(mechanism, len(data), np.empty(0, np.int64), data))
     tally = mechanism.tally(data) if isinstance(data, Reports) else data
     found: shapes.Mixture = mechanism.estimate(tally).evidence.likelihood()
