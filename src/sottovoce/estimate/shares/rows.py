@@ -119,7 +119,8 @@ class RowsEvidence(SharesEvidence):
         shares = np.clip(self._values, 0, 1)
         if self._second is not None:
             each = self._second - (shares**2 if target == "population" else shares)
-            return np.asarray(np.maximum(each, 0) / self.n)
+            # From few reports the two parts do not fit together; the noise of the bits is there in any case.
+            return np.asarray(np.maximum(each / self.n, self._noise))
         # A report of another value reads something in its row, and which row it is, is chance.
         found = self._noise + (1 - shares) * self.rows.collisions / self.n
         sampling = shares * (1 - shares) / self.n

@@ -26,6 +26,7 @@ from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.study.detect import POWER, smallest_share
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
 
+CROWD = 1 << 30  # participants, of whom each value has some who are asked about it
 CLOSE = math.sqrt(1.05)  # standard errors whose mean squared error is within 5 % of the lowest
 LARGE = 256  # cells of a tally for each category
 MANY = 4096  # candidates from which on one hash for each report and candidate is too much work
@@ -55,12 +56,12 @@ class SharesPlanner(Planner):
         return "a share of zero" if self.truth is None else "a share, root mean square over all shares"
 
     def _error(self, mechanism: Mechanism) -> float:
-        """The exact standard error with one participant."""
+        """The exact standard error of a large crowd, times the root of its size."""
         if self.truth is not None:
-            return math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
+            return math.sqrt(CROWD * float(np.mean(mechanism.variance(self.truth, CROWD, target=self.target))))
         others = np.full(self.size, 1 / (self.size - 1))
         others[0] = 0
-        return math.sqrt(float(mechanism.variance(others, 1, target=self.target)[0]))
+        return math.sqrt(CROWD * float(mechanism.variance(others, CROWD, target=self.target)[0]))
 
     def ways(self, epsilon: Decimal) -> RootWays:
         candidates = []
