@@ -38,6 +38,7 @@ def test_a_circle_is_wound_around():
     assert late == pytest.approx(0.3217, abs=0.001)  # of a normal law between 24 and 26
 
 
+@pytest.mark.slow
 def test_missing_answers_and_groups():
     hours = Asked("hours", sv.Mean(sv.Interval(0, 14)), missing=("don't know", "refused"))
     weight = Asked("weight", sv.GroupMean(sv.Categories(["f", "m"]), sv.Interval(30, 200)), missing=("no",))

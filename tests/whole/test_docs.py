@@ -70,8 +70,11 @@ def examples(page: Path) -> Iterator[Example]:
 
 # Pages whose examples solve linear programs or simulate for more than half a second.
 LONG = {
-    *(DOCS / name for name in ("protocols.md", "decisions/005-hadamard-groups-and-contrasts.md")),
-    *(DOCS / f"estimate-a-{name}.md" for name in ("mean", "variance", "vector")),
+    *(
+        DOCS / name
+        for name in ("protocols.md", "series-and-mixtures.md", "decisions/005-hadamard-groups-and-contrasts.md")
+    ),
+    *(DOCS / f"estimate-a-{name}.md" for name in ("mean", "variance", "vector", "distribution")),
     *(DOCS / name for name in ("unknown-range.md", "reproduce.md", "black-box-audit.md", "gaussian-means.md")),
     *(DOCS / name for name in ("errata.md", "group-errata.md", "compare-groups.md", "choose-a-method.md")),
     *(
