@@ -40,7 +40,7 @@ test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and writ
 test-spark: $(STAMP) ## Run the tests of the Spark engine on real Spark, of which a worker loses its executor (SPARK="-m long")
 	@scripts/test-spark.sh $(SPARK)
 
-test-oldest: $(STAMP) ## Run the tests of the DuckDB engine with the oldest DuckDB, Arrow and pandas that are allowed
+test-oldest: $(STAMP) ## Run the tests of the engines with the oldest DuckDB, Spark client, Arrow and pandas that are allowed
 	@scripts/test-oldest.sh
 
 check: $(STAMP) ## Lint, formatting and types, without the tests
@@ -82,7 +82,7 @@ system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh
 
 clean: ## Remove .venv, caches and build results
-	@rm -rf .venv .venv-peers .venv-spark .venv-oldest dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-peers .venv-spark* .venv-oldest dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt scripts/setup-venv.sh

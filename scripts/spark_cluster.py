@@ -8,6 +8,7 @@ that one of them can be killed by its own number. SOTTOVOCE_SPARK_MODES=classic 
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -86,4 +87,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the processes of the cluster end with this one
     raise SystemExit(main(sys.argv[1:]))

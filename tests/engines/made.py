@@ -6,6 +6,7 @@ What an engine must find is said twice: row by row from the definitions, and wit
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 
 import sottovoce as sv
 from sottovoce.core.arithmetic.hashing import id_words
-from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.arms import Arms
@@ -35,6 +35,7 @@ BY_STATISTIC = {
     "supports": ("oue", sv.Integers(0, 20), 0),
     "supports of sets": ("subset", sv.Integers(0, 12), 0),
     "supports by hashing": ("olh", sv.Integers(0, 15), 0),
+    "asked": ("d-bit-flip", sv.Integers(0, 15), 0),
     "seeds": ("flh", sv.Integers(0, 15), 0),
     "cohorts": ("cms", sv.Integers(0, 15), 0),
     "keyed": ("group-bernoulli", PAIR, ("b", 0.25)),
@@ -147,25 +148,36 @@ def plain_table(*arms: Rows) -> pa.Table:
 
 
 # --- what must come out -------------------------------------------------------------------------------------
+def against(arms: Arms, arm: int | None, one: bytes | None, payload: bytes | None) -> str | None:
+    """The first thing that speaks against a row."""
+    if arm is None or not 0 <= arm < len(arms.mechanisms):
+        return "with an arm that does not exist"
+    channel = arms.mechanisms[arm].channel
+    if one is None or len(one) != 16:
+        return "without an id of 16 bytes"
+    if payload is None or len(payload) != max(1, -(-channel.payload_bits // 8)):
+        return "of a wrong length"
+    if not channel.accepts(id_words(one)):
+        return "with an id that no device uses"
+    if not channel.contains(int.from_bytes(payload, "little")):
+        return "with a payload that no device sends"
+    if arms.assigns and arms.manifest is not None and arms.manifest.arm_of(one) != arm:
+        return "with another arm than that of its id"
+    return None
+
+
 def by_definition(arms: Arms, rows: pa.Table) -> tuple[tuple[Tally, ...], CountedRows]:
     """One row after the other: is it valid, which bytes of its id are smallest, what does it add."""
     kept: dict[bytes, tuple[int, bytes]] = {}
     conflicts: set[bytes] = set()
-    read, bad = 0, 0
+    read, bad = 0, Counter[str]()
     for row in (row for batch in rows.to_batches(max_chunksize=1 << 16) for row in batch.to_pylist()):
         read += 1
         arm, one, payload = row.get("arm", 0), row["id"], row["payload"]
-        valid = arm is not None and arm < len(arms.mechanisms) and one is not None and len(one) == codec.ID_BYTES
-        if valid:
-            try:
-                codec.split(arms.mechanisms[arm].channel, one + (payload or b""))
-            except ReportError:
-                valid = False
-        if valid and arms.assigns:
-            assert arms.manifest is not None
-            valid = arms.manifest.arm_of(one) == arm
-        bad += not valid
-        if valid:
+        wrong = against(arms, arm, one, payload)
+        if wrong is not None:
+            bad[wrong] += 1
+        else:
             if kept.get(one, (arm, payload)) != (arm, payload):
                 conflicts.add(one)
             kept[one] = min(kept.get(one, (arm, payload)), (arm, payload))
@@ -186,11 +198,13 @@ def by_definition(arms: Arms, rows: pa.Table) -> tuple[tuple[Tally, ...], Counte
             cells[arm][cell] = cells[arm].get(cell, 0) + amount
         checksum ^= int.from_bytes(hashlib.sha256(one).digest(), "big")
     tallies = tuple(Tally.from_rows(m, own.items()) for m, own in zip(arms.mechanisms, cells, strict=True))
-    return tallies, CountedRows(len(kept), read - bad - len(kept), len(conflicts), {"": bad}, f"{checksum:064x}")
+    return tallies, CountedRows(
+        len(kept), read - bad.total() - len(kept), len(conflicts), dict(bad), f"{checksum:064x}"
+    )
 
 
-def by_kernels(rows: Rows) -> tuple[Tally, int, int]:
-    """The tally of the smallest bytes of each id, the number of repeated rows, and that of ids in conflict."""
+def by_kernels(rows: Rows, refused: dict[str, int] | None = None) -> tuple[tuple[Tally, ...], CountedRows]:
+    """The tally of the smallest bytes of each id, and what became of all rows, beside so many refused ones."""
     width = codec.ID_BYTES + rows.payloads.shape[1]
     whole = np.ascontiguousarray(np.concatenate([rows.ids, rows.payloads], 1)).view(f"V{width}").reshape(-1)
     different = np.frombuffer(b"".join(sorted(set(whole.tolist()))), np.uint8).reshape(-1, width)
@@ -198,7 +212,11 @@ def by_kernels(rows: Rows) -> tuple[Tally, int, int]:
     new = np.concatenate([[True], (ids[1:] != ids[:-1]).any(1)])
     several = int((np.diff(np.append(np.flatnonzero(new), len(ids))) > 1).sum())
     batch = from_payloads(rows.mechanism, different[new][:, codec.ID_BYTES :], ids[new])
-    return rows.mechanism.tally(batch), len(rows.ids) - int(new.sum()), several
+    checksum = 0
+    for one in ids[new]:
+        checksum ^= int.from_bytes(hashlib.sha256(one.tobytes()).digest(), "big")
+    counted = CountedRows(len(batch), len(rows.ids) - len(batch), several, refused or {}, f"{checksum:064x}")
+    return (rows.mechanism.tally(batch),), counted
 
 
 # --- reports for queries ------------------------------------------------------------------------------------
@@ -229,5 +247,5 @@ def check_rows(found: Any, arms: Arms, expected: tuple[tuple[Tally, ...], Counte
     assert fold_arms(found, arms) == tallies
     seen = account(found)
     assert (seen.reports, seen.repeated, seen.conflicts) == (told.reports, told.repeated, told.conflicts)
-    assert sum(seen.refused.values()) == sum(told.refused.values())
+    assert seen.refused == told.refused
     assert seen.checksum == told.checksum

@@ -54,6 +54,34 @@ def slowly(folder: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
     return work
 
 
+def failing_at_first(folder: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Every partition fails once, after half of its rows have gone on; Spark runs it again."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        place = Path(folder, str(TaskContext.get().partitionId()))
+        again = place.exists()
+        place.touch()
+        for batch in batches:
+            yield batch.slice(0, batch.num_rows // 2)
+            if not again:
+                raise RuntimeError("once")
+            yield batch.slice(batch.num_rows // 2)
+
+    return work
+
+
+def test_partitions_that_are_run_again_are_counted_once(spark: Any, tmp_path: Path) -> None:
+    kind = "outputs"
+    arms, rows = Arms.of(mechanism_of(kind)), table(dirty(kind, 400), with_arm=False)
+    (tmp_path / "begun").mkdir()
+    frame = spark.read.parquet(*written(rows, tmp_path / "reports")).repartition(3)
+    again = frame.mapInArrow(failing_at_first(str(tmp_path / "begun")), "id binary, payload binary")
+    check_rows(engine.count(again, arms).toArrow(), arms, by_definition(arms, rows))
+    assert len(list((tmp_path / "begun").iterdir())) == 3
+
+
 def test_a_lost_executor_changes_nothing(spark: Any, tmp_path: Path) -> None:
     kind = "supports by hashing"
     arms, rows = Arms.of(mechanism_of(kind)), table(dirty(kind, 4000), with_arm=False)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, ReportError
 from sottovoce.engines import spark as engine
 from sottovoce.engines.arms import Arms
 from sottovoce.engines.sql import tally_query
@@ -46,6 +46,26 @@ def test_all_arms_at_once_and_what_is_refused(spark: Any, tmp_path: Path) -> Non
         engine.count(frame, arms, strict=True).toArrow()
 
 
+def test_frames_without_rows_and_empty_partitions(spark: Any, tmp_path: Path) -> None:
+    kind = "seeds"
+    arms, rows = Arms.of(made.mechanism_of(kind)), made.table(made.dirty(kind, 40), with_arm=False)
+    frame = spark.read.parquet(*made.written(rows, tmp_path))
+    for parts, wanted in ((1, "TRUE"), (9, "payload IS NOT NULL"), (3, "FALSE")):
+        chosen = frame.filter(wanted)
+        expected = made.by_definition(arms, rows if wanted == "TRUE" else chosen.toArrow())
+        for reports in (chosen.repartition(parts), chosen.repartition(parts, "payload").coalesce(1)):
+            found = engine.count(reports, arms).toArrow()
+            if wanted == "FALSE":
+                assert engine.fold(found, arms).n == 0 and engine.account(found).rows == 0
+            else:
+                made.check_rows(found, arms, expected)
+    empty = spark.createDataFrame([], "id binary, payload binary")
+    assert engine.fold(engine.count(empty, arms), arms).n == 0
+    assert engine.refused(empty, arms).toArrow().num_rows == 0
+    with pytest.raises(ReportError, match="each comes once"):
+        engine.count(frame.withColumnRenamed("id", "ID"), arms)
+
+
 def test_columns_of_numbers_and_ids_that_are_known_to_differ(spark: Any, tmp_path: Path) -> None:
     m = made.mechanism_of("outputs")
     reports = m.privatize([5] * 1000, seed=4)
@@ -58,7 +78,7 @@ def test_columns_of_numbers_and_ids_that_are_known_to_differ(spark: Any, tmp_pat
     pq.write_table(made.plain_table(rows).drop_columns(["arm"]), tmp_path / "ids.parquet")
     frame = spark.read.parquet(str(tmp_path / "ids.parquet"))
     once, each = (engine.count(frame, rows.mechanism, unique=unique).toArrow() for unique in (True, False))
-    assert engine.fold(once, rows.mechanism) == engine.fold(each, rows.mechanism) == made.by_kernels(rows)[0]
+    assert engine.fold(once, rows.mechanism) == engine.fold(each, rows.mechanism) == made.by_kernels(rows)[0][0]
     assert engine.account(once) == engine.account(each)
 
 

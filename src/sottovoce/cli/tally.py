@@ -80,11 +80,13 @@ def merged_tally(
         for place, (path, name) in enumerate(each_input(files)):
             intake.begin(place + 1)
             before = intake.read, intake.left_out.copy()
-            known = None if kept is None else kept.load(path, intake)
+            with naming(name):
+                goal = None if kept is None else kept.place(path)
+            known = None if kept is None else kept.load(goal, intake)
             again += known is not None
             found_kind, found = known or tally_of(path, mechanism, intake, kind, name=name, gauge=gauge)
-            if kept is not None and known is None:
-                kept.save(path, found_kind, found, intake, before)
+            if kept is not None and known is None and not kept.save(goal, path, found_kind, found, intake, before):
+                note(f"{name} changed while it was counted: its tally is not kept, and it is counted again next time.")
             gauge.finish(size_of(path))
             if found.n and found_kind not in MESSAGE_KINDS:  # messages are compared by their ids
                 counts = hashlib.sha256(found.n.to_bytes(8, "little") + found.cells.tobytes()).digest()

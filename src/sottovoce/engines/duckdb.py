@@ -17,11 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from sottovoce.core.errors import ParameterError, ReportError
+from sottovoce.core.exchange import codec
 from sottovoce.core.late import missing
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.simulation import COLUMN, METADATA
 from sottovoce.engines.arms import Arms
-from sottovoce.engines.partition import REFUSED, PartitionCounter, checked, whole_ids
+from sottovoce.engines.columns import counted_names, whole_ids
+from sottovoce.engines.partition import REFUSED, PartitionCounter, checked
 from sottovoce.engines.partition import refused as refused_rows
 from sottovoce.engines.rows import SCHEMA, CountedRows, Reason, account, fold, fold_arms
 from sottovoce.engines.sql import DUCKDB, plain_count
@@ -37,7 +39,7 @@ except ModuleNotFoundError as problem:  # pragma: no cover
 __all__ = ["CountedRows", "Reason", "account", "count", "fold", "fold_arms", "refused"]
 
 MEMORY = "512MB"  # of DuckDB; what it does not hold goes to disk
-BATCH_ROWS = 1 << 17
+BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26  # of a batch: what is reached first
 WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")}
 _ONE_OF_EACH_ID = """
     SELECT id, mark, min(bytes) AS bytes, count(*) AS copies, min(bytes) <> max(bytes) AS conflict
@@ -63,9 +65,9 @@ def count(
     are known to differ. Invalid rows are counted by reason and left out; `strict` refuses them.
     """
     arms = Arms.of(what)
-    with _opened(reports, memory) as source:
-        names = source.relation.columns
-        simulated |= _marks(source, arms) or COLUMN in names
+    with _opened(reports, arms, memory) as source:
+        names = counted_names(source.relation.columns)
+        simulated |= _marks(source, arms) or COLUMN in source.relation.columns
         query = None if "id" in names or "arm" in names else plain_count(arms, DUCKDB)
         if query is not None and "report" in names and _is_whole(source.relation):
             return _in_sql(source, arms, query, simulated=simulated, strict=strict)
@@ -101,47 +103,48 @@ def _count_each_id_once(source: _Source, arms: Arms, counter: PartitionCounter) 
             source.connection.from_arrow(pa.Table.from_batches([rows])).insert_into("checked")
     if repeated is not None and not repeated.same:
         raise ReportError("These rows change when they are read again: write them to a file first, and count that.")
-    for batch in source.connection.query(_ONE_OF_EACH_ID).to_arrow_reader(BATCH_ROWS):
+    for batch in source.connection.query(_ONE_OF_EACH_ID).to_arrow_reader(source.rows):
         counter.add_kept(batch)
 
 
 def refused(reports: Source, what: Any, *, memory: str = MEMORY) -> pa.Table:
     """Every row that is not counted: its arm, its id, and the reason."""
     arms = Arms.of(what)
-    with _opened(reports, memory) as source:
+    with _opened(reports, arms, memory) as source:
         return pa.Table.from_batches(list(refused_rows(arms, source.batches())), schema=REFUSED)
 
 
 class _Source:
     """A relation, and the connection in which its rows are grouped."""
 
-    def __init__(self, connection: Any, relation: Any, paths: Sequence[str] = (), *, once: bool = False) -> None:
-        self.connection, self.relation, self.paths = connection, relation, list(paths)
+    def __init__(
+        self, connection: Any, relation: Any, rows: int, paths: Sequence[str] = (), *, once: bool = False
+    ) -> None:
+        self.connection, self.relation, self.rows, self.paths = connection, relation, rows, list(paths)
         self.once = once  # whether its rows are gone once they are read
 
     def batches(self, names: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """The columns of these names, or all that are counted."""
-        if not names:
-            names = [name for name in ("arm", "id", "report", "payload") if name in self.relation.columns]
-            if len(names) < len(set(self.relation.columns) & {"arm", "id"}) + 1:
-                raise ReportError("Reports come in one column, 'report' or 'payload'.")
-        yield from self.relation.select(*map(duckdb.ColumnExpression, names)).to_arrow_reader(BATCH_ROWS)
+        chosen = map(duckdb.ColumnExpression, names or counted_names(self.relation.columns))
+        yield from self.relation.select(*chosen).to_arrow_reader(self.rows)
 
 
 @contextmanager
-def _opened(reports: Source, memory: str) -> Iterator[_Source]:
+def _opened(reports: Source, arms: Arms, memory: str) -> Iterator[_Source]:
+    widest = max(codec.payload_bytes(one.channel) for one in arms.mechanisms)
+    rows = max(1, min(BATCH_ROWS, BATCH_BYTES // widest))
     with tempfile.TemporaryDirectory(prefix="sottovoce-") as folder:
         config: dict[str, Any] = {"memory_limit": memory, "temp_directory": folder, "preserve_insertion_order": "false"}
         # Files are read by one connection and grouped in another, so that both can stream at once.
         with duckdb.connect(config=config) as connection, duckdb.connect(config=config) as reader:
             if isinstance(reports, duckdb.DuckDBPyRelation):
-                yield _Source(connection, reports)
+                yield _Source(connection, reports, rows)
             elif isinstance(reports, (pa.Table, pa.RecordBatchReader)):
                 once = isinstance(reports, pa.RecordBatchReader)
-                yield _Source(connection, reader.from_arrow(reports), once=once)
+                yield _Source(connection, reader.from_arrow(reports), rows, once=once)
             else:
                 paths = _paths(reports)
-                yield _Source(connection, reader.read_parquet(paths, union_by_name=True), paths)
+                yield _Source(connection, reader.read_parquet(paths, union_by_name=True), rows, paths)
 
 
 def _paths(reports: Source) -> list[str]:

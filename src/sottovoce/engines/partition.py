@@ -1,9 +1,4 @@
-"""The part of counting that every engine shares: a stream of Arrow batches becomes a few rows.
-
-Columns of reports: `report` or `payload`, which holds numbers or bytes as devices send them; `id`, 16 bytes, where the
-mechanism reads public words or repeated reports are to be found; `arm`, where there are several. Bytes may be of fixed
-or of variable length, and numbers of any integer type: engines change both.
-"""
+"""The part of counting that every engine shares: a stream of Arrow batches becomes a few rows."""
 
 from __future__ import annotations
 
@@ -20,6 +15,7 @@ from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.arms import Arms
+from sottovoce.engines.columns import fixed, is_bytes, matrix, numbers, plain, plain_batch
 from sottovoce.engines.rows import CHECKSUM, CONFLICTS, NO_ARM, REPEATED, REPORTS, SCHEMA, Reason
 from sottovoce.fast.batch import Reports as Batch
 from sottovoce.fast.batch import from_payloads, invalid, is_mask, trusted
@@ -28,7 +24,6 @@ from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import SIMULATED_ROW
 
 ARM_BYTES = 4
-_LARGEST = (1 << 64) - 1
 # A row between checking and counting: its id, why it is refused, and its arm and payload as bytes, by which the rows
 # of an id are ordered. Refused rows leave out id and payload, so that they fall into few groups.
 CHECKED = pa.schema([("id", pa.binary()), ("mark", pa.int64()), ("bytes", pa.binary())])
@@ -36,6 +31,7 @@ CHECKED_COLUMNS = "id binary, mark long, bytes binary"
 REFUSED = pa.schema([("arm", pa.int64()), ("id", pa.binary()), ("reason", pa.string())])
 REFUSED_COLUMNS = "arm long, id binary, reason string"
 _REASONS = 16
+_LIMIT = 1 << 63
 
 
 class Parsed(NamedTuple):
@@ -83,8 +79,8 @@ class PartitionCounter:
             mechanism = self._arms.mechanisms[arm]
             rows = kept if own.all() else kept.filter(pa.array(own))
             width = codec.payload_bytes(mechanism.channel)
-            whole, _ = _fixed(rows.column("bytes"), ARM_BYTES + width)
-            ids, _ = _fixed(rows.column("id"), codec.ID_BYTES)
+            whole, _ = fixed(rows.column("bytes"), ARM_BYTES + width)
+            ids, _ = fixed(rows.column("id"), codec.ID_BYTES)
             payload = from_payloads(mechanism, whole[:, ARM_BYTES:], ids, trusted).payload
             self._count(arm, payload, ids, np.ones(len(payload), np.bool_))
             self._extra[arm, REPEATED] += int(copies[own].sum()) - len(payload)
@@ -156,25 +152,35 @@ def refused(arms: Arms, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
                 continue
             places = pa.array(part.places[wrong])
             there = [name for name in ("arm", "id") if name in batch.schema.names]
-            came = {name: batch.column(name).take(places) for name in there}
+            came = {name: plain(batch.column(name)).take(places) for name in there}
             columns = [
-                came["arm"].cast(pa.int64()) if "arm" in came else pa.array(np.full(len(wrong), part.arm)),
+                _as_they_came(came["arm"]) if "arm" in came else pa.array(np.full(len(wrong), part.arm)),
                 came["id"].cast(pa.binary()) if "id" in came else pa.nulls(len(wrong), pa.binary()),
                 pa.array([Reason(number).words for number in part.reasons[wrong].tolist()]),
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=REFUSED)
 
 
+def _as_they_came(arms: Any) -> Any:
+    """Numbers of arms; none where 64 bits with a sign do not hold them."""
+    try:
+        return arms.cast(pa.int64())
+    except pa.ArrowInvalid:
+        values = [None if one is None else int(one) for one in arms.to_pylist()]
+        return pa.array([one if one is not None and abs(one) < _LIMIT else None for one in values], pa.int64())
+
+
 # --- reading columns ----------------------------------------------------------------------------------------
 def parsed(arms: Arms, batch: pa.RecordBatch) -> Iterator[Parsed]:
     """The rows of a batch by arm, each with the first reason that speaks against it."""
-    column = _payload_column(batch.schema)
+    batch = plain_batch(batch)
+    column = batch.schema.names[-1]
     if len(arms.mechanisms) == 1 and "arm" not in batch.schema.names:
         yield _parsed(arms, 0, np.arange(batch.num_rows), batch, column)
         return
     if "arm" not in batch.schema.names:
         raise ReportError("Reports of several arms come with a column 'arm'.")
-    found = _numbers(batch.column("arm"), "arm")
+    found = numbers(batch.column("arm"), "arm")
     known = ~found[1] & (found[0] >= 0) & (found[0] < len(arms.mechanisms))
     if not known.all():
         places = np.flatnonzero(~known)
@@ -191,7 +197,7 @@ def _parsed(arms: Arms, arm: int, places: NDArray[np.intp], batch: pa.RecordBatc
     mechanism = arms.mechanisms[arm]
     ids, good_ids = None, np.ones(batch.num_rows, np.bool_)
     if "id" in batch.schema.names:
-        ids, good_ids = _fixed(batch.column("id"), codec.ID_BYTES)
+        ids, good_ids = fixed(batch.column("id"), codec.ID_BYTES)
     elif mechanism.channel.publics or arms.assigns:
         raise ReportError("These reports come with a column 'id': it holds their public words, or their arm.")
     payload, good_lengths = _payload(mechanism, batch.column(column), column)
@@ -212,15 +218,15 @@ def _parsed(arms: Arms, arm: int, places: NDArray[np.intp], batch: pa.RecordBatc
 
 def _payload(mechanism: Mechanism, column: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Payloads as kernels read them; zeros where a cell is empty or of a wrong length."""
-    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type) or _is_fixed(column.type):
+    if is_bytes(column.type):
         width = codec.payload_bytes(mechanism.channel)
-        rows, good = _fixed(column, width)
+        rows, good = fixed(column, width)
         ids = np.zeros((len(rows), codec.ID_BYTES), np.uint8) if mechanism.channel.publics else None
         return from_payloads(mechanism, rows, ids, trusted_bytes).payload, good
     if is_mask(mechanism):
         raise ReportError(f"The column {name!r} must hold bytes: reports of this mechanism are masks.")
-    numbers, empty = _numbers(column, name)
-    return numbers, ~empty
+    found, empty = numbers(column, name)
+    return found, ~empty
 
 
 def trusted_bytes(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Batch:
@@ -228,56 +234,9 @@ def trusted_bytes(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[n
     return Batch(mechanism, payload, public)
 
 
-def _numbers(column: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Numbers, and which cells are empty; zeros there."""
-    empty = column.is_null().to_numpy(zero_copy_only=False)
-    if pa.types.is_decimal(column.type) and column.type.scale == 0:  # what Spark makes of 64 bits without a sign
-        values = [int(one) if one is not None else 0 for one in column.to_pylist()]
-        return np.array([one if 0 <= one <= _LARGEST else _LARGEST for one in values], np.uint64), empty
-    if not pa.types.is_integer(column.type):
-        raise ReportError(f"The column {name!r} must hold integers or bytes.")
-    return (pc.fill_null(column, 0) if empty.any() else column).to_numpy(zero_copy_only=False), empty
-
-
-def _fixed(column: Any, width: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-    """Bytes as rows of one width, and which of them have it; zeros where not."""
-    kind = column.type
-    if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or _is_fixed(kind)):
-        raise ReportError("Ids and masks come in columns of bytes.")
-    good = pc.fill_null(pc.equal(pc.binary_length(column), width), False).to_numpy(zero_copy_only=False)
-    if good.all():
-        return _matrix(column, width), good
-    rows = np.zeros((len(column), width), np.uint8)
-    if good.any():
-        rows[good] = _matrix(column.filter(pa.array(good)), width)
-    return rows, good
-
-
-def whole_ids(batch: pa.RecordBatch) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-    """The ids of 16 bytes, and which rows have one."""
-    ids, good = _fixed(batch.column("id"), codec.ID_BYTES)
-    return (ids if good.all() else ids[good]), good
-
-
-def _is_fixed(kind: Any) -> bool:
-    return bool(pa.types.is_fixed_size_binary(kind)) and not pa.types.is_decimal(kind)
-
-
-def _matrix(column: Any, width: int) -> NDArray[np.uint8]:
-    """A column without empty cells whose bytes all have this length."""
-    if not len(column):
-        return np.zeros((0, width), np.uint8)
-    if _is_fixed(column.type):
-        start, data = column.offset * width, column.buffers()[1]
-    else:
-        offsets = np.frombuffer(column.buffers()[1], np.int64 if pa.types.is_large_binary(column.type) else np.int32)
-        start, data = int(offsets[column.offset]), column.buffers()[2]
-    return np.frombuffer(data, np.uint8)[start : start + len(column) * width].reshape(-1, width)
-
-
 def _head(column: Any) -> NDArray[np.int64]:
     """The arm at the beginning of each row's bytes."""
-    heads = _matrix(pc.binary_slice(column, 0, ARM_BYTES), ARM_BYTES)
+    heads = matrix(pc.binary_slice(column, 0, ARM_BYTES), ARM_BYTES)
     return heads.copy().view(">u4").reshape(-1).astype(np.int64)
 
 
@@ -296,13 +255,6 @@ def _public(mechanism: Mechanism, ids: NDArray[np.uint8] | None) -> NDArray[np.u
     if not mechanism.channel.publics or ids is None:
         return None
     return np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
-
-
-def _payload_column(schema: pa.Schema) -> str:
-    there = [name for name in ("report", "payload") if name in schema.names]
-    if len(there) != 1:
-        raise ReportError("Reports come in one column, 'report' or 'payload'.")
-    return there[0]
 
 
 def _rows(fingerprint: str, arm: int, cells: list[int], counts: list[int]) -> pa.RecordBatch:

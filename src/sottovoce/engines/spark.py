@@ -13,12 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from sottovoce.core.errors import ParameterError, ReportError
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import missing
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.simulation import COLUMN
 from sottovoce.core.specs import canonical
 from sottovoce.engines.arms import Arms
+from sottovoce.engines.columns import counted_names
 from sottovoce.engines.drawing import drawn
 from sottovoce.engines.partition import CHECKED_COLUMNS, REFUSED_COLUMNS, PartitionCounter, checked
 from sottovoce.engines.partition import refused as refused_rows
@@ -73,10 +74,7 @@ def refused(reports: Frame, what: Any) -> Frame:
 
 def _columns(reports: Frame) -> Frame:
     """Only what is counted travels to Python."""
-    names = [name for name in ("arm", "id", "report", "payload") if name in reports.columns]
-    if ("report" in names) + ("payload" in names) != 1:
-        raise ReportError("Reports come in one column, 'report' or 'payload'.")
-    return reports.select(*names)
+    return reports.select(*counted_names(reports.columns))
 
 
 def _counting(arms: bytes, how: str, *, simulated: bool, strict: bool) -> Work:

@@ -60,7 +60,7 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch, check: Check = check
     for field in schema:
         place = _place(batch.schema, field.name)
         batch = _of_one_width(batch, place, field.type)
-        _check_buffers(batch, place)
+        check_buffers(batch, place)
         if batch.column(place).null_count:
             raise ReportError(f"The column {field.name!r} has empty cells.")
         found = batch.schema.field(place).type
@@ -118,14 +118,14 @@ def _of_one_width(batch: pa.RecordBatch, place: int, wanted: pa.DataType) -> pa.
     found = batch.schema.field(place).type
     if not pa.types.is_fixed_size_binary(wanted) or found not in (pa.binary(), pa.large_binary()):
         return batch
-    _check_buffers(batch, place)
+    check_buffers(batch, place)
     lengths = pc.unique(pc.binary_length(batch.column(place))).to_pylist()
     if lengths not in ([], [wanted.byte_width]):
         return batch
     return batch.set_column(place, batch.schema.field(place).with_type(wanted), batch.column(place).cast(wanted))
 
 
-def _check_buffers(batch: pa.RecordBatch, place: int) -> None:
+def check_buffers(batch: pa.RecordBatch, place: int) -> None:
     """An untrusted batch may declare more rows than its buffers hold; reading beyond them reads unrelated memory."""
     name, column = batch.schema.field(place).name, batch.column(place)
     try:

@@ -25,6 +25,7 @@ from sottovoce.core.work import Budget
 _MAGIC = b"sottovoce tally 2\n"
 _DIGEST = 32
 MAX_REPORTS = 1 << 53
+MAX_CELL = (1 << 63) - 1  # one report may add more than 1 to a cell
 SIMULATED_ROW = -2  # in rows, beside -1 for the number of reports: how many parts of the sum are simulations
 
 
@@ -129,11 +130,12 @@ class Tally:
         counts: Counter[int] = Counter()
         for cell, count in rows:
             place = check_integer("cell", "a tally's row", cell, SIMULATED_ROW, mechanism.cells - 1)
-            counts[place] += check_integer("count", "a tally's row", count, 0, MAX_REPORTS)
+            counts[place] += check_integer("count", "a tally's row", count, 0, MAX_CELL)
         n, simulated = counts.pop(-1, 0), counts.pop(SIMULATED_ROW, 0) > 0
+        if max(counts.values(), default=0) > MAX_CELL:
+            raise MismatchError(f"The rows of a cell add up to more than a cell holds, {MAX_CELL}.")
         cells = np.zeros(mechanism.cells, np.int64)
-        for place, total in counts.items():
-            cells[place] = min(total, MAX_REPORTS + 1)  # more than any tally may hold, so it is refused
+        cells[list(counts)] = list(counts.values())
         return cls(mechanism, n, cells, simulated)
 
     def to_bytes(self) -> bytes:
@@ -184,8 +186,8 @@ def report_cells(mechanism: Mechanism, report: int, public: Words = NO_WORDS) ->
 def _most(n: int, each: int | tuple[int, ...]) -> NDArray[np.int64] | int:
     """The largest sum that n reports can have; it is refused if 64 bits cannot hold it."""
     largest = each if isinstance(each, int) else max(each)
-    if n * largest >= 1 << 63:
-        raise MismatchError(f"A tally of this mechanism adds up at most {((1 << 63) - 1) // largest} reports.")
+    if n * largest > MAX_CELL:
+        raise MismatchError(f"A tally of this mechanism adds up at most {MAX_CELL // largest} reports.")
     return n * each if isinstance(each, int) else n * np.array(each, np.int64)
 
 

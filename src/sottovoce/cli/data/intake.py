@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from sottovoce.cli.data.files import FileProblem
 from sottovoce.cli.show import note
+from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
@@ -17,8 +19,8 @@ from sottovoce.engines.rows import Reason
 from sottovoce.fast.batch import Check, Reports, checked, from_payloads, invalid, trusted
 
 NOT_HEX = "not hexadecimal"
-LENGTH, PAYLOAD, ID = Reason.LENGTH.words, Reason.PAYLOAD.words, Reason.UNUSED_ID.words
-REASONS = (NOT_HEX, LENGTH, PAYLOAD, ID)
+LENGTH, PAYLOAD, ID = Reason.LENGTH.words, Reason.PAYLOAD.words, Reason.ID.words
+REASONS = (NOT_HEX, *(reason.words for reason in Reason))
 
 
 class Intake:
@@ -56,6 +58,13 @@ class Intake:
         if self._listing is not None:
             self._listing.write("".join(f"{self._input},{row},{reason}\n" for row in rows.tolist()).encode())
 
+    def add_counted(self, reports: int, refused: Mapping[str, int]) -> None:
+        """Reports that an engine has read: those that it counted, and those that it refused, by reason."""
+        if refused and self.strict:
+            raise ReportError(f"There are reports {next(iter(refused))}, which a strict count refuses.")
+        self.read += reports + sum(refused.values())
+        self.left_out.update(refused)
+
     def sifting(self, rows: NDArray[np.int64]) -> Check:
         """What makes a batch of the valid reports among those of these rows; see `fast.batch.Check`."""
 
@@ -86,7 +95,7 @@ class Intake:
         else:
             wrong_payloads, wrong_ids = invalid(mechanism, payload, public)
             keep = ~(wrong_payloads | wrong_ids)
-            self.leave_out(ID, rows[wrong_ids])
+            self.leave_out(Reason.UNUSED_ID.words, rows[wrong_ids])
             self.leave_out(PAYLOAD, rows[wrong_payloads & ~wrong_ids])
         self.read += int(np.count_nonzero(keep))
         if messages is not None:

@@ -31,12 +31,20 @@ def is_address(path: str) -> bool:
 
 
 def expanded(paths: Iterable[str]) -> list[str]:
-    """The files that paths lead to, those of a folder or a pattern in the order of their names."""
+    """The files that paths lead to, those of a folder or a pattern in the order of their names.
+
+    A file to which a folder or a pattern leads comes once, even where other inputs lead to it or name it.
+    """
     given, found = list(paths), []
+    named, listed = set[str](), set[str]()
     for place, path in enumerate(given):
         name = "The input" if len(given) == 1 else f"Input {place + 1} of {len(given)}"
         with naming(name):
-            found += [path] if path == STANDARD else _files(path, name)
+            for file in [path] if path == STANDARD else _files(path, name):
+                true = file if is_address(file) or file == STANDARD else os.path.realpath(file)
+                if true not in listed and (file == path or true not in named):
+                    found.append(file)
+                (named if file == path else listed).add(true)
     if len(found) > MOST:
         raise FileProblem(f"These are more than {MOST} files: count some of them at a time, and add up the tallies.")
     return found
@@ -138,10 +146,15 @@ def size_of(path: str) -> int:
 
 
 def stamp_of(path: str) -> str:
-    """What changes when a file changes: its place, size and time."""
+    """What changes when a file changes: its place, size and time. On this machine also its number and the time of its
+    last change of any kind, which no program sets back."""
+    if not is_address(path):
+        known = os.stat(path)
+        own = (known.st_size, known.st_mtime_ns, known.st_ctime_ns, known.st_ino)
+        return "|".join(map(str, (Path(path).resolve(), *own)))
     system, inner, _ = located(path)
-    known = system.get_file_info(inner)
-    return f"{path if is_address(path) else Path(path).resolve()}|{known.size}|{known.mtime_ns}"
+    found = system.get_file_info(inner)
+    return f"{path}|{found.size}|{found.mtime_ns}"
 
 
 def total_size(paths: Iterable[str]) -> int:

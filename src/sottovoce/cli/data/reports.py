@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sottovoce.cli.data.files import STANDARD, FileProblem, is_hexadecimal, kind_by_content, naming, reading
-from sottovoce.cli.data.intake import LENGTH, NOT_HEX, Intake
+from sottovoce.cli.data.intake import ID, LENGTH, NOT_HEX, Intake
 from sottovoce.cli.data.messages import binary_messages, hexadecimal_messages
 from sottovoce.cli.data.places import parquet_source, size_of
 from sottovoce.cli.show import Gauge
@@ -29,10 +29,10 @@ from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.simulation import COLUMN, METADATA, NOTE
 from sottovoce.core.specs import canonical
-from sottovoce.engines.rows import SCHEMA, fold
+from sottovoce.engines.rows import SCHEMA, account, fold
 from sottovoce.fast.batch import Reports, from_payloads
 from sottovoce.tally.count import count_cells
-from sottovoce.tally.stream import MECHANISM, arrow_schema, from_arrow, to_arrow
+from sottovoce.tally.stream import MECHANISM, arrow_schema, check_buffers, from_arrow, to_arrow
 from sottovoce.tally.tally import Tally
 
 COUNT = b"sottovoce.reports"
@@ -146,7 +146,7 @@ def _tally(path: str, file: IO[bytes], kind: str, mechanism: Mechanism | None, i
     if kind == "arrow":
         return _arrow(file, mechanism, intake, show)
     if kind == "rows":
-        return _rows(file, mechanism)
+        return _rows(file, mechanism, intake)
     if mechanism is None:
         made = "CSV does not say which mechanism made it" if kind == "csv" else "Messages do not say what made them"
         raise ReportError(f"{made}: add --spec FILE.")
@@ -196,19 +196,34 @@ def _parquet(path: str, given: Mechanism | None, intake: Intake, show: Show) -> 
 
 
 def _sifted(mechanism: Mechanism, batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[Reports]:
-    """Reports of Arrow columns; rows with empty cells are left out, unless the intake is strict."""
+    """Reports of Arrow columns; rows with cells that are empty or too long or short are left out, unless the intake is
+    strict."""
     first = 1
     for batch in batches:
         rows = np.arange(first, first + batch.num_rows)
         first += batch.num_rows
-        names = [name for name in arrow_schema(mechanism).names if name in batch.schema.names]
-        if not intake.strict and any(batch.column(name).null_count for name in names):
-            empty = np.logical_or.reduce(
-                [batch.column(name).is_null().to_numpy(zero_copy_only=False) for name in names]
-            )
-            intake.leave_out(LENGTH, rows[empty])
-            batch, rows = batch.filter(pa.array(~empty)), rows[~empty]
+        if not intake.strict:
+            batch, rows = _of_right_lengths(mechanism, batch, rows, intake)
         yield from_arrow(mechanism, batch, intake.sifting(rows))
+
+
+def _of_right_lengths(
+    mechanism: Mechanism, batch: pa.RecordBatch, rows: NDArray[np.int64], intake: Intake
+) -> tuple[pa.RecordBatch, NDArray[np.int64]]:
+    for field in reversed(arrow_schema(mechanism)):  # what speaks against an id counts first, as in every engine
+        place = batch.schema.get_field_index(field.name)
+        if place < 0:
+            continue  # which is said later
+        check_buffers(batch, place)
+        column = batch.column(place)
+        wrong = column.is_null().to_numpy(zero_copy_only=False)
+        if pa.types.is_fixed_size_binary(field.type) and column.type in (pa.binary(), pa.large_binary()):
+            lengths = pc.fill_null(pc.binary_length(column), -1).to_numpy(zero_copy_only=False)
+            wrong = lengths != field.type.byte_width
+        if wrong.any():
+            intake.leave_out(ID if field.name == "id" else LENGTH, rows[wrong])
+            batch, rows = batch.filter(pa.array(~wrong)), rows[~wrong]
+    return batch, rows
 
 
 def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake, show: Show) -> Tally:
@@ -234,13 +249,15 @@ def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake, show: Show)
     return replace(tally, simulated=seeded)
 
 
-def _rows(file: IO[bytes], mechanism: Mechanism | None) -> Tally:
+def _rows(file: IO[bytes], mechanism: Mechanism | None, intake: Intake) -> Tally:
     """Rows of counts, as engines and the queries of --sql give them."""
     if mechanism is None:
         raise ReportError("Rows of counts do not say which mechanism made them: add --spec FILE.")
     kinds = {field.name: field.type for field in SCHEMA}
     table = pa_csv.read_csv(file, convert_options=pa_csv.ConvertOptions(column_types=kinds))
-    return fold(table, mechanism)
+    tally, seen = fold(table, mechanism), account(table)
+    intake.add_counted(seen.reports, seen.refused)
+    return tally
 
 
 def _csv(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Reports]:
@@ -284,13 +301,13 @@ def _readable(
     batch: Any, rows: NDArray[np.int64], widths: dict[str, int], names: list[str], intake: Intake
 ) -> tuple[Any, NDArray[np.int64]]:
     """The rows whose cells hold as many hexadecimal digits as there must be."""
-    for name in names:
+    for name in reversed(names):
         lengths = pc.binary_length(batch.column(name)).to_numpy(zero_copy_only=False)
         digits = pc.match_substring_regex(batch.column(name), "^[0-9a-fA-F]*$").to_numpy(zero_copy_only=False)
-        wrong = {NOT_HEX: ~digits, LENGTH: digits & (lengths != 2 * widths[name])}
-        for reason, mask in wrong.items():
-            intake.leave_out(reason, rows[mask])
-        good = ~(wrong[NOT_HEX] | wrong[LENGTH])
+        long = digits & (lengths != 2 * widths[name])
+        intake.leave_out(NOT_HEX, rows[~digits])
+        intake.leave_out(ID if name == "id" else LENGTH, rows[long])
+        good = digits & ~long
         batch, rows = batch.filter(pa.array(good)), rows[good]
     return batch, rows
 
