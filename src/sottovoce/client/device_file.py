@@ -10,7 +10,8 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from sottovoce.core.errors import DeviceFileError, PrivacyError
@@ -85,6 +86,8 @@ class DeviceFile:
             if self._kept is None:
                 # Simulations may send later from another thread, one after the other.
                 self._kept = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+                self._kept.deserialize(_tables_in_memory())
+                _draw_secret(self._kept)
             return self._kept
         self._create(self.path)
         # Opened anew each time: a connection must not be shared by threads or cross a fork.
@@ -110,6 +113,26 @@ def secret_of(database: sqlite3.Connection) -> bytes:
     return secret
 
 
+def _draw_secret(database: sqlite3.Connection) -> None:
+    database.execute("INSERT INTO device VALUES (1, ?)", (os.urandom(SECRET_BYTES),))
+
+
+@lru_cache(maxsize=1)
+def _tables_in_memory() -> bytes:
+    """The tables without a secret: a crowd of simulated devices would otherwise spend most of its time on them."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        _make_tables(database, 0)
+        return database.serialize()
+
+
+def _make_tables(database: sqlite3.Connection, version: int) -> None:
+    """Those that came after a version."""
+    for later in range(version + 1, VERSION + 1):
+        for statement in _TABLES[later]:
+            database.execute(statement)
+    database.execute(f"PRAGMA user_version = {VERSION}")
+
+
 def _set_up(database: sqlite3.Connection) -> None:
     """The tables and the secret where the file is new, and the later tables where it is older."""
     (version,) = database.execute("PRAGMA user_version").fetchone()
@@ -117,9 +140,6 @@ def _set_up(database: sqlite3.Connection) -> None:
         raise DeviceFileError("The file of this device was written by another version, so it does not answer.")
     if version == VERSION:
         return
-    for later in range(version + 1, VERSION + 1):
-        for statement in _TABLES[later]:
-            database.execute(statement)
+    _make_tables(database, version)
     if not version:
-        database.execute("INSERT INTO device VALUES (1, ?)", (os.urandom(SECRET_BYTES),))
-    database.execute(f"PRAGMA user_version = {VERSION}")
+        _draw_secret(database)

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from os import PathLike
 from sqlite3 import Connection
 from typing import Any, NamedTuple
@@ -39,7 +40,7 @@ from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError
 from sottovoce.core.exchange.codec import ID_BYTES
-from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest, StudyFacts
 from sottovoce.core.exchange.wire import CBOR_TYPE, TOKEN_BYTES
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
@@ -176,7 +177,7 @@ class Participant:
         """Draw the report and write it with its charge, in one transaction; or raise why not, after it."""
         with self._changed() as database:
             self._check_once(database, manifest)
-            database.execute("INSERT OR IGNORE INTO study VALUES (?, ?)", (manifest.study, _said(manifest)))
+            database.execute("INSERT OR IGNORE INTO study VALUES (?, ?)", (manifest.study, _said(manifest.facts)))
             coins = SystemCoins()
             report_id = _random_id(coins)
             arm = manifest.arm_of(report_id) if chosen is None else chosen
@@ -241,7 +242,7 @@ class Participant:
         budget under the same name would be another study.
         """
         found = database.execute("SELECT facts FROM study WHERE root = ?", (manifest.study,)).fetchone()
-        if found is not None and found[0] != _said(manifest):
+        if found is not None and found[0] != _said(manifest.facts):
             raise PrivacyError("This round says something else about the study than the round that was answered.")
         if manifest.facts.unit == "event":
             return
@@ -378,9 +379,10 @@ def _delivery(entry: Outgoing, found: Outcome) -> Delivery:
     return Delivery(entry.id, entry.question, found.state, entry.payload, found.retry_after)
 
 
-def _said(manifest: Manifest) -> bytes:
+@lru_cache(maxsize=64)
+def _said(facts: StudyFacts) -> bytes:
     """A digest of what a study says about itself."""
-    return hashlib.sha256(canonical(manifest.facts.spec())).digest()
+    return hashlib.sha256(canonical(facts.spec())).digest()
 
 
 def _random_id(coins: Coins) -> bytes:

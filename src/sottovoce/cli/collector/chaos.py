@@ -23,8 +23,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from sottovoce.cli.collector.crowd import CollectorProcess
-from sottovoce.cli.collector.fragile import CHANGE, FULL
+from sottovoce.cli.collector.fragile import CHANGE, FULL, FragileCollector, free_port
+from sottovoce.cli.show import note
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.participant import Participant, today
 from sottovoce.client.tick import NoTick
@@ -46,6 +46,7 @@ PATIENCE = 15.0  # seconds that these may take
 LONG = 120.0  # seconds until a round has its quota, or a full disk was noticed
 FEW = 200  # participants of a study whose change of round is hit
 EVERY = 3  # of so many kills one hits a change of round
+SHOWN = 10  # kills after which the command says how far it is
 DISK_FULL = "status 507"
 UNDER_LOAD = "under load"
 STUDY = """\
@@ -202,7 +203,7 @@ class Attack:
     """A collector that is killed, and its studies: a new one for each change of round that is to be hit."""
 
     folder: Path
-    collector: CollectorProcess
+    collector: FragileCollector
     run: str = field(default_factory=lambda: secrets.token_hex(4))
     urls: list[str] = field(default_factory=list)
     killed: Counter[str] = field(default_factory=Counter)
@@ -257,7 +258,8 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         place = store or str(Path(folder) / "store.sqlite")
-        attack = Attack(Path(folder), CollectorProcess("", place, PEOPLE))
+        collector = FragileCollector("", place, PEOPLE, free_port(), log=str(Path(folder) / "log"))
+        attack = Attack(Path(folder), collector)
         attack.study(PEOPLE, rounds=False)
         try:
             load = Load(attack.start(), seed)
@@ -271,6 +273,8 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
                     attack.kill_under_load(load, chance.randint(FEWEST, MOST))
                 if number == kills // 2:
                     attack.fill_disk(load)
+                if (number + 1) % SHOWN == 0:
+                    note(f"{number + 1} of {kills} kills, {load.acknowledged:,} reports acknowledged.")
             attack.start()
             load.wait_for(FEWEST)
             load.ending.set()

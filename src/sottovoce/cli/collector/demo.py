@@ -6,6 +6,7 @@ import json
 import random
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +53,13 @@ def demo(participants: int, epsilon: float, *, keeps_serving: bool, as_json: boo
     with tempfile.TemporaryDirectory(prefix="sottovoce-") as folder:
         file = Path(folder) / "study.toml"
         file.write_text(source, encoding="utf-8")
-        if not as_json:
-            print(plan_study(study, participants).text(), end="\n\n")
         collector = CollectorProcess(str(file), str(Path(folder) / "store.sqlite"), participants)
-        collector.start()
         try:
+            with ThreadPoolExecutor(1) as beside:  # both take seconds
+                started = beside.submit(collector.start)
+                if not as_json:
+                    print(plan_study(study, participants).text(), end="\n\n", flush=True)
+                started.result()
             start = time.perf_counter()
             crowd = SimulatedCrowd(collector.url)
             crowd.answer(crowd_of)

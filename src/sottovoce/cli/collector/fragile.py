@@ -1,17 +1,25 @@
 """What `sottovoce chaos` starts: a collector that kills itself at a named point, or finds its disk full for a while.
 
-`python -m sottovoce.cli.collector.fragile POINT serve ...`. Nothing of it is part of a collector that people run.
+Each is a process of its own, forked from one that has imported everything: a start then takes a fraction of the time.
+Nothing of this is part of a collector that people run.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import secrets
 import signal
+import socket
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any, TextIO
 
 from sottovoce.cli import main
+from sottovoce.cli.collector.crowd import CollectorProcess
 from sottovoce.service.course import Course
 from sottovoce.service.stores.base import Known, Store, Transaction
 from sottovoce.service.stores.sqlite import SQLiteStore, SQLiteTransaction
@@ -22,7 +30,9 @@ from sottovoce.service.writer import DISK_FULL, CommitWriter
 STATEMENTS = 4
 CHANGE = ("computing", *(f"statement {number}" for number in range(1, STATEMENTS + 1)), "commit", "committed")
 FULL = "full disk"
+PORTS = range(20_000, 30_000)
 REFUSED = 10  # commits that find the disk full before there is room again
+IMPORTED = ("sottovoce.cli.app", "sottovoce.cli.collector.serve", "sottovoce.study.whole", "psycopg")
 _FULL_IN_SQL = "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$"  # the error that PostgreSQL gives
 
 
@@ -103,9 +113,47 @@ def _limit(store: Store, pages: int) -> None:
             work.execute(f"PRAGMA max_page_count = {pages}")
 
 
-if __name__ == "__main__":
-    if sys.argv[1] == FULL:
+@dataclass(slots=True)
+class FragileCollector(CollectorProcess):
+    """A collector that is forked, and that may end itself at a `point`."""
+
+    point: str | None = None
+
+    def died(self, seconds: float) -> bool:
+        """Whether it ends by itself within this time."""
+        return self._ended(seconds)
+
+    def _launched(self, arguments: list[str]) -> tuple[Any, TextIO]:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__, *IMPORTED])
+        said, says = context.Pipe(duplex=False)
+        process = context.Process(target=_collect, args=(self.point, arguments, says, self.log))
+        process.start()
+        says.close()
+        with said:
+            return process, os.fdopen(os.dup(said.fileno()), encoding="utf-8")
+
+    def _ended(self, seconds: float) -> bool:
+        self._process.join(seconds)
+        return self._process.exitcode is not None
+
+
+def free_port() -> int:
+    """A port that this machine gives to no outgoing connection, so that it is free again after each kill."""
+    while True:
+        port = PORTS.start + secrets.randbelow(len(PORTS))
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+
+
+def _collect(point: str | None, arguments: list[str], says: Connection, log: str) -> None:
+    """The process: what it prints goes to the pipe, as that of a command does."""
+    os.dup2(says.fileno(), 1)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115, the one before may be of a file
+    os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), 2)
+    if point == FULL:
         fill_disk()
-    else:
-        die_at(sys.argv[1])
-    raise SystemExit(main(sys.argv[2:]))
+    elif point is not None:
+        die_at(point)
+    raise SystemExit(main(arguments))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 FINE = 53
 UNIT = 1 << FINE
@@ -18,6 +19,7 @@ _LARGE = 1000
 _BITS = 1 << 10  # of a fraction whose logarithm is taken: many more than the digits need
 
 
+@lru_cache(maxsize=256)  # sixty digits take a while, and a device compares with few budgets
 def _exp_bounds(epsilon: Decimal) -> tuple[Fraction, Fraction]:
     """Rationals just below and just above e**epsilon (`Decimal.exp` is correctly rounded)."""
     context = Context(prec=_DIGITS)
