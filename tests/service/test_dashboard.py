@@ -80,8 +80,12 @@ def test_fifty_questions_and_their_groups(tmp_path: Path):
             newer = client.get(f"/studies/{name}/live", headers={"if-none-match": first.headers["etag"]})
             assert newer.status_code == 200 and "<strong>2,001</strong>" in newer.text
             # The groups, on the page and as a file.
-            assert "south less north" in newer.text or "north less south" in newer.text
-            assert "If the 2 groups had the same mean" in newer.text
+            assert newer.text.count(f'data-source="/studies/{name}/q0/pairs"') == newer.text.count("data-source") == 1
+            pairs = client.get(f"/studies/{name}/q0/pairs").text
+            assert "south less north" in pairs or "north less south" in pairs
+            assert "If the 2 groups had the same mean" in pairs and "from 2,001 reports" in pairs
+            assert client.get(f"/studies/{name}/q1/pairs").status_code == 404
+            assert client.get(f"/studies/{name}/nothing/pairs").status_code == 404
             (row,) = csv.DictReader(io.StringIO(client.get(f"/studies/{name}/q0/pairs.csv").text))
             assert {row["group"], row["other"]} == {"north", "south"}
             found = next(one for one in collector.outcome(name).results.questions if one.asked.name == "q0")

@@ -248,6 +248,25 @@ def test_the_dashboard_is_live(visit, site):
     assert shown == f"{rows[0]['estimate']:.4g}"
 
 
+def test_an_update_leaves_tables_open_and_the_keyboard_where_it_is(visit, site):
+    """Groups are compared when somebody looks."""
+    crowd(site, 300)
+    page = visit(f"/studies/{site.name}")
+    groups = page.locator("section[aria-labelledby=q-coffee] details").nth(1)
+    assert groups.locator("[data-loaded]").count() == 0
+    groups.locator("summary").focus()
+    page.keyboard.press("Enter")
+    groups.locator("[data-loaded]").wait_for()
+    loaded = groups.text_content() or ""
+    assert "Every two groups" not in loaded and len(loaded) > 100
+    crowd(site, 20)
+    said(page, ".progress strong", f"{reports(site):,}")
+    assert groups.evaluate("(one) => one.open && one.querySelector('summary') === document.activeElement")
+    assert groups.locator("[data-loaded]").count() == 1  # what was loaded later is still there
+    page.get_by_role("button", name="Open all tables").click()
+    assert page.locator("details:not([open])").count() == 0
+
+
 def test_forged_reports_raise_an_alarm(visit, site):
     manifest = site.course(site.name).manifest
     epoch = manifest.facts.collection.epoch(datetime.now(UTC).date())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -44,8 +45,8 @@ class Collector:
         self.metrics = Metrics()
         self.writer = CommitWriter(store, log=self.log, metrics=self.metrics, today=today, **limits)
         self.metrics.watch(lambda: self.writer.waiting)
-        self._cache: dict[tuple[Any, ...], results.StudyOutcome] = {}
-        self._computing = threading.Lock()
+        self._held: dict[str, dict[tuple[Any, ...], results.StudyOutcome]] = {}
+        self._computing: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def start(self) -> None:
         """Become the one collector of the store, and go on with all its studies."""
@@ -123,19 +124,18 @@ class Collector:
     def outcome(self, name: str, level: float = 0.95) -> results.StudyOutcome:
         """Estimates from what is counted now; the same counts are not computed twice."""
         number = self.course(name).number
-        with self._computing:
-            with self.store.read() as work:
-                row = work.study(number)
-                refused = work.outcomes(number).get(CONFLICT, 0)  # an alarm, also where nothing new was counted
-                key = (name, row.round, row.state, row.reports, row.checksum, refused, level)
-                if key not in self._cache:
-                    found = results.outcome(work, row, level)
-                    # Readers choose the level: of a study that stands still only the last few are kept.
-                    same = [(old, one) for old, one in self._cache.items() if old[:-1] == key[:-1]]
-                    others = [(old, one) for old, one in self._cache.items() if old[0] != name]
-                    self._cache = dict(others + same[1 - MOST_LEVELS :])
-                    self._cache[key] = found
-            return self._cache[key]
+        with self._computing[name], self.store.read() as work:
+            row = work.study(number)
+            refused = work.outcomes(number).get(CONFLICT, 0)  # an alarm, also where nothing new was counted
+            counted = (row.round, row.state, row.reports, row.checksum, refused)
+            held = self._held.get(name, {})
+            if (*counted, level) not in held:
+                # Readers choose the level: of a study that stands still only the last few are kept.
+                same = [(key, one) for key, one in held.items() if key[:-1] == counted]
+                held = dict(same[1 - MOST_LEVELS :])
+                held[*counted, level] = results.outcome(work, row, level)
+                self._held[name] = held
+            return held[*counted, level]
 
     def metrics_text(self) -> bytes:
         """For Prometheus."""

@@ -48,21 +48,24 @@ def read_protocol(data: bytes) -> tuple[Protocol, Mapping[str, str]]:
 
 def stored_tallies(work: Transaction, study: int, manifest: Manifest) -> Tallies:
     """The counts of a round, one tally for each arm."""
-    counts = work.arm_counts(study, manifest.number)
-    found = []
-    for place, arm in enumerate(manifest.stage.arms):
-        cells = cells_of(work.blocks(study, manifest.number, place), arm.mechanism.cells)
-        found.append(Tally(arm.mechanism, counts.get(place, 0), cells))
-    return tuple(found)
+    counts, blocks = work.arm_counts(study, manifest.number), work.blocks(study, manifest.number)
+    return tuple(
+        Tally(arm.mechanism, counts.get(place, 0), cells_of(blocks.get(place, []), arm.mechanism.cells))
+        for place, arm in enumerate(manifest.stage.arms)
+    )
 
 
-def stored_state(work: Transaction, row: StudyRow, manifests: list[Manifest]) -> State:
-    """The state of a study, with what its current round has counted so far."""
+def state_of(row: StudyRow, manifests: list[Manifest], rounds: list[Tallies]) -> State:
+    """The state of a study with these counts, the last of which are those of its current round so far."""
     protocol, _ = read_protocol(row.protocol)
-    rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
     if row.state == DONE:
         return State(protocol, tuple(rounds), protocol.advance(rounds))
     return State(protocol, tuple(rounds[:-1]), manifests[-1].stage).counted(rounds[-1])
+
+
+def stored_state(work: Transaction, row: StudyRow, manifests: list[Manifest]) -> State:
+    """The same, from what is stored."""
+    return state_of(row, manifests, [stored_tallies(work, row.number, manifest) for manifest in manifests])
 
 
 class Course:

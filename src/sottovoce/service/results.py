@@ -11,7 +11,7 @@ from typing import Any
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Estimates
-from sottovoce.service.course import name_of, read_manifest, read_protocol, stored_state, stored_tallies
+from sottovoce.service.course import name_of, read_manifest, read_protocol, state_of, stored_tallies
 from sottovoce.service.intake import CONFLICT
 from sottovoce.service.signs import FAKES, alarms_of, manipulation_rows
 from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
@@ -95,14 +95,14 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     manifests = [read_manifest(content) for content in work.manifests(row.number)]
     if name_of(manifests[0]) != row.name:
         raise StoreError("The manifest of a study in this store was changed.")
-    study, state = study_of(row), stored_state(work, row, manifests)
+    rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
+    study = study_of(row)
     try:
-        found: Estimates = state.closed()
+        found: Estimates = state_of(row, manifests, rounds).closed()
         notes = tuple(dict.fromkeys(filter(None, (getattr(one, "missing", None) for one in found.values()))))
     except ParameterError:  # no report was counted, or too few
         found, notes = {}, (NOTHING_YET,)
     _, reports = read_protocol(row.protocol)
-    rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
     conflicts = work.outcomes(row.number).get(CONFLICT, 0)
     signs = alarms_of(manifests, rounds, work.first_bytes(row.number), conflicts)
     results = results_of(study, reports, found, level)

@@ -143,16 +143,14 @@ class PairTests:
         kept = chances >= alpha
         np.put_along_axis(kept, best[None], True, axis=0)  # never empty
         last = len(tried) - 1
-        ends = []
-        for place, step in ((kept.argmax(axis=0), -1), (last - kept[::-1].argmax(axis=0), 1)):
-            inner = np.take_along_axis(tried, place[None], axis=0)[0]
-            outer = np.take_along_axis(tried, np.clip(place + step, 0, last)[None], axis=0)[0]
-            for _ in range(_STEPS):
-                middle = (inner + outer) / 2
-                inside = self.p_values_at(middle) >= alpha
-                inner, outer = np.where(inside, middle, inner), np.where(inside, outer, middle)
-            ends.append(inner)
-        return ends[0], ends[1]
+        place = np.stack([kept.argmax(axis=0), last - kept[::-1].argmax(axis=0)])
+        inner = np.take_along_axis(tried, place, axis=0)
+        outer = np.take_along_axis(tried, np.clip(place + np.array([[-1], [1]]), 0, last), axis=0)
+        for _ in range(_STEPS):
+            middle = (inner + outer) / 2
+            inside = self.p_values_at(middle) >= alpha
+            inner, outer = np.where(inside, middle, inner), np.where(inside, outer, middle)
+        return inner[0], inner[1]
 
 
 def equality_statistic(ratios: Ratios, spread: Floats, reach: tuple[float, float]) -> float:

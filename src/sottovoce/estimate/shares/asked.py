@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import asked_bits
@@ -166,4 +166,4 @@ def mean_inverse(n: int, part: float) -> float:
         return (1 + (1 - part) / mean) / mean  # the next term is below 1e-18 of it
     first, last = max(1, math.floor(mean - REACH * spread - 10)), min(n, math.ceil(mean + REACH * spread + 40))
     numbers = np.arange(first, last + 1)
-    return float((binom.pmf(numbers, n, part) / numbers).sum())
+    return float((scipy.stats.binom.pmf(numbers, n, part) / numbers).sum())

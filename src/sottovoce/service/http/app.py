@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from sottovoce.service.http import admin, public, static
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import PREFLIGHT, Receive, Refused, ReportsRoute, Scope, Send
 from sottovoce.service.pages import routes as pages
+from sottovoce.service.pages.live import LiveParts, WarmUp
 from sottovoce.service.stores.base import StoreDownError, StoreError, StoreFullError
 
 SECURITY = {
@@ -44,6 +46,7 @@ class Application:
             lifespan=_lifespan,
         )
         self._rest.state.collector, self._rest.state.sealed = collector, bool(sealed)
+        self._rest.state.live_parts = LiveParts()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -77,7 +80,10 @@ def _guarded(scope: Scope, send: Send) -> Send:
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    warm_up = WarmUp(app.state.live_parts, app.state.collector)
+    await run_in_threadpool(warm_up.start)
     yield
+    await run_in_threadpool(warm_up.stop)
 
 
 async def _http_problem(request: Request, found: Exception) -> Response:

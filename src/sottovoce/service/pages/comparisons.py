@@ -42,6 +42,13 @@ class Comparison:
     notes: tuple[str, ...]
 
 
+def has_groups(result: QuestionResult) -> bool:
+    """Whether there is something to compare."""
+    return isinstance(result.asked.question, GroupMean) and any(
+        isinstance(one, Estimate) for one in result.estimates.values()
+    )
+
+
 def compared(result: QuestionResult, level: float) -> Comparison | None:
     """None where the question has no groups."""
     estimate, pairs = _all_pairs(result, level)

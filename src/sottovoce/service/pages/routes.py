@@ -40,12 +40,13 @@ async def index(request: Request) -> Response:
     return shown("index.html", courses=list(collector_of(request).courses.values()))
 
 
+def _parts(request: Request) -> LiveParts:
+    parts: LiveParts = request.app.state.live_parts
+    return parts
+
+
 def _live(request: Request) -> Rendering:
-    state = request.app.state
-    if not hasattr(state, "live_parts"):
-        state.live_parts = LiveParts()
-    parts: LiveParts = state.live_parts
-    return parts.of(collector_of(request), request.path_params["study"])
+    return _parts(request).of(collector_of(request), request.path_params["study"])
 
 
 async def study(request: Request) -> Response:
@@ -80,7 +81,16 @@ async def changes(request: Request) -> Response:
 
 
 async def pairs(request: Request) -> Response:
-    """Every two groups of a question, compared."""
+    """Every two groups of a question, compared. A page asks for it when somebody looks."""
+    study, question = (request.path_params[key] for key in ("study", "question"))
+    text = await run_in_threadpool(_parts(request).compared, collector_of(request), study, question)
+    if text is None:
+        raise Refused("not_found")
+    return tagged(request, text.encode(), "text/html; charset=utf-8")
+
+
+async def pairs_file(request: Request) -> Response:
+    """The same as a file."""
     collector, name = collector_of(request), request.path_params["study"]
     found = await run_in_threadpool(collector.outcome, name, LEVEL)
     for one in found.results.questions:
@@ -177,7 +187,8 @@ def routes() -> list[Route]:
         Route("/studies/{study}/certificates", certified),
         Route("/studies/{study}/qr.svg", code),
         Route("/studies/{study}/{question}.svg", picture),
-        Route("/studies/{study}/{question}/pairs.csv", pairs),
+        Route("/studies/{study}/{question}/pairs", pairs),
+        Route("/studies/{study}/{question}/pairs.csv", pairs_file),
         Route("/s/{study}", participant),
         Route("/plan/{study}", planner),
         Route("/plan/{study}/rows", rows),

@@ -20,7 +20,7 @@ from sottovoce.core.question import Cdf, GroupMean
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.service.pages import charts
 from sottovoce.service.pages.charts import Point
-from sottovoce.service.pages.comparisons import Comparison, compared
+from sottovoce.service.pages.comparisons import has_groups
 from sottovoce.service.results import StudyOutcome
 from sottovoce.service.signs import FAKES, manipulations
 from sottovoce.study.reading import parse_study
@@ -42,7 +42,7 @@ class Card:
     hidden: int
     widest: float
     fakes: str
-    comparison: Comparison | None
+    has_groups: bool
 
 
 def cards(found: StudyOutcome) -> list[Card]:
@@ -62,7 +62,7 @@ def _card(result: QuestionResult, found: StudyOutcome) -> Card:
         max(0, len(lines) - MOST_LINES),
         max(widths, default=math.nan),
         next((one.text() for one in manipulations(result, FAKES, found.row.reports).values()), ""),
-        compared(result, found.results.level),
+        has_groups(result),
     )
 
 

@@ -140,12 +140,13 @@ class Transaction(ABC):
         """How many reports each arm of a round has; arms without reports are left out."""
         return dict(self.execute("SELECT arm, reports FROM arms WHERE study = ? AND round = ?", (study, number)))
 
-    def blocks(self, study: int, number: int, arm: int) -> list[tuple[int, bytes]]:
-        """The blocks of cells that are not zero."""
-        found = self.execute(
-            "SELECT block, counts FROM cells WHERE study = ? AND round = ? AND arm = ?", (study, number, arm)
-        )
-        return [(block, bytes(counts)) for block, counts in found]
+    def blocks(self, study: int, number: int) -> dict[int, list[tuple[int, bytes]]]:
+        """The blocks of cells that are not zero, by arm."""
+        found: dict[int, list[tuple[int, bytes]]] = {}
+        rows = self.execute("SELECT arm, block, counts FROM cells WHERE study = ? AND round = ?", (study, number))
+        for arm, block, counts in rows:
+            found.setdefault(arm, []).append((block, bytes(counts)))
+        return found
 
     def add_outcomes(self, study: int, counts: Iterable[tuple[str, int]]) -> None:
         """How many reports were not counted, by reason."""
