@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,43 @@ def test_what_was_not_sent_and_what_may_have_been(tmp_path: Path) -> None:
     assert len({body for _, _, body in seen[1:]}) == 1 and [one.attempts for one in me.reports()] == [2]
     assert me.send()[0].state == "queued"  # nobody is there any more
     assert [one.attempts for one in me.reports()] == [2]
+
+
+def broken_after(heads: bytes) -> tuple[str, threading.Thread]:
+    """The address of a server that ends every connection within its answer."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        with server:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(heads)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    return f"http://127.0.0.1:{server.getsockname()[1]}", thread
+
+
+@pytest.mark.parametrize("body", [b"", MANIFEST.content[:100]])
+def test_an_answer_that_breaks_off_is_no_answer(body: bytes) -> None:
+    """A collector that is killed while it answers: nothing is read from the part that arrived."""
+    base, thread = broken_after(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(MANIFEST.content) + body)
+    with pytest.raises(Interrupted):
+        fetch_manifest(f"{base}{STUDY}", HttpTransport())
+    thread.join()
+
+
+def test_a_collector_that_answers_nonsense_does_not_hold_up_other_studies(tmp_path: Path) -> None:
+    replies = {"manifest": (200, {}, b"not JSON")}
+    wrong, _ = collector(**replies)
+    right, seen = collector()
+    me = Participant(tmp_path / "device", tick=NoTick())
+    with served(wrong) as bad, served(right) as good:
+        me.answer(sleep(purpose="Another."), ANSWERS, url=f"{bad}{STUDY}", send=False)
+        me.answer(MANIFEST, ANSWERS, url=f"{good}{STUDY}", send=False)
+        assert sorted(one.state for one in me.send()) == ["accepted", "queued"]
+    assert len(seen) == 1
 
 
 def test_a_full_queue_says_when_to_come_back(tmp_path: Path) -> None:

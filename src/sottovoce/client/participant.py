@@ -38,7 +38,7 @@ from sottovoce.client.transport import (
 from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.coins import Coins, SystemCoins
-from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError
+from sottovoce.core.errors import ParameterError, PrivacyError, SottovoceError
 from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.exchange.manifest import Manifest, StudyFacts
 from sottovoce.core.exchange.wire import CBOR_TYPE, TOKEN_BYTES
@@ -292,7 +292,7 @@ class Participant:
         if not entry.attempts:
             try:
                 manifest, _ = self.fetch(entry.url)
-            except CollectorError:
+            except SottovoceError:  # also a collector that answers nonsense: other studies go on
                 return _delivery(entry, Outcome(QUEUED))
         with self._changed() as database:
             now = outbox.entry_of(database, entry.id)

@@ -86,7 +86,8 @@ class HttpTransport:
             connection.request(method, parts.path or "/", body, headers)
             answer = connection.getresponse()
             content = answer.read(MOST_BYTES + 1)
-            if len(content) > MOST_BYTES:
+            # A connection that breaks within the answer ends it early, without an error.
+            if len(content) > MOST_BYTES or answer.length:
                 raise http.client.HTTPException
             reply = Reply(answer.status, content, _seconds(answer.getheader("Retry-After")))
         except (OSError, http.client.HTTPException):
