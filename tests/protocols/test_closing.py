@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -12,6 +13,7 @@ import sottovoce as sv
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.play import State, play, replay, states
 from sottovoce.protocols.simulate import play_round, rounds
+from sottovoce.tally.tally import Tally
 from tests.protocols.test_checkpoints import EVERY
 
 SLOW = {"RangeSearch", "RangeSearchRounds", "UnkVar", "KnownVar", "UVGausstimate", "OneRoundUVGausstimate"}
@@ -97,6 +99,44 @@ def test_what_is_missing_is_said(seed: int) -> None:
     found = sv.simulate(asked, answers[:60], seed=seed, closing=True)
     assert found["answer"].missing == "Closed early: 60 of 100 reports were counted."
     assert sv.simulate(asked, answers[:100], seed=seed, closing=True)["answer"].missing is None
+
+
+@pytest.mark.parametrize("epsilon", [1, 4])
+@pytest.mark.parametrize("reports", [1, 2, 3, 5, 10])
+def test_a_mean_of_few_reports_is_covered(reports: int, epsilon: int) -> None:
+    """Computed from the law of how many of the reports are high."""
+    m = sv.mechanism("bernoulli", sv.Interval(0, 1), epsilon=epsilon)
+    keep = 1 / (1 + math.exp(-epsilon))
+    bounds = []
+    for high in range(reports + 1):
+        found = m.estimate(Tally(m, reports, np.array([reports - high, high])))
+        assert found.default_method == "betting"
+        bounds.append(found.quiet_ci(0.95))
+    for truth in (0.02, 0.1, 0.3, 0.5, 0.8, 0.98):
+        rate = truth * keep + (1 - truth) * (1 - keep)
+        weights = [math.comb(reports, k) * rate**k * (1 - rate) ** (reports - k) for k in range(reports + 1)]
+        inside = [low[0] <= truth <= high[0] for low, high in bounds]
+        assert sum(weight for weight, holds in zip(weights, inside, strict=True) if holds) >= 0.95
+
+
+def test_a_variance_of_few_squares_is_covered_and_doubted(seed: int) -> None:
+    """After a second round that was closed early; the normal interval covered a tenth to a third of these."""
+    protocol = sv.VarianceRounds(sv.Interval(0, 1), 4, method="sequential", mechanism="bernoulli", first=200)
+    generator = np.random.default_rng(seed)
+    for few in (2, 3, 5, 10):
+        missed = 0
+        for run in range(10):
+            state = State.first(protocol)
+            state = state.after(play_round(state.round, generator.beta(2, 8, 200), seed=run))
+            found = state.counted(play_round(state.round, generator.beta(2, 8, few), seed=run)).closed()
+            for name, truth in (("variance", 0.16 / 11), ("sd", math.sqrt(0.16 / 11))):
+                low, high = found[name].quiet_ci()
+                missed += not low[0] <= truth <= high[0]
+                assert found[name].default_method == "hoeffding"
+                assert f"{few} about the squares: too few" in (found[name].doubt() or "")
+            low, high = found["variance"].quiet_ci(target="sample")
+            assert (low[0], high[0]) == (0, pytest.approx((200 + few) / (199 + few) / 4))
+        assert missed <= 2  # of 20: the square root of an interval misses where the interval does
 
 
 def test_a_simulation_with_too_few_participants_can_be_closed(seed: int) -> None:

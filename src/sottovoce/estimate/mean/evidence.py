@@ -44,12 +44,11 @@ READS = (CountOutputs,)
 class MeanEvidence(Evidence):
     """Reports read as numbers, whose mean is that of the answers.
 
-    "normal" is the default: the others hold at every n, but "betting", the narrowest of them, is about 1.4 times as
-    wide. A warning says if reports are too few for it.
+    "normal" is the default where the reports are enough to know their own variance: the others hold at every n, but
+    "betting", the narrowest of them, is about 1.4 times as wide. It is the default where they are too few.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "betting", "hoeffding", "bernstein", "anytime")
-    default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "mean"
     labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
     readings: Readings
@@ -61,6 +60,10 @@ class MeanEvidence(Evidence):
     @property
     def question(self) -> Question | None:  # type: ignore[override]
         return None if self.counted is None else self.counted.mechanism.question
+
+    @property
+    def default(self) -> str:  # type: ignore[override]
+        return "betting" if self.normal_is_poor()[0] else "normal"
 
     @property
     def n(self) -> int:  # type: ignore[override]

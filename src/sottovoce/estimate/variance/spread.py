@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.question import Question
-from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
@@ -40,10 +40,10 @@ class VarianceEvidence(Evidence):
 
     "normal" takes the exact variance of the estimate with everything estimated; "hoeffding" holds at every n: both
     means at once, each with half of the error probability, and then the least and the largest variance they allow.
+    It is the default where the reports are too few to know their own variance, as after a round that was closed early.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
-    default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "variance"
     labels: ClassVar[tuple[str, ...]] = ("variance",)  # type: ignore[misc]
     number: MeanPart
@@ -56,6 +56,14 @@ class VarianceEvidence(Evidence):
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
     slack: float = 0.0
+
+    @property
+    def default(self) -> str:  # type: ignore[override]
+        return "hoeffding" if self._few else "normal"
+
+    @property
+    def _few(self) -> bool:
+        return self.number.poor or self.square.poor
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -120,15 +128,17 @@ class VarianceEvidence(Evidence):
     def interval(self, level: float, method: str, target: str) -> Bounds:
         if method == "normal":
             return self.normal(level, target)
+        factor = self.n / (self.n - 1) if target == "sample" else 1.0
+        most = self.limits[1] * factor
         if self.learned and target == "sample":
+            if self._few:
+                return Bounds(np.array([0.0]), np.array([most]))  # all that is certain about these participants
             raise NoIntervalError(
                 "The centre was estimated from some of the participants, so the hoeffding interval is about the"
                 " population; for the sample use 'normal'."
             )
         low, high = self._both(level)
         low, high = low - self.slack, high + self.slack
-        factor = self.n / (self.n - 1) if target == "sample" else 1.0
-        most = self.limits[1] * factor
         return Bounds(np.array([min(max(low * factor, 0.0), most)]), np.array([min(max(high * factor, 0.0), most)]))
 
     def _both(self, level: float) -> tuple[float, float]:
@@ -142,7 +152,15 @@ class VarianceEvidence(Evidence):
     def normal_is_poor(self) -> NDArray[np.bool_]:
         """Too few reports, or too much of the error comes from the square of the mean's own error."""
         curved = self._curve > CURVED * float(self.variances("population")[0])
-        return np.array([self.number.poor or self.square.poor or curved])
+        return np.array([self._few or curved])
+
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        if method != "normal" and self._few:
+            return (
+                f"{self.number.n} reports are about the mean and {self.square.n} about the squares: too few to know"
+                " their own variance. The interval allows for the worst and is wide."
+            )
+        return self.warning() if method == "normal" else None
 
     def warning(self) -> str | None:
         if self.normal_is_poor()[0]:
@@ -177,11 +195,14 @@ class DeviationEvidence(Evidence):
     """The standard deviation: the square root of a variance, and 0 of a negative one. It is not unbiased."""
 
     methods: ClassVar[tuple[str, ...]] = VarianceEvidence.methods
-    default: ClassVar[str] = VarianceEvidence.default
     noun: ClassVar[str] = "standard deviation"
     quality: ClassVar[str] = "the square root of the unbiased variance"
     labels: ClassVar[tuple[str, ...]] = ("standard deviation",)  # type: ignore[misc]
     spread: VarianceEvidence
+
+    @property
+    def default(self) -> str:  # type: ignore[override]
+        return self.spread.default
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -209,6 +230,9 @@ class DeviationEvidence(Evidence):
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return self.spread.normal_is_poor()
+
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return self.spread.doubt(method, level, most)
 
     def warning(self) -> str | None:
         return self.spread.warning()
