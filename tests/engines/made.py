@@ -24,7 +24,7 @@ from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.arms import Arms
-from sottovoce.engines.rows import CountedRows, account, fold, fold_arms
+from sottovoce.engines.rows import CountedRows, account, fold_arms
 from sottovoce.fast.batch import from_payloads
 from sottovoce.tally.tally import Tally
 
@@ -217,28 +217,6 @@ def by_kernels(rows: Rows, refused: dict[str, int] | None = None) -> tuple[tuple
         checksum ^= int.from_bytes(hashlib.sha256(one.tobytes()).digest(), "big")
     counted = CountedRows(len(batch), len(rows.ids) - len(batch), several, refused or {}, f"{checksum:064x}")
     return (rows.mechanism.tally(batch),), counted
-
-
-# --- reports for queries ------------------------------------------------------------------------------------
-PLAIN = {"grr": sv.Integers(0, 299), "hadamard": sv.Integers(0, 5), "bernoulli": sv.Interval(-1, 1)}
-MASKS = {"oue": sv.Integers(0, 20), "sue": sv.Integers(0, 15), "unary": sv.Integers(0, 2)}
-
-
-def for_query(name: str) -> tuple[Mechanism, pa.Table, Tally]:
-    """Reports with three bad rows, and the tally of the good ones."""
-    m = sv.mechanism(name, {**PLAIN, **MASKS}[name], epsilon=1)
-    reports = m.privatize([0] * 500, seed=3)
-    if name in PLAIN:
-        values = [*reports.payload.tolist(), m.cells, -1, None]
-        return m, pa.table({"report": pa.array(values, pa.int32())}), m.tally(reports)
-    rows = [row.tobytes() for row in reports.payloads()]
-    return m, pa.table({"report": pa.array([*rows, rows[0] + b"\0", b"", None], pa.binary())}), m.tally(reports)
-
-
-def check_query(rows: Any, m: Mechanism, tally: Tally) -> None:
-    """Rows of a query say what they must."""
-    assert fold(rows, m) == tally
-    assert sum(account(rows).refused.values()) == 3
 
 
 def check_rows(found: Any, arms: Arms, expected: tuple[tuple[Tally, ...], CountedRows]) -> None:

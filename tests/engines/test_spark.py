@@ -14,7 +14,7 @@ from sottovoce.engines import spark as engine
 from sottovoce.engines.arms import Arms
 from sottovoce.engines.sql import tally_query
 from tests.each import for_each
-from tests.engines import made
+from tests.engines import made, queries
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -113,10 +113,19 @@ def test_secure_noise_has_fresh_ids(spark: Any, tmp_path: Path) -> None:
         engine.privatize(frame, m, "x", seed=1)
 
 
-def test_the_printed_query(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
-    for name in (*made.PLAIN, *made.MASKS):
-        m, reports, tally = made.for_query(name)
-        path = tmp_path_factory.mktemp("sql") / "reports.parquet"
-        pq.write_table(reports, path)
-        spark.read.parquet(str(path)).createOrReplaceTempView("reports")
-        made.check_query(spark.sql(tally_query(m, "spark")), m, tally)
+def as_view(spark: Any, reports: pa.Table, folder: Path) -> None:
+    pq.write_table(reports, folder / "reports.parquet")
+    spark.read.parquet(str(folder / "reports.parquet")).createOrReplaceTempView("reports")
+
+
+@for_each("name", queries.NAMES)
+def test_the_printed_query(name: str, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    m, reports, expected = queries.reports_of(name)
+    as_view(spark, reports, tmp_path_factory.mktemp("sql"))
+    queries.check(spark.sql(tally_query(m, "spark")), m, expected)
+
+
+def test_numbers_that_no_report_has_fail_no_query(spark: Any, tmp_path: Path) -> None:
+    m, reports, expected = queries.no_whole_numbers()
+    as_view(spark, reports, tmp_path)
+    queries.check(spark.sql(tally_query(m, "spark")), m, expected)

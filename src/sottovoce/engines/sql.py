@@ -93,11 +93,12 @@ def _counts_bits(mechanism: Mechanism) -> bool:
 
 
 def _outputs(mechanism: Mechanism) -> str:
+    # One condition after the other: databases may compute both sides of an AND, and a cast of 1e30 fails.
     return f"""WITH counted AS (
   SELECT CASE WHEN report IS NULL THEN {Reason.LENGTH.cell}
-              WHEN report BETWEEN 0 AND {mechanism.cells - 1} AND report = CAST(report AS BIGINT)
-              THEN CAST(report AS BIGINT)
-              ELSE {Reason.PAYLOAD.cell} END AS cell, count(*) AS n
+              WHEN NOT (report BETWEEN 0 AND {mechanism.cells - 1}) THEN {Reason.PAYLOAD.cell}
+              WHEN report <> CAST(report AS BIGINT) THEN {Reason.PAYLOAD.cell}
+              ELSE CAST(report AS BIGINT) END AS cell, count(*) AS n
   FROM reports GROUP BY 1
 )
 {_labelled(mechanism, "SELECT cell, n FROM counted")}
