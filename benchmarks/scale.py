@@ -14,36 +14,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+import sottovoce as sv
+from benchmarks.costs import SIZES, Assumptions, Rates, steps
 from benchmarks.memory import K, mechanism, peak_megabytes
 from benchmarks.partitions import measured
 from benchmarks.timing import environment, table
+from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.wire import Batch
 from sottovoce.engines.session import spark_session
+from sottovoce.tally.tally import MAX_CELL, MAX_REPORTS
 
-SIZES = (10**6, 10**9, 10**12)
-GIGABYTE = 10**9
 TARGET_RATIO, TARGET_MEGABYTES = 1.5, 1000
 MARKS = "<!-- scale: begin -->", "<!-- scale: end -->"
-
-
-@dataclass(frozen=True)
-class Assumptions:
-    """What is not measured here."""
-
-    storage_price: float = 0.023
-    core_price: float = 0.05
-    collector_rate: float = 10_000
-
-    def rows(self) -> list[list[str]]:
-        return [
-            ["object storage, --storage-price", f"{self.storage_price:g}", "dollars for a gigabyte and month"],
-            ["a core, --core-price", f"{self.core_price:g}", "dollars an hour"],
-            ["one collector, --collector-rate", f"{self.collector_rate:,.0f}", "reports/s; see benchmarks.collector"],
-        ]
 
 
 # --- children: a peak of memory once reached never falls again -------------------------------------------------
@@ -114,45 +102,43 @@ def with_ids(reports: int, folder: Path) -> tuple[list[list[str]], float, float]
     return rows, size, reports / seconds
 
 
-def errors() -> list[list[str]]:
-    """The error of the estimates of so many reports, from tallies that are drawn whole."""
-    import sottovoce as sv
-
-    m, rows = mechanism(), []
+def errors() -> tuple[list[list[str]], float]:
+    """The error of the estimates of so many reports, from tallies that are drawn whole; seconds of an estimate."""
+    m, rows, taken = mechanism(), [], []
     for size in SIZES:
         held = np.full(K, size // K)
         start = time.perf_counter()
         tally = sv.simulate_counts(m, held, seed=1)
-        seconds = time.perf_counter() - start
+        drawn = time.perf_counter()
         estimate = m.estimate(tally)
+        largest = float(estimate.std_errors.max())
+        taken.append(time.perf_counter() - drawn)
         error = float(np.abs(estimate.values - held / held.sum()).max())
-        rows.append([f"{size:.0e}", f"{float(estimate.std_errors.max()):.1e}", f"{error:.1e}", f"{seconds:.3f} s"])
-    return rows
+        rows.append([f"{size:.0e}", f"{largest:.1e}", f"{error:.1e}", f"{drawn - start:.3f} s"])
+    return rows, min(taken)
 
 
-def steps(size: float, plain: float, unique: float, assumed: Assumptions) -> list[list[str]]:
-    """Bytes, time and money of each step."""
+def most_reports() -> list[list[str]]:
+    """How many reports one tally may add up."""
+    squares: Any = sv.VarianceRounds(sv.Interval(0, 1), 4, method="split-eps", mechanism="piecewise")
+    noise = sv.mechanism("she", sv.Integers(0, K - 1), epsilon=1)
     rows = []
-    for reports in SIZES:
-        stored = reports * size / GIGABYTE
-        for step, seconds, gigabytes in (
-            ("receive, one collector", reports / assumed.collector_rate, stored),
-            ("store for a month", 0.0, stored),
-            ("count, without ids", reports / plain, stored),
-            ("count, each id once", reports / unique, stored),
-        ):
-            stores = step.startswith("store")
-            money = assumed.storage_price * gigabytes if stores else assumed.core_price * 2 * seconds / 3600
-            taken = _time(seconds) if seconds else ""
-            rows.append([f"{reports:.0e}", step, f"{gigabytes:,.2f}", taken, f"{money:,.2f}"])
+    for name, m in (
+        ("counts of outputs, GRR", mechanism()),
+        ("sums of noise, she", noise),
+        ("squares of numbers, piecewise", squares.start().arms[0].mechanism),
+    ):
+        most = m.statistic.limits(m.channel).most
+        each = most if isinstance(most, int) else max(most)
+        rows.append([name, f"{each:,}", f"{min(MAX_REPORTS, MAX_CELL // each):.1e}"])
     return rows
 
 
-def _time(seconds: float) -> str:
-    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= length:
-            return f"{seconds / length:,.1f} {unit}"
-    return f"{seconds:.2f} s"
+def wire_bytes() -> int:
+    """Bytes of a batch with one report, as a device sends it."""
+    message = mechanism().randomize(0)
+    batch = Batch(bytes(8), 2617, 1, 0, message[: codec.ID_BYTES], message[codec.ID_BYTES :])
+    return len(batch.to_cbor())
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -161,27 +147,33 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--ids", type=int, default=10**7, help="in the file with ids")
     for one in fields(Assumptions):
         option = f"--{one.name.replace('_', '-')}"
-        parser.add_argument(option, type=float, default=one.default, help=f"assumed; {one.default:g} by default")
+        parser.add_argument(option, type=float, default=one.default, help=f"{one.metadata['unit']}; %(default)g")
     parser.add_argument("--page", metavar="FILE", help="write the tables between the marks of this page")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if args.child:
         count_with(*args.child)
         return 0
-    assumed = Assumptions(args.storage_price, args.core_price, args.collector_rate)
+    given = Assumptions(**{one.name: getattr(args, one.name) for one in fields(Assumptions)})
     with tempfile.TemporaryDirectory(prefix="sottovoce-scale-") as text:
         folder = Path(text)
         first, plain = from_parquet(args.reports, folder)
-        second, size, unique = with_ids(args.ids, folder)
+        second, size, once = with_ids(args.ids, folder)
         with spark_session() as session:
             third = measured(session, folder)
+    drawn, seconds = errors()
+    sent = wire_bytes()
+    rates = Rates(sent, size, plain, once, third.once, seconds)
+    costs = [step.row(reports) for reports in SIZES for step in steps(reports, rates, given)]
+    wire = [["a batch of one report, as it is sent", str(sent), "bytes"]]
     found = ", ".join(f"{name} {one}" for name, one in environment("numpy", "pyarrow", "duckdb", "pysail").items())
     parts = [
         found,
-        table(["measure", "value", "unit"], [*first, *second, *third]),
-        table(["assumption", "value", "unit"], assumed.rows()),
-        table(["reports", "step", "GB", "time on two cores", "dollars"], steps(size, plain, unique, assumed)),
-        table(["reports", "standard error of a share", "largest error of 128", "drawn in"], errors()),
+        table(["measure", "value", "unit"], [*first, *wire, *second, *third.rows]),
+        table(["assumption", "value", "what it is"], given.rows()),
+        table(["reports", "step", "GB", "time", "machines for a day", "dollars"], costs),
+        table(["reports", "standard error of a share", "largest error of 128", "drawn in"], drawn),
+        table(["one tally of", "most that a report adds", "most reports"], most_reports()),
     ]
     whole = "\n\n".join(parts)
     print(whole)
