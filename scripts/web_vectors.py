@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import sottovoce as sv
+from scripts.web_seals import seals
 from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.arithmetic.rational import odds, within
 from sottovoce.core.channel.base import NO_WORDS
@@ -549,6 +550,7 @@ def everything() -> dict[str, Any]:
         "budgets": list(budgets()),
         "wire": wire(),
         "manifests": {"good": list(manifests()), "bad": list(bad_manifests())},
+        "seals": seals(),
     }
 
 

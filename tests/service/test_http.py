@@ -21,7 +21,8 @@ from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
 from sottovoce.service.collector import MOST_LEVELS, Collector
 from sottovoce.service.http import admin, public
-from sottovoce.service.http.app import SECURITY, Application
+from sottovoce.service.http.app import Application
+from sottovoce.service.http.headers import SECURITY
 from sottovoce.service.http.openapi import DOCUMENT
 from sottovoce.service.http.problems import PROBLEMS
 from sottovoce.service.invitations import add_token, invite

@@ -76,7 +76,7 @@ def browser(require_tool: Callable[[str], str]) -> Iterator[Any]:
 
 
 @contextmanager
-def collector_at_work(folder: Path, protocol: Any, **facts: Any) -> Iterator[Any]:
+def collector_at_work(folder: Path, protocol: Any, *, sealed: Any = (), **facts: Any) -> Iterator[Any]:
     """The real collector on a port of its own, with one open study; the day is today."""
     from sottovoce.service.http.app import Application
     from sottovoce.service.http.server import make_server
@@ -87,7 +87,7 @@ def collector_at_work(folder: Path, protocol: Any, **facts: Any) -> Iterator[Any
     store = open_store(str(folder / "store.sqlite"))
     name = add(store, protocol, **facts)
     with collecting(store, days=[datetime.now(UTC).date()]) as collector:
-        server, listening = make_server(Application(collector), "127.0.0.1", 0)
+        server, listening = make_server(Application(collector, sealed), "127.0.0.1", 0)
         thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
         thread.start()
         collector.address = f"http://127.0.0.1:{listening.getsockname()[1]}"

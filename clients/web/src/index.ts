@@ -18,14 +18,15 @@ export { Mechanism } from "./mechanism";
 export const version = "0.1.0";
 const DATABASE = "sottovoce";
 
-/** Load what a specification needs beside the main bundle. */
+/** A file beside the main bundle. */
+function part<T>(loading: Promise<T>): Promise<T> {
+  return loading.catch(() => refuse("A part of this client cannot be loaded.", "network"));
+}
+
+/** Load what a specification needs. */
 async function load(source: unknown): Promise<void> {
   const names = named(parse(source).spec, ["node", "kind"]);
-  try {
-    if (names.some((name) => VECTORS.includes(name))) await import("./vector/index");
-  } catch {
-    refuse("A part of this client that this study needs cannot be loaded.", "network");
-  }
+  if (names.some((name) => VECTORS.includes(name))) await part(import("./vector/index"));
 }
 
 /** Coins from a seed: for simulations and tests, never for privacy. */
@@ -55,7 +56,8 @@ export async function open(source: string | object, options: Options = {}): Prom
   const address = /\/v1\/studies\/([0-9a-f]{16})$/.exec(url);
   if (url && address?.[1] !== manifest.id)
     refuse("The collector gives the manifest of another study.", "study");
-  return new Study(manifest, url, await openStore(options.database ?? DATABASE), options);
+  const seal = manifest.facts.collection.sealedFor ? (await part(import("./seal/index"))).sealed : undefined;
+  return new Study(manifest, url, await openStore(options.database ?? DATABASE), options, seal);
 }
 
 /** The address of a study itself. */

@@ -43,7 +43,7 @@ export function askedFrom(spec: unknown, readers: Readers): { kind: string; doma
 }
 
 const IDEALISED =
-  "The guarantee of this mechanism is idealised: it computes with floats, so a browser cannot find its exact privacy loss.";
+  "The guarantee of this mechanism is idealised: it computes with floats, so its exact loss is unknown.";
 
 /** The guarantees that a browser computes; the codes are those that a utility-optimised one protects. */
 interface Promised {
@@ -55,7 +55,7 @@ function readGuarantee(written: string): Promised {
   if (written === "idealised") refuse(IDEALISED, "privacy");
   if (written === "pure" || written === "utility_optimised") return { kind: written, sensitive: null };
   if (written.startsWith("approximate"))
-    refuse("A browser refuses approximate guarantees, which hold up to a delta.", "privacy");
+    refuse("Approximate guarantees, which hold up to a delta, are refused.", "privacy");
   const optimised = /^utility_optimised\(((?:0|[1-9]\d{0,14})(?:,[1-9]\d{0,14})*)\)$/.exec(written);
   const codes = optimised ? optimised[1]!.split(",").map(BigInt) : [];
   if (codes.length && rising(codes)) return { kind: "utility_optimised", sensitive: new Set(codes) };
@@ -151,7 +151,7 @@ export class Mechanism {
   /** The message of one participant: a 16-byte id, then the payload. */
   randomize(value: unknown, coins: Coins = new SystemCoins()): Uint8Array {
     const code = this.domain.encode(value); // refuses before a coin is drawn
-    need(!this.memoised, "This mechanism keeps a memo: remember a value once, then answer from it.", "privacy");
+    need(!this.memoised, "This mechanism keeps a memo: remember a value, then answer from it.", "privacy");
     coins.begin(this.channel.words + 2);
     const words = this.publicWords(coins);
     return join(idBytes(words), this.encoded(this.channel.sample(code, coins, this.given(words))));

@@ -1,7 +1,7 @@
 /** The client and the package agree on every shared vector, bit by bit. */
 import { expect, test } from "vitest";
 import { channelFrom } from "../src/channel/channel";
-import { fromBytes, hex, join, unhex, utf8 } from "../src/core/bytes";
+import { fromBytes, hex, join, toBytes, unhex, utf8 } from "../src/core/bytes";
 import type { Coins } from "../src/core/coins";
 import { readDecimal, within } from "../src/core/decimal";
 import { SottovoceError } from "../src/core/errors";
@@ -11,6 +11,8 @@ import { sha256 } from "../src/core/sha256";
 import { domainFrom } from "../src/domain/domain";
 import { Manifest } from "../src/manifest";
 import { Mechanism } from "../src/mechanism";
+import { sealed, seal } from "../src/seal/index";
+import { multiple } from "../src/seal/x25519";
 import { fromCbor, fromJson, toCbor, toJson } from "../src/wire";
 import { parse } from "../src/core/json";
 import { code, hashed, isMessage, load, plainCode, seeded } from "./vectors";
@@ -131,6 +133,24 @@ test("manifests", () => {
     });
   }
   for (const text of bad) expect(refused(() => Manifest.fromSpec(text)), text.slice(0, 300)).toBe(true);
+});
+
+test("seals", () => {
+  const { published, good, weak } = load("seals");
+  const [key, info, plain, secret, known] = ["key", "info", "plain", "secret", "known"].map((one) => unhex(published[one]));
+  expect(hex(seal(key!, info!, plain!, secret!, known))).toBe(published.sealed);
+  for (const vector of good) {
+    const manifest = Manifest.fromSpec(vector.content);
+    expect(hex(sealed(manifest, unhex(vector.plain), unhex(vector["secret"])))).toBe(vector.sealed);
+  }
+  for (const one of weak) expect(refused(() => seal(unhex(one), info!, plain!, secret!)), one).toBe(true);
+});
+
+test("the thousandth multiple of a point", () => {
+  let [secret, point] = [toBytes(9n, 32), toBytes(9n, 32)];
+  for (let turn = 0; turn < 1000; turn++) [secret, point] = [multiple(secret, point), secret];
+  // RFC 7748, section 5.2.
+  expect(hex(secret)).toBe("684cf59ba83309552800ef566f2f4d3c1c3887c49360e3875f2eb94d99532c51");
 });
 
 test("bytes and numbers go both ways", () => {

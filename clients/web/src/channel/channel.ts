@@ -130,5 +130,5 @@ export function informative(own: Fraction, other: Fraction, name = "inside"): vo
 /** A device keeps the memo of a whole channel, or of one directly under its cohort. */
 export function checkMemos(channel: Channel): void {
   const tops = channel.stages && channel.cohorts > 1n ? channel.parts : [channel];
-  for (const part of tops.flatMap(nested)) need(!part.stages, "A channel that keeps a memo cannot be a part of another one.");
+  for (const part of tops.flatMap(nested)) need(!part.stages, "A channel that keeps a memo is no part of another one.");
 }

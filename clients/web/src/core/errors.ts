@@ -22,5 +22,5 @@ export function need(holds: unknown, message: string, kind?: ErrorKind, code?: s
 }
 
 export function infinite(): never {
-  return refuse("A channel that gives no privacy is refused: its ratio is infinite.", "privacy");
+  return refuse("A channel that gives no privacy is refused.", "privacy");
 }

@@ -18,7 +18,7 @@ export function metered<T>(bytes: number, work: () => T): T {
 
 export function spend(steps: number): void {
   left -= steps;
-  if (left < 0) refuse("This specification needs too much exact arithmetic to find its privacy loss.");
+  if (left < 0) refuse("The privacy loss of this specification needs too much arithmetic.");
 }
 
 /** Denominators are mostly powers of two, which are taken out first: Euclid's steps are long for long numbers. */

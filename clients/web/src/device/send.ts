@@ -1,5 +1,6 @@
 /** From the outbox to the collector: the same bytes in every attempt, and no cookies, referrers or redirects. */
 import { hex, unhex } from "../core/bytes";
+import { randomBytes } from "../core/coins";
 import { refuse } from "../core/errors";
 import { sha256 } from "../core/sha256";
 import { CBOR_TYPE, toCbor } from "../wire";
@@ -28,16 +29,22 @@ export interface Entry {
   /** What is sent, in hexadecimal; the same in every attempt. */
   body: string;
   url: string;
+  /** Whether only the collector can read it, and a shuffler takes it. */
+  sealed: boolean;
   /** How many attempts may have reached the collector. */
   attempts: number;
   /** "queued", "accepted", "withdrawn", or why the collector refused it. */
   state: string;
 }
 
-export function bodyOf(entry: Omit<Entry, "body">): string {
+/** Seals a report for the collector of a manifest, with a one-time key. */
+export type Seal = (manifest: Manifest, plain: Uint8Array, secret: Uint8Array) => Uint8Array;
+
+export function bodyOf(entry: Omit<Entry, "body">, manifest: Manifest, seal?: Seal, secret?: Uint8Array): string {
   const { epoch, round, arm } = entry;
   const bytes = { ids: unhex(entry.id), payloads: unhex(entry.payload), tokens: unhex(entry.token) };
-  return hex(toCbor({ manifest: unhex(entry.manifest.slice(0, 16)), epoch, round, arm, ...bytes }));
+  const plain = toCbor({ manifest: manifest.prefix, epoch, round, arm, ...bytes });
+  return hex(seal ? seal(manifest, plain, secret ?? randomBytes(32)) : plain);
 }
 
 const PLAIN: RequestInit = {
@@ -65,8 +72,8 @@ async function post(entry: Entry): Promise<Outcome> {
   try {
     // A page that is closed meanwhile does not stop the request, if its body is short.
     const keepalive = body.length < 60_000;
-    const headers = { "Content-Type": CBOR_TYPE };
-    const reply = await fetch(`${entry.url}/reports`, { ...PLAIN, method: "POST", body, keepalive, headers });
+    const headers = { "Content-Type": entry.sealed ? "application/octet-stream" : CBOR_TYPE };
+    const reply = await fetch(`${entry.url}/${entry.sealed ? "sealed" : "reports"}`, { ...PLAIN, method: "POST", body, keepalive, headers });
     const wait = 1000 * (Number(reply.headers.get("Retry-After")) || 0);
     if (!reply.ok && !FINAL.includes(reply.status)) return { state: QUEUED, wait };
     const found = await reply.json().catch(() => null);
@@ -101,6 +108,7 @@ export class Sender {
   constructor(
     private readonly store: Store,
     private readonly now: () => number,
+    private readonly seal: Seal | undefined,
   ) {}
 
   /** Send what is queued; gives the milliseconds after which to try again, or null if nothing is left. */
@@ -131,6 +139,7 @@ export class Sender {
       const now = await stores.get<Entry>("reports", entry.id);
       if (!now || now.state !== QUEUED) return null;
       if (!now.attempts) {
+        if (current === now.manifest && current !== manifest.hash) return null; // a newer page sends it
         if (current !== now.manifest) {
           // The round ended before anything was sent: nothing is lost, and the study can be answered again.
           await stores.remove("reports", now.id);
@@ -138,7 +147,7 @@ export class Sender {
           return null;
         }
         now.epoch = manifest.epoch(this.now());
-        now.body = bodyOf(now);
+        now.body = bodyOf(now, manifest, this.seal);
       }
       now.attempts++;
       await stores.put("reports", now.id, now);

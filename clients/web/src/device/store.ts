@@ -37,8 +37,13 @@ class Lasting implements Store {
   constructor(private readonly database: IDBDatabase) {}
 
   async change<T>(work: (stores: Stores) => Promise<T>): Promise<T> {
-    // "strict": the promise is kept when the bytes are on the disk, before anything is sent.
-    const transaction = this.database.transaction(NAMES, "readwrite", { durability: "strict" });
+    let transaction: IDBTransaction;
+    try {
+      // "strict": the promise is kept when the bytes are on the disk, before anything is sent.
+      transaction = this.database.transaction(NAMES, "readwrite", { durability: "strict" });
+    } catch {
+      throw unkept(); // the participant has deleted the data of this site
+    }
     const done = new Promise<void>((resolve, reject) => {
       transaction.oncomplete = () => resolve();
       transaction.onabort = transaction.onerror = () =>

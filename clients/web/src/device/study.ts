@@ -9,7 +9,7 @@ import { hmac } from "../core/sha256";
 import type { Manifest, Question } from "../manifest";
 import type { Mechanism } from "../mechanism";
 import { readable } from "./readable";
-import { bodyOf, online, QUEUED, Sender, WITHDRAWN, type Entry } from "./send";
+import { bodyOf, online, QUEUED, Sender, WITHDRAWN, type Entry, type Seal } from "./send";
 import type { Store, Stores } from "./store";
 import { atTick, tickOf } from "./tick";
 
@@ -78,14 +78,14 @@ const counts = (one: Charge, study: string): boolean => one.study === study || !
 export function exactLimit(name: string, value: number | string | undefined): Fraction | null {
   if (value === undefined) return null;
   const number = readDecimal(String(value));
-  if (!number || number.n < 0n) refuse(`The ${name} of a device must be a finite number of at least 0.`, "privacy");
+  if (!number || number.n < 0n) refuse(`The ${name} of a device must be a number of at least 0.`, "privacy");
   return number;
 }
 
 export class Study {
   private readonly sender: Sender;
-  private readonly limit: Fraction | null;
-  private readonly lifetime: Fraction | null;
+  private readonly allowed: Fraction | null;
+  private readonly allowedEver: Fraction | null;
   private readonly now: () => number;
   private draft = new Draft();
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -97,11 +97,12 @@ export class Study {
     readonly url: string,
     private readonly store: Store,
     private readonly options: Options,
+    private readonly seal?: Seal,
   ) {
     this.now = options.now ?? Date.now;
-    this.sender = new Sender(store, this.now);
-    this.limit = exactLimit("limit", options.limit);
-    this.lifetime = exactLimit("lifetimeLimit", options.lifetimeLimit);
+    this.sender = new Sender(store, this.now, seal);
+    this.allowed = exactLimit("limit", options.limit);
+    this.allowedEver = exactLimit("lifetimeLimit", options.lifetimeLimit);
     this.check();
     addEventListener("online", () => void this.flush());
     void this.flush();
@@ -141,21 +142,18 @@ export class Study {
   /** Refuse a study that this device would not answer, before anyone is asked. */
   private check(): void {
     const { facts } = this.manifest;
-    this.manifest.check(this.limit, null, this.options.accept);
+    this.manifest.check(this.allowed, null, this.options.accept);
     for (const { ratio, ratioForever } of this.mechanisms) {
       const loses = (most: Fraction): boolean => !within(ratioForever ?? ratio, most);
       need(!ratioForever || !loses(facts.lifetime), "One value loses more than the lifetime budget of the study.", "privacy");
-      need(!this.lifetime || !loses(this.lifetime), "One value loses more than this device allows in its lifetime.", "privacy");
+      need(!this.allowedEver || !loses(this.allowedEver), "One value loses more than this device allows in its lifetime.", "privacy");
     }
-    if (facts.collection.sealedFor)
-      refuse("This study goes through a shuffler, which a browser cannot seal reports for.", "study", "sealed");
     const day = new Date(this.now()).toISOString().slice(0, 10);
     if (facts.start && day < facts.start) refuse("This study has not begun.", "study", "not_begun");
     if (facts.end && day > facts.end) refuse("This study has ended.", "study", "ended");
     if (!this.store.lasting && (facts.unit === "event" || this.mechanisms.some((one) => one.memoised)))
       refuse(
-        "This browser keeps nothing after the page is closed, as in a private window. This study is answered more than once," +
-          " so the losses would add up unnoticed.",
+        "This browser keeps nothing, as in a private window, and this study is answered more than once: losses would add up.",
         "storage",
         "no_storage",
       );
@@ -202,7 +200,7 @@ export class Study {
     return this.manifest.arms.map((_, arm) => {
       const { name } = this.manifest.asked(arm);
       if (typeof answers !== "object" || answers === null || !Object.hasOwn(answers, name))
-        refuse("An answer to each question of the study is needed.", "domain");
+        refuse("Each question needs an answer.", "domain");
       return this.manifest.encode(arm, answers[name]);
     });
   }
@@ -211,7 +209,7 @@ export class Study {
     const { chosen, arms } = this.manifest;
     if (!chosen) return null;
     const place = arms.findIndex((arm) => arm.name === this.options.arm);
-    return place >= 0 ? place : refuse("In this study participants choose their budget: give the arm.", "study");
+    return place >= 0 ? place : refuse("Participants choose their budget: give the arm.", "study");
   }
 
   /** The report of this draft: the same again for the same answers. */
@@ -273,16 +271,16 @@ export class Study {
     const entry = {
       ...{ id: hex(drawn.id), study: manifest.study, name: this.name, question: manifest.asked(drawn.arm).name },
       ...{ manifest: manifest.hash, round: manifest.round, arm: drawn.arm, epoch: manifest.epoch(this.now()) },
-      ...{ token: this.options.invitation ?? "", payload: hex(drawn.payload), url, attempts, state: QUEUED },
+      ...{ token: this.options.invitation ?? "", payload: hex(drawn.payload), url, attempts, state: QUEUED, sealed: !!this.seal },
     };
-    return { ...entry, body: bodyOf(entry) };
+    return { ...entry, body: bodyOf(entry, manifest, this.seal, this.draft.sealing ??= randomBytes(32)) };
   }
 
   /** One answer of a person or device to a study, which stays the same; with memos one in each epoch. */
   private async checkOnce(stores: Stores): Promise<void> {
     const said = await stores.get<string>("studies", `facts ${this.manifest.study}`);
     if (said !== undefined && said !== this.manifest.said)
-      refuse("This round describes the study in another way than the one that was answered.", "privacy");
+      refuse("This round describes the study in another way than before.", "privacy");
     if (this.manifest.facts.unit === "event") return;
     let before = await this.reportsBefore(stores);
     if (this.memoised) before = before.filter((one) => one.epoch >= this.manifest.epoch(this.now()));
@@ -294,7 +292,7 @@ export class Study {
   private async refusal(stores: Stores, more: Fraction): Promise<string | null> {
     const charges = await stores.all<Charge>("charges");
     const lost = (some: Charge[]): Fraction => some.reduce((sum, one) => sum.plus(exactly(one.epsilon)), more);
-    if (this.lifetime && lost(charges).compare(this.lifetime) > 0)
+    if (this.allowedEver && lost(charges).compare(this.allowedEver) > 0)
       return "With this report the device would lose more than it allows in its lifetime.";
     const { facts, study } = this.manifest;
     // A computed loss is rounded up to a float, and a stated budget of the same size must still cover it.
@@ -393,6 +391,7 @@ export class Study {
 class Draft {
   first: Uint8Array | null = null;
   id: Uint8Array | null = null;
+  sealing: Uint8Array | null = null;
   secret: Uint8Array | null = null;
   readonly report = new KeptCoins();
   readonly cohort = new KeptCoins();

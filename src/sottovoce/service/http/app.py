@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,21 +15,13 @@ from starlette.routing import BaseRoute
 
 from sottovoce.service.collector import Collector, StudyStateError, UnknownStudyError
 from sottovoce.service.http import admin, public, static
+from sottovoce.service.http.headers import guarded
 from sottovoce.service.http.problems import problem
-from sottovoce.service.http.reports import PREFLIGHT, Receive, Refused, ReportsRoute, Scope, Send
+from sottovoce.service.http.reports import Receive, Refused, ReportsRoute, Scope, Send
 from sottovoce.service.pages import routes as pages
 from sottovoce.service.pages.live import LiveParts, WarmUp
 from sottovoce.service.stores.base import StoreDownError, StoreError, StoreFullError
 
-SECURITY = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "x-frame-options": "DENY",
-    "cross-origin-opener-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    "content-security-policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none';"
-    " frame-ancestors 'none'; form-action 'none'",
-}
 _STATUS = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -55,27 +46,9 @@ class Application:
             if study is not None:
                 await self._reports(scope, receive, send, study)
                 return
-            await self._rest(scope, receive, _guarded(scope, send))
+            await self._rest(scope, receive, guarded(scope, send))
         elif scope["type"] == "lifespan":
             await self._rest(scope, receive, send)
-
-
-def _guarded(scope: Scope, send: Send) -> Send:
-    """Adds the headers that every page needs; public data may be read by pages of others."""
-    shared = scope["path"].startswith(("/v1/studies", "/static/"))
-
-    async def sending(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in SECURITY.items():
-                headers.setdefault(name, value)
-            headers.setdefault("cache-control", "no-cache")
-            if shared:
-                for key, said in PREFLIGHT[:-1] if scope["method"] == "OPTIONS" else PREFLIGHT[:1]:
-                    headers[key.decode()] = said.decode()
-        await send(message)
-
-    return sending
 
 
 @asynccontextmanager

@@ -15,7 +15,6 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from sottovoce.core.errors import SottovoceError
-from sottovoce.privacy.explain import explain
 from sottovoce.service import certificates
 from sottovoce.service.collector import PARTICIPANTS
 from sottovoce.service.course import Course
@@ -23,8 +22,8 @@ from sottovoce.service.http.public import collector_of, events, tagged
 from sottovoce.service.http.reports import Refused
 from sottovoce.service.pages import comparisons, view
 from sottovoce.service.pages.live import LEVEL, LiveParts, Rendering, planned_numbers
+from sottovoce.service.pages.participant import participant_page
 from sottovoce.service.pages.templating import rendered
-from sottovoce.service.pages.words import words
 
 LEAST, MOST = 10, 10_000_000  # participants of the planner page
 SLIDER = {str(round(10 ** (place / 10))) for place in range(20, 61)}  # the numbers at which its slider stops
@@ -123,23 +122,10 @@ async def code(request: Request) -> Response:
 
 
 async def participant(request: Request) -> Response:
-    """The participant's page, in a language of the study."""
-    course: Course = collector_of(request).course(request.path_params["study"])
-    facts = course.manifest.facts
-    wanted = request.query_params.get("lang")
-    accepted = [one.partition(";")[0].strip() for one in request.headers.get("accept-language", "").split(",")]
-    language = next((one for one in [wanted, *accepted] if one in facts.languages), facts.languages[0])
-    said = explain(facts.epsilon).to_dict()
-    return shown(
-        "participant.html",
-        course=course,
-        facts=facts,
-        language=language,
-        words=words(language),
-        fields=list(view.fields(course.manifest, language)),
-        odds=f"{said['odds']:.3g}",
-        guess=f"{100 * float(str(said['guess'])):.1f}",
-    )
+    """The participant's page. That of a sealed study is at its shuffler, since a collector sees who sends."""
+    course = collector_of(request).course(request.path_params["study"])
+    sealed = course.manifest.facts.collection.sealed_for is not None
+    return participant_page(request, course.name, course.manifest, elsewhere=sealed)
 
 
 async def planner(request: Request) -> Response:

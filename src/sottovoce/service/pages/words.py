@@ -23,6 +23,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "send": "Send",
         "change": "Change my answers",
         "sent": "Thank you. The noisy answer was counted.",
+        "passed": "Thank you. The shuffler has the sealed noisy answer, and passes it on among others.",
         "queued": "Kept on this device. It is sent as soon as the collector can be reached.",
         "refused": "The collector did not count it.",
         "answered": "This device has answered this study already.",
@@ -40,6 +41,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "reason": "or",
         "none": "none of these",
         "script": "This page needs JavaScript: the noise is added in your browser, not on a server.",
+        "elsewhere": "This study goes through a shuffler, so that the collector does not learn who"
+        " sends what. Please take part at the shuffler's address, which you were given.",
     },
     "de": {
         "asks": "fragt",
@@ -59,6 +62,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "send": "Senden",
         "change": "Antworten ändern",
         "sent": "Danke. Die verrauschte Antwort wurde gezählt.",
+        "passed": "Danke. Der Mischer hat die versiegelte, verrauschte Antwort und reicht sie unter anderen weiter.",
         "queued": "Auf diesem Gerät aufbewahrt. Gesendet wird, sobald der Sammeldienst erreichbar ist.",
         "refused": "Der Sammeldienst hat sie nicht gezählt.",
         "answered": "Dieses Gerät hat an der Studie schon teilgenommen.",
@@ -76,6 +80,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "reason": "oder",
         "none": "nichts davon",
         "script": "Diese Seite braucht JavaScript: Verrauscht wird in Ihrem Browser, nicht auf einem Server.",
+        "elsewhere": "Diese Studie läuft über einen Mischer, damit der Sammeldienst nicht erfährt,"
+        " wer was sendet. Bitte nehmen Sie unter dessen Adresse teil, die Ihnen mitgeteilt wurde.",
     },
     "fr": {
         "asks": "demande",
@@ -95,6 +101,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "send": "Envoyer",
         "change": "Modifier mes réponses",
         "sent": "Merci. La réponse brouillée a été comptée.",
+        "passed": "Merci. Le mélangeur a la réponse brouillée et scellée, et la transmet parmi d'autres.",
         "queued": "Gardée sur cet appareil. Elle sera envoyée dès que le collecteur sera joignable.",
         "refused": "Le collecteur ne l'a pas comptée.",
         "answered": "Cet appareil a déjà répondu à cette étude.",
@@ -112,6 +119,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "reason": "ou",
         "none": "rien de cela",
         "script": "Cette page a besoin de JavaScript : la réponse est brouillée dans votre navigateur.",
+        "elsewhere": "Cette étude passe par un mélangeur, afin que le collecteur n'apprenne pas qui"
+        " envoie quoi. Veuillez participer à l'adresse du mélangeur, qui vous a été donnée.",
     },
     "es": {
         "asks": "pregunta",
@@ -131,6 +140,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "send": "Enviar",
         "change": "Cambiar mis respuestas",
         "sent": "Gracias. La respuesta con ruido se ha contado.",
+        "passed": "Gracias. El mezclador tiene la respuesta con ruido, sellada, y la pasa entre otras.",
         "queued": "Guardada en este dispositivo. Se enviará en cuanto se pueda.",
         "refused": "El colector no la ha contado.",
         "answered": "Este dispositivo ya ha respondido a este estudio.",
@@ -148,6 +158,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "reason": "o",
         "none": "nada de esto",
         "script": "Esta página necesita JavaScript: el ruido se añade en su navegador.",
+        "elsewhere": "Este estudio pasa por un mezclador, para que el colector no sepa quién envía"
+        " qué. Participe, por favor, en la dirección del mezclador que se le ha dado.",
     },
     "it": {
         "asks": "chiede",
@@ -167,6 +179,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "send": "Invia",
         "change": "Cambia le risposte",
         "sent": "Grazie. La risposta con rumore è stata contata.",
+        "passed": "Grazie. Il mescolatore ha la risposta con rumore, sigillata, e la inoltra tra altre.",
         "queued": "Conservata su questo dispositivo. Si invia appena possibile.",
         "refused": "Il collettore non l'ha contata.",
         "answered": "Questo dispositivo ha già risposto a questo studio.",
@@ -184,6 +197,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "reason": "oppure",
         "none": "niente di questo",
         "script": "Questa pagina richiede JavaScript: il rumore si aggiunge nel browser.",
+        "elsewhere": "Questo studio passa per un mescolatore, così che il collettore non sappia chi"
+        " invia che cosa. Partecipi all'indirizzo del mescolatore che Le è stato dato.",
     },
 }
 

@@ -11,13 +11,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from sottovoce.client.transport import HttpTransport, fetch_manifest
 from sottovoce.core.errors import CollectorError, SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.params import check_integer
+from sottovoce.service.http import static
+from sottovoce.service.http.headers import guarded
 from sottovoce.service.http.problems import problem
-from sottovoce.service.http.reports import Refused, read_body
+from sottovoce.service.http.reports import Receive, Refused, Scope, Send, read_body
+from sottovoce.service.pages.participant import participant_page
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
 from sottovoce.service.shuffler.sealing import sealed_bytes
 
@@ -94,21 +98,33 @@ class Relay:
             raise CollectorError("The collector takes this batch later.")
 
     # --- HTTP ------------------------------------------------------------------------------------
-    def application(self) -> Starlette:
-        """What devices reach. It logs nothing, and keeps seals only."""
+    def application(self) -> ASGIApp:
+        """What devices reach, and the participant's page. It logs nothing, and keeps seals only."""
         study = "/v1/studies/{study}"
-        return Starlette(
+        answers = Starlette(
             routes=[
                 Route(f"{study}/manifest", self._manifest),
                 Route(f"{study}/sealed", self._take, methods=["POST"]),
+                Route(study + "/{part}", _preflight, methods=["OPTIONS"]),
+                Route("/s/{study}", self._page),
                 Route("/healthz", _healthy),
+                *static.routes(),
             ],
             exception_handlers={Refused: _refused, SottovoceError: _away},
         )
 
+        async def shared(scope: Scope, receive: Receive, send: Send) -> None:
+            await answers(scope, receive, guarded(scope, send) if scope["type"] == "http" else send)
+
+        return shared
+
     async def _manifest(self, request: Request) -> Response:
         found = await run_in_threadpool(self.manifest, request.path_params["study"])
         return Response(found.content, media_type="application/json")
+
+    async def _page(self, request: Request) -> Response:
+        name = request.path_params["study"]
+        return participant_page(request, name, await run_in_threadpool(self.manifest, name))
 
     async def _take(self, request: Request) -> Response:
         study, body = request.path_params["study"], await read_body(request.receive)
@@ -121,6 +137,11 @@ class Relay:
             raise Refused("invalid_batch")
         await run_in_threadpool(self.mixer.take, study, known.prefix, body)
         return JSONResponse(COUNTED)
+
+
+async def _preflight(request: Request) -> Response:
+    """Pages of others may send seals."""
+    return Response(status_code=204)
 
 
 async def _healthy(request: Request) -> Response:

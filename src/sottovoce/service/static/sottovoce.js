@@ -1,1 +1,1 @@
-import{T as a,a as s,ca as e,da as o,ea as t,fa as i,ga as r,ha as n,ia as c}from"./sottovoce-4IDWUH4I.js";export{t as Manifest,e as Mechanism,o as Question,s as SottovoceError,a as Study,n as mechanism,c as open,r as seeded,i as version};
+import{_ as a,a as s,ja as o,ka as e,la as t,ma as n,na as r,oa as i,pa as m}from"./sottovoce-URLIOUR2.js";export{t as Manifest,o as Mechanism,e as Question,s as SottovoceError,a as Study,i as mechanism,m as open,r as seeded,n as version};

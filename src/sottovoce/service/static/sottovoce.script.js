@@ -1,1 +1,1 @@
-(()=>{function e(e){return(...n)=>o.then(o=>o[e](...n))}var n=document.currentScript.src,o=import(new URL("sottovoce.js",n).href);Object.assign(globalThis,{sottovoce:{open:e("open"),mechanism:e("mechanism"),seeded:e("seeded")}})})();
+(()=>{var e=document.currentScript.src,n=import(new URL("sottovoce.js",e).href);function o(e){return(...o)=>n.then(n=>n[e](...o))}Object.assign(globalThis,{sottovoce:{open:o("open"),mechanism:o("mechanism"),seeded:o("seeded")}})})();
