@@ -107,6 +107,18 @@ def test_the_container_is_made_of_what_there_is() -> None:
     assert (ROOT / "constraints.txt").exists() and "sottovoce" in project["scripts"]
 
 
+def test_the_container_copies_what_is_installed_and_nothing_else() -> None:
+    """A checkout holds two gigabytes of packages, and stores of studies perhaps."""
+    lines = (ROOT / ".containerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    assert rules[0] == "*" and rules[-1] == "**/__pycache__"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = {"pyproject.toml", "constraints.txt", project["project"]["readme"], *project["project"]["license-files"]}
+    needed |= {one.split("/")[0] for one in project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]}
+    assert {rule.removeprefix("!") for rule in rules[1:-1]} == needed
+    assert all((ROOT / one).exists() for one in needed)
+
+
 def test_the_container_runs_what_the_program_takes_and_keeps_its_store() -> None:
     found = container()
     last = {name: text for name, text in found if name not in ("FROM", "RUN", "COPY")}

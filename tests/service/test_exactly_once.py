@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -148,6 +148,22 @@ def test_an_invitation_is_good_for_one_report(store: Store) -> None:
         (spent,) = zip(*work.execute("SELECT hash FROM issued"), strict=True)
         assert len(spent) == 2 and not {bytes(one) for one in spent} & {x, y}
     assert cells(store) == [[2, 0, 0]]
+
+
+def test_requests_at_once_with_one_invitation_are_one_report(store: Store) -> None:
+    name = add(store, everyone(grr()), Collection(invitations=True))
+    with store.transaction() as work:
+        root = Manifest.from_spec(work.manifests(1)[0]).study
+        tokens = [bytes.fromhex(one) for one in invite(work, 1, root, 20)]
+    with collecting(store) as collector, ThreadPoolExecutor(8) as senders:
+        manifest = collector.course(name).manifest
+
+        def sent(number: int) -> int:
+            mine = hashlib.sha256(bytes([number])).digest()[:16]
+            return send(collector, name, batch_of(manifest, 0, [mine], [YES], tokens=tokens[number % 20])).accepted
+
+        assert sum(senders.map(sent, range(80))) == 20
+    assert cells(store) == [[20, 0, 0]]
 
 
 def test_nothing_that_is_stored_joins_an_invitation_with_a_report(store: Store, place: str) -> None:

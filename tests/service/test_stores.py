@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,40 @@ def test_a_copy_holds_the_same_and_goes_on(store: Store, place: str, tmp_path: P
             assert [(one.accepted, one.duplicates) for one in again] == [(0, len(one.batch)) for one in again]
         with pytest.raises(sv.SottovoceError, match="empty one"):
             operations.restore(tmp_path / "b.sqlite", copy)
+
+
+def test_a_backup_is_of_one_moment_while_reports_are_counted(store: Store, tmp_path: Path) -> None:
+    study = add(store, everyone(grr()))
+    with collecting(store) as collector, ThreadPoolExecutor(1) as beside:
+        manifest = collector.course(study).manifest
+        ids = [number.to_bytes(16, "big") for number in range(200)]
+        batches = [batch_of(manifest, 0, [one], [b"\x01"]) for one in ids]
+        sent = beside.submit(lambda: [send(collector, study, one).accepted for one in batches])
+        for number in range(3):  # each compares ids, numbers, arms and checksums of its copy
+            operations.backup(store, tmp_path / f"{number}.sqlite")
+        assert sum(sent.result(60)) == 200
+    assert sorted(one.name for one in tmp_path.iterdir() if ".part" in one.name) == []
+
+
+def test_of_two_backups_under_one_name_one_is_made(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "s.sqlite") as store, ThreadPoolExecutor(4) as many:
+        _filled(store)
+        made = [many.submit(operations.backup, store, tmp_path / "b.sqlite") for _ in range(4)]
+        refused = [one.exception(60) for one in made]
+    assert [str(one) for one in refused if one is not None] == ["The backup exists already: name a new file."] * 3
+    with SQLiteStore(tmp_path / "b.sqlite", create=False) as copy:
+        operations.verify(copy)
+    assert {one.name for one in tmp_path.iterdir()} == {"s.sqlite", "s.sqlite.lock", "b.sqlite"}
+
+
+def test_a_store_under_another_name_is_the_same_store(tmp_path: Path) -> None:
+    (tmp_path / "link.sqlite").symlink_to(tmp_path / "s.sqlite")
+    with SQLiteStore(tmp_path / "s.sqlite") as store, SQLiteStore(tmp_path / "link.sqlite") as other:
+        store.lock()
+        with pytest.raises(sv.SottovoceError, match="Another collector"):
+            other.lock()
+        with pytest.raises(sv.SottovoceError, match="Another collector"):
+            operations.restore(tmp_path / "b.sqlite", other)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -92,15 +93,20 @@ def verify(store: Store) -> None:
 
 def backup(store: Store, path: Path) -> int:
     """Copy a store of either kind into a new SQLite file, as it is at one moment; returns the number of rows."""
+    taken = ParameterError("The backup exists already: name a new file.")
     if path.exists():
-        raise ParameterError("The backup exists already: name a new file.")
-    part = path.with_name(f"{path.name}.part")
-    for old in (part, part.with_name(f"{part.name}-wal"), part.with_name(f"{part.name}-shm")):
-        old.unlink(missing_ok=True)
-    with SQLiteStore(part) as copy:
-        rows = _copied(store, copy)
-        verify(copy)
-    os.replace(part, path)
+        raise taken
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # another backup may be under way
+    try:
+        with SQLiteStore(part) as copy:
+            rows = _copied(store, copy)
+            verify(copy)
+        os.link(part, path)  # replaces nothing that came meanwhile
+    except FileExistsError:
+        raise taken from None
+    finally:
+        for old in (part, part.with_name(f"{part.name}-wal"), part.with_name(f"{part.name}-shm")):
+            old.unlink(missing_ok=True)
     return rows
 
 

@@ -138,7 +138,8 @@ class SQLiteStore(Store):
     def lock(self) -> None:
         if self._lock_file is not None:
             return
-        self._lock_file = open(f"{self.path}.lock", "wb")  # noqa: SIM115  held until the collector ends
+        # Of the file itself: a link to it is the same store.
+        self._lock_file = open(f"{self.path.resolve()}.lock", "wb")  # noqa: SIM115  held until the collector ends
         try:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
