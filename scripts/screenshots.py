@@ -22,6 +22,17 @@ PICTURE = PICTURES / "dossier.png"
 CHROMIUM = Path("/usr/bin/chromium")
 PEOPLE = 3000
 SIZE = {"width": 960, "height": 1100}
+CUPS = """
+[questions.cups]
+ask = "group means"
+text = "How many cups of coffee did you drink yesterday?"
+by = ["under 30", "30 to 59", "60 and over"]
+low = 0
+high = 10
+whole = true
+unit = "cups"
+"""
+DRUNK = {"under 30": 1, "30 to 59": 4, "60 and over": 2}
 
 
 def opened(page_file: Path, picture: Path | None = None) -> list[str]:
@@ -49,23 +60,34 @@ def pages() -> None:
     """The pages of a collector to which 3,000 simulated participants answered."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
         file = Path(folder) / "study.toml"
-        file.write_text(STUDY.format(epsilon=2), encoding="utf-8")
+        file.write_text(STUDY.format(epsilon=2) + CUPS, encoding="utf-8")
         collector = CollectorProcess(str(file), str(Path(folder) / "store.sqlite"), PEOPLE)
         collector.start()
         browser = play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         try:
-            SimulatedCrowd(collector.url).answer(people(PEOPLE))
+            groups = list(DRUNK)
+            crowd = [
+                {**one, "cups": (groups[place % 3], DRUNK[groups[place % 3]] + place % 4)}
+                for place, one in enumerate(people(PEOPLE))
+            ]
+            SimulatedCrowd(collector.url).answer(crowd)
             site, _, name = collector.url.partition("/v1/studies/")
             for picture, path in (("studies", "/"), ("dashboard", f"/studies/{name}"), ("planner", f"/plan/{name}")):
                 page = browser.new_page(viewport={"width": 900, "height": 620 if picture == "planner" else 1000})
                 page.goto(site + path)
                 page.screenshot(path=str(PICTURES / f"{picture}.png"))
+                if picture == "dashboard":
+                    page.get_by_text("Groups of cups, compared").click()
+                    page.locator("[data-loaded]").wait_for()
+                    page.locator("section[aria-labelledby=q-cups]").screenshot(path=str(PICTURES / "comparisons.png"))
             phone = browser.new_page(viewport={"width": 390, "height": 844})
             phone.goto(f"{site}/s/{name}")
             phone.wait_for_selector("#form:not([hidden])")
             phone.screenshot(path=str(PICTURES / "participant.png"))
             phone.get_by_label("night").check()
             phone.locator("[name=hours]").fill("7.5")
+            phone.locator("[name=cups-group]").select_option("30 to 59")
+            phone.locator("[name=cups]").fill("3")
             phone.get_by_role("button", name="Show what would be sent").click()
             phone.wait_for_selector("#preview:not([hidden])")
             phone.screenshot(path=str(PICTURES / "preview.png"))

@@ -28,12 +28,12 @@ class Point(NamedTuple):
     high: float
 
 
-def intervals(title: str, points: Sequence[Point], *, share: bool) -> str:
+def intervals(title: str, points: Sequence[Point], *, share: bool, unit: str = "") -> str:
     """One row for each estimate: a dot and its interval."""
     shown = [one for one in points if math.isfinite(one.value)][:MOST_ROWS]
     scale = _Scale.of(shown, share)
     height = TOP + ROW * len(shown) + AXIS
-    parts = [_axis(scale, height - AXIS, share)]
+    parts = [_axis(scale, height - AXIS, share, unit)]
     for place, one in enumerate(shown):
         y = TOP + ROW * place + ROW // 2
         low, high = scale.x(one.low), scale.x(one.high)
@@ -45,7 +45,7 @@ def intervals(title: str, points: Sequence[Point], *, share: bool) -> str:
     return _picture(title, height, parts)
 
 
-def curve(title: str, places: Sequence[float], points: Sequence[Point]) -> str:
+def curve(title: str, places: Sequence[float], points: Sequence[Point], *, unit: str = "") -> str:
     """The share of answers up to each place, with its interval."""
     spread = (places[-1] - places[0]) or 1.0
     xs = [LEFT / 2 + (WIDTH - LEFT / 2 - RIGHT) * (place - places[0]) / spread for place in places]
@@ -66,8 +66,8 @@ def curve(title: str, places: Sequence[float], points: Sequence[Point]) -> str:
         f'<polygon class="band" points="{" ".join(band)}" fill="{COLOUR}" fill-opacity="0.2"/>',
         f'<polyline class="ink" points="{line}" fill="none" stroke="{COLOUR}" stroke-width="2"/>',
         *(
-            f'<text x="{x:.1f}" y="{HEIGHT - 6}" text-anchor="middle">{places[place]:.4g}</text>'
-            for place, x in ((0, xs[0]), (len(xs) // 2, xs[len(xs) // 2]), (len(xs) - 1, xs[-1]))
+            f'<text x="{xs[place]:.1f}" y="{HEIGHT - 6}" text-anchor="middle">{places[place]:.4g}{said}</text>'
+            for place, said in ((0, ""), (len(xs) // 2, _of(unit, True)), (len(xs) - 1, ""))
         ),
     ]
     return _picture(title, HEIGHT, parts)
@@ -98,16 +98,22 @@ class _Scale(NamedTuple):
         return [place * step for place in range(first, math.floor(self.high / step) + 1)]
 
 
-def _axis(scale: _Scale, bottom: float, share: bool) -> str:
+def _axis(scale: _Scale, bottom: float, share: bool, unit: str) -> str:
     found = []
-    for tick in scale.ticks():
+    ticks = scale.ticks()
+    for tick in ticks:
         x = scale.x(tick)
-        said = f"{100 * tick:.3g} %" if share else f"{tick:.4g}"
+        said = f"{100 * tick:.3g} %" if share else f"{tick:.4g}{_of(unit, tick == ticks[len(ticks) // 2])}"
         found.append(
             f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}" stroke="#cccccc"/>'
             f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{said}</text>'
         )
     return "".join(found)
+
+
+def _of(unit: str, shown: bool) -> str:
+    """The unit, beside one number of an axis."""
+    return f" {escape(_short(unit))}" if unit and shown else ""
 
 
 def _short(label: str) -> str:

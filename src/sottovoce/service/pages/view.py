@@ -16,7 +16,7 @@ from sottovoce.core.domain import Categories, Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Cdf, GroupMean
+from sottovoce.core.question import Cdf, Distribution, Frequency, GroupMean, Mean
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.service.pages import charts
 from sottovoce.service.pages.charts import Point
@@ -73,10 +73,28 @@ def chart_of(asked: Asked, lines: tuple[ResultLine, ...]) -> str:
     if len(cumulative) > 2:
         with suppress(ValueError):  # labels that are no numbers
             places = [float(one.label) for one in cumulative]
-            return charts.curve(title, places, [_point(one) for one in cumulative])
+            return charts.curve(title, places, [_point(one) for one in cumulative], unit=asked.unit)
     measures = list(dict.fromkeys(one.measure for one in lines))
     shown = [one for one in lines if one.measure == measures[0]] if measures else []
-    return charts.intervals(title, [_point(one) for one in shown], share=bool(measures) and measures[0] in SHARES)
+    share = bool(measures) and measures[0] in SHARES
+    return charts.intervals(title, [_point(one) for one in shown], share=share, unit="" if share else asked.unit)
+
+
+def error_of(error: float, asked: Asked) -> str:
+    """A +- with its unit: that of the answers for a mean, percentage points for shares."""
+    if isinstance(asked.question, (Mean, GroupMean)):
+        return f"{error:.3g} {asked.unit}".strip()
+    return f"{100 * error:.3g} points" if isinstance(asked.question, (Frequency, Distribution)) else f"{error:.3g}"
+
+
+def said_of(line: ResultLine, asked: Asked) -> str:
+    """What a line of numbers is about, with the unit of its number or of its place."""
+    text = f"{line.measure} {line.label}".strip()
+    if not asked.unit:
+        return text
+    if line.measure not in SHARES:
+        return f"{text}, {asked.unit}"
+    return f"{text} {asked.unit}" if isinstance(asked.question, Distribution) else text
 
 
 def _point(line: ResultLine) -> Point:

@@ -29,7 +29,12 @@ function read() {
   return found;
 }
 
-const shown = (value) => (Array.isArray(value) ? value.join(", ") : String(value));
+/** A value as people of the page's language read it. */
+function shown(asked, value) {
+  const parts = Array.isArray(value) ? value : [value];
+  return parts.map((one) => asked.label(String(one), document.documentElement.lang)).join(", ");
+}
+const fate = (state) => ({ queued: words.queued, accepted: words.sent })[state] ?? `${words.refused} (${state})`;
 const hex = (bytes) => Array.from(bytes, (one) => one.toString(16).padStart(2, "0")).join(" ");
 
 /** Who gives a reason need not give a number. */
@@ -51,7 +56,8 @@ async function refresh() {
   get("history").replaceChildren(
     ...sent.map((entry) => {
       const item = document.createElement("li");
-      item.textContent = `${words.question}: ${entry.question}; ${words.state}: ${entry.state}`;
+      const asked = study.questions.find((one) => one.name === entry.question);
+      item.textContent = `${asked?.text(document.documentElement.lang) ?? entry.question} ${fate(entry.state)}`;
       return item;
     }),
   );
@@ -66,8 +72,8 @@ form.addEventListener("submit", async (event) => {
     const preview = await study.preview(answers);
     const asked = study.questions.find((one) => one.name === preview.question);
     get("asked").textContent = asked.text(document.documentElement.lang);
-    get("before").textContent = shown(preview.before);
-    get("after").textContent = preview.after;
+    get("before").textContent = shown(asked, preview.before);
+    get("after").textContent = shown(asked, preview.after);
     get("bytes").textContent = hex(preview.bytes);
     get("preview").hidden = false;
     form.hidden = true;
@@ -87,7 +93,7 @@ get("send").addEventListener("click", async () => {
   try {
     const { state } = await study.send(answers);
     get("preview").hidden = true;
-    get("outcome").textContent = { queued: words.queued, accepted: words.sent, sent: words.sent }[state] ?? words.refused;
+    get("outcome").textContent = fate(state);
     await refresh();
     get("outcome").focus();
   } catch (problem) {

@@ -22,3 +22,4 @@ form.addEventListener("input", () => {
 });
 form.addEventListener("submit", (event) => event.preventDefault());
 say();
+get("participants-said").textContent = Number(form.dataset.participants).toLocaleString("en"); // of the plan, until it is moved
