@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from sottovoce.core.late import load
 from sottovoce.service import acts, certificates
 from sottovoce.service.collector import Collector
 from sottovoce.service.http.problems import PROBLEMS
@@ -110,6 +111,8 @@ class WarmUp:
         try:
             for course in courses:
                 if not self._ended.is_set():
+                    for arm in course.manifest.stage.arms:  # a study without reports estimates nothing yet
+                        load(f"estimate.{arm.mechanism.question.room}.evidence:evidence")
                     self._parts.of(self._collector, course.name)
             self._rendered.set()
             for course in courses:
