@@ -325,3 +325,13 @@ def test_sensitive_answers_are_checked() -> None:
             sv.mechanism("urr", ILLNESSES, epsilon=1, sensitive=wrong)
     with pytest.raises(sv.DomainError):
         sv.mechanism("urap", ILLNESSES, epsilon=1, sensitive=["measles"])
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "10"])
+def test_a_single_protected_answer_has_standard_errors(epsilon: str) -> None:
+    """Holders always send it, so that the variance at a share of one is zero; it was rounded to less."""
+    m = sv.mechanism("urr", sv.Integers(0, 2), epsilon=epsilon, sensitive=[0])
+    found = m.estimate(m.tally(m.privatize([0, 0], seed=1)))
+    assert np.isfinite(found.std_errors).all()
+    low, high = found.ci()
+    assert low[0] < 1 <= high[0]

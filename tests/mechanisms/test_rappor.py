@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import sottovoce as sv
 from sottovoce.client.memo import Memo, Spent
@@ -20,8 +21,10 @@ from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
-from sottovoce.estimate.shares.design import rows_of
+from sottovoce.estimate.evidence import most_excess
+from sottovoce.estimate.shares.design import RowCounts, rows_of
 from sottovoce.estimate.shares.evidence import from_cells
+from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import report_cells
 
 THIRD, MOST = UNIT // 3, 3 * UNIT // 4
@@ -195,13 +198,26 @@ def test_values_that_are_all_listed_are_unbiased_over_the_law_of_hashed_rows(nam
         assert np.abs(mean - np.eye(3)[code]).max() < 1e-9
 
 
+def _dense(rows: RowCounts, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """One row for each position of each public function, from the definition of the function."""
+    found = np.zeros((*rows.counts.shape, len(codes)))
+    for row, number in enumerate(rows.numbers):
+        for column, code in enumerate(codes):
+            value = rows.chosen.value(int(number), int(code))
+            if rows.signed:
+                found[row, value >> 1, column] = -1 if value & 1 else 1
+            for block in range(0 if rows.signed else rows.blocks):
+                found[row, value // rows.length**block % rows.length + block * rows.length, column] = 1
+    return found.reshape(-1, len(codes))
+
+
 def test_the_products_of_columns_are_those_of_the_dense_design(seed: int) -> None:
-    codes = np.array([5, 17, 230, 999])
+    codes = np.arange(5, 1000, 25)
     for name, few in (("rappor", "cohorts"), ("pcs", "rows"), ("o-rr", "cohorts"), ("hcms", "rows")):
         m = sv.mechanism(name, sv.Integers(0, 999), epsilon=2, **{few: 8})
         values = np.random.default_rng(seed).integers(0, 1000, 3000)
         rows = from_cells(m, 3000, m.tally(m.privatize(values, seed=seed)).cells).rows  # type: ignore[attr-defined]
-        dense = rows.matrix(codes).toarray() - (0 if rows.signed else 1 / rows.length)
+        dense = _dense(rows, codes) - (0 if rows.signed else 1 / rows.length)
         assert np.allclose(rows.gram(codes), dense.T @ dense / (len(rows.totals) * rows.norm))
         assert np.allclose(rows.products(rows.centred, codes), dense.T @ rows.centred.ravel())
         assert np.allclose(np.diag(rows.spread(codes)), rows.spreads(codes))
@@ -272,3 +288,44 @@ def test_standard_errors_of_a_crowd_with_two_common_values_are_those_of_the_law(
         assert found.variances(target) == pytest.approx(m.variance(shares, n, target=target), rel=1e-6)
     few = np.array([0, k - 1])
     assert found.restricted(few, few.tolist()).variances("sample") == pytest.approx(found.variances("sample")[few])
+
+
+# --- standard errors ------------------------------------------------------------------------------------------------
+def test_the_variance_for_the_sample_is_linear_in_the_counts_below_zero_too(seed: int) -> None:
+    """So its mean is that of the law. Estimates that were moved to zero made it too small for values nobody holds."""
+    m, n = sv.mechanism("one-time-rappor", sv.Integers(0, 15), epsilon=3), 20_000
+    held = np.array([n // 2, n // 2, *[0] * 14])
+    one, two = (from_cells(m, n, cells) for cells in simulate_cells(m, held, runs=2, seed=seed))
+    both = from_cells(m, 2 * n, one.counted.cells + two.counted.cells)  # type: ignore[union-attr]
+    assert min(one.values().min(), two.values().min()) < 0
+    assert 2 * both.variances("sample") == pytest.approx((one.variances("sample") + two.variances("sample")) / 2)
+
+
+@pytest.mark.slow
+def test_values_read_one_by_one_from_hashed_rows_have_errors_of_the_right_size(seed: int) -> None:
+    """300 values, more than half of the 480 columns that can be independent: two of them are common and collide."""
+    m, n = sv.mechanism("rappor", sv.Integers(0, 299), epsilon=3, cohorts=16, bits=32), 1_000_000
+    rng, scores = np.random.default_rng(seed), []
+    for _ in range(60):
+        held = rng.permutation([3 * n // 10] * 2 + [4 * n // 10 // 198] * 198 + [0] * 100)
+        (cells,) = simulate_cells(m, held, runs=1, seed=int(rng.integers(1 << 62)))
+        found = from_cells(m, int(held.sum()), cells)
+        scores.append((found.values() / np.sqrt(found.variances("sample")))[held == 0])
+        assert not found.together and found.warning() is None  # type: ignore[attr-defined]
+    # 6,000 scores, of which those of one crowd depend on each other a little.
+    assert np.std(scores) == pytest.approx(1, abs=0.08) and abs(np.mean(scores)) < 0.1
+    assert found.doubt("normal", 0.9, most_excess(0.9)) is None
+    every = 1 - 0.1 / 300
+    assert "public functions are few" in str(found.doubt("normal", every, most_excess(0.9)))
+
+
+def test_few_reports_have_a_variance_where_a_report_names_one_value(seed: int) -> None:
+    """Sampling is taken off what the counts show, which from two equal reports is less than it."""
+    m = sv.mechanism("o-rr", sv.Text(), epsilon=2)
+    for n in (1, 2, 3):
+        for start in range(8):
+            found = m.estimate(m.tally(m.privatize(["owl"] * n, seed=seed + start)), candidates=["owl", "lark"])
+            for target in ("population", "sample"):
+                with pytest.warns(sv.PoorIntervalWarning, match=r"may miss [\d.]+ times as often"):
+                    low, high = found.ci(target=target)
+                assert (low < high).all()

@@ -16,7 +16,8 @@ _MARK = re.compile(r"<!-- section: ([\w-]+) -->\n")
 class PageColumn:
     """One column of a table: a field of one row of each line, and how it is written.
 
-    Where several rows of a line match, it is the first of them, or with `least` the smallest number.
+    Where several rows of a line match, it is the first of them, or with `least` the smallest number,
+    with `mean` the mean.
     """
 
     head: str
@@ -27,12 +28,15 @@ class PageColumn:
     start: float = 0
     missing: str = ""
     least: bool = False
+    mean: bool = False
 
     def text(self, line: Sequence[Row]) -> str:
         """The text of this column in a line."""
         found = [row[self.field] for row in line if all(row[name] == value for name, value in self.where)]
-        if self.least:
+        if self.least or self.mean:
             found = sorted(value for value in found if value is not None)
+        if self.mean and found:
+            found = [sum(found) / len(found)]
         value = found[0] if found else None
         if value is None:
             return self.missing
@@ -40,10 +44,17 @@ class PageColumn:
 
 
 def percent(
-    head: str, digits: int = 2, field: str = "coverage", missing: str = "", least: bool = False, **where: Any
+    head: str,
+    digits: int = 2,
+    field: str = "coverage",
+    missing: str = "",
+    least: bool = False,
+    mean: bool = False,
+    **where: Any,
 ) -> PageColumn:
     """A share in percent."""
-    return PageColumn(head, field, f".{digits}f", tuple(where.items()), 100, missing=missing, least=least)
+    rows = tuple(where.items())
+    return PageColumn(head, field, f".{digits}f", rows, 100, missing=missing, least=least, mean=mean)
 
 
 def rejected(head: str, digits: int = 1, missing: str = "", **where: Any) -> PageColumn:

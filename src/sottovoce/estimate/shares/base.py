@@ -181,6 +181,10 @@ class SharesEvidence(Evidence):
     def _better(self) -> str:
         return " The exact interval holds." if "exact" in self.methods else ""
 
+    def _cause(self, level: float) -> str:
+        """Why an interval of a level may be poor."""
+        return "too few reports are expected on one side"
+
     def warning(self) -> str | None:
         poor = self.normal_is_poor()
         if not poor.any():
@@ -199,8 +203,8 @@ class SharesEvidence(Evidence):
             return self.warning() if method == "normal" else None
         name = "Wilson" if method == "wilson" else method
         return (
-            f"The {name} interval of level {level:.8g} is poor for {int(poor.sum())} of {len(poor)} values: too few"
-            f" reports are expected on one side, and it may miss {excess.max():,.1f} times as often as promised."
+            f"The {name} interval of level {level:.8g} is poor for {int(poor.sum())} of {len(poor)} values:"
+            f" {self._cause(level)}, and it may miss {excess.max():,.1f} times as often as promised."
             f"{self._better}"
         )
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from sottovoce.core.channel import Block, NumberedMap, Public
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.estimate.shares.walsh import walsh
+from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import valuer
 from sottovoce.tally.row_draws import position_law
 
@@ -123,14 +123,14 @@ class RowCounts:
             found[part] = (self.totals[:, None] * (signs[:, 0] < 0)).sum(axis=0)
         return found
 
-    def matrix(self, codes: Ints) -> Any:
-        """The columns, not centred, one row for each position of each row."""
+    def meetings(self, codes: Ints, weights: Floats) -> Floats:
+        """The columns times each other, not centred, with a weight for each position of each row."""
         places, signs = self.places(codes)
-        cells = np.arange(len(self.numbers))[:, None, None] * self.counts.shape[1] + places
-        columns = np.broadcast_to(np.arange(len(codes)), cells.shape)
-        entries = np.broadcast_to(signs, cells.shape)
-        shape = (self.counts.size, len(codes))
-        return sparse.csr_matrix((entries.ravel(), (cells.ravel(), columns.ravel())), shape=shape)
+        found = np.zeros((len(codes), len(codes)))
+        order, ends = np.empty(len(codes), np.int64), np.empty(weights.shape[1] + 1, np.int64)
+        signs = np.ascontiguousarray(np.broadcast_to(signs[:, 0], (len(places), len(codes))))
+        _meet(places, signs, np.ascontiguousarray(weights), order, ends, found)
+        return found
 
     # --- sums of products with centred columns --------------------------------------------------------
     def products(self, table: Floats, codes: Ints) -> Floats:
@@ -140,19 +140,17 @@ class RowCounts:
 
     def gram(self, codes: Ints) -> Floats:
         """Centred columns times each other, in units of the squared length of one of them."""
-        columns = self.matrix(codes)
-        found = np.asarray((columns.T @ columns).todense(), np.float64)
+        found = self.meetings(codes, np.broadcast_to(1.0, self.counts.shape))
         if not self.signed:
             found -= len(self.numbers) * self.blocks / self.length
         return np.asarray(found / (len(self.numbers) * self.norm))
 
     def spread(self, codes: Ints) -> Floats:
         """The covariance of the products of the centred columns with the counts."""
-        columns, noise = self.matrix(codes), self.noise.ravel()
-        found = np.asarray((columns.T @ columns.multiply(noise[:, None])).todense(), np.float64)
+        found = self.meetings(codes, self.noise)
         if not self.signed:
-            sums = (columns.T @ noise) / self.length
-            found += noise.sum() / self.length**2 - sums[:, None] - sums[None, :]
+            sums = self.gathered(self.noise, codes) / self.length
+            found += self.noise.sum() / self.length**2 - sums[:, None] - sums[None, :]
         if self.exclusive:
             means = self._means(codes)
             found -= (means * self.totals[:, None]).T @ means
@@ -177,16 +175,50 @@ class RowCounts:
         return np.asarray(shares[np.arange(len(self.numbers))[:, None], places[:, 0]] - 1 / self.length)
 
 
+@compiled
+def _meet(places, signs, weights, order, ends, found):  # type: ignore[no-untyped-def]
+    """Adds the weight of every position to each pair of codes that meet there, by sorting the codes by position."""
+    rows, blocks, codes = places.shape
+    for row in range(rows):
+        for block in range(blocks):
+            ends[:] = 0
+            for code in range(codes):
+                ends[places[row, block, code] + 1] += 1
+            for place in range(1, ends.shape[0]):
+                ends[place] += ends[place - 1]
+            # From here on ends[place] is where the next code of a place goes: at last, where its codes end.
+            for code in range(codes):
+                place = places[row, block, code]
+                order[ends[place]] = code
+                ends[place] += 1
+            start = 0
+            for place in range(ends.shape[0] - 1):
+                weight = weights[row, place]
+                for one in range(start, ends[place]):
+                    sign = weight * signs[row, order[one]]
+                    for two in range(start, one + 1):
+                        found[order[one], order[two]] += sign * signs[row, order[two]]
+                start = ends[place]
+    for one in range(codes):
+        for two in range(one):
+            found[two, one] = found[one, two]
+
+
 @lru_cache(maxsize=1)
 def _places(chosen: NumberedMap, numbers: bytes, codes: bytes, blocks: tuple[int, int] | None) -> tuple[Ints, Floats]:
     """Positions and signs, kept for the next question: values and their errors are read at the same ones."""
     rows, wanted = np.frombuffer(numbers, np.int64), np.frombuffer(codes, np.int64).astype(np.uint32)
     hashed = valuer(chosen)(np.repeat(rows, len(wanted)), np.tile(wanted, len(rows)))
-    left: Ints = hashed.astype(np.int64).reshape(len(rows), 1, len(wanted))
+    left = hashed.reshape(len(rows), len(wanted))
     if blocks is None:
-        return left >> 1, np.where(left & 1, -1.0, 1.0)
-    place = np.arange(blocks[0])[None, :, None]
-    return left // blocks[1] ** place % blocks[1] + blocks[1] * place, np.ones((1, 1, 1))
+        return (left >> 1).astype(np.int64)[:, None], np.where(left & 1, -1.0, 1.0)[:, None]
+    places = np.empty((len(rows), blocks[0], len(wanted)), np.int64)
+    for block in range(blocks[0]):  # digits; unsigned quotients are much faster than remainders
+        rest = left // np.uint32(blocks[1])
+        places[:, block] = left - rest * np.uint32(blocks[1])
+        places[:, block] += block * blocks[1]
+        left = rest
+    return places, np.ones((1, 1, 1))
 
 
 def rows_of(mechanism: Mechanism, cells: Ints) -> RowCounts:

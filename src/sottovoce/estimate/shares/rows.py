@@ -16,12 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, stats
 
 from sottovoce.core.channel import BloomMap
 from sottovoce.core.errors import NoIntervalError, ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Offer
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Counted, Offer, deviate
 from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
 from sottovoce.estimate.shares.design import RowCounts, rows_of
 
@@ -118,7 +118,9 @@ class RowsEvidence(SharesEvidence):
     def variances(self, target: str) -> Floats:
         shares = np.clip(self._values, 0, 1)
         if self._second is not None:
-            each = self._second - (shares**2 if target == "population" else shares)
+            # The second moment is linear in the estimates as they are, so what is subtracted is too: moved into [0, 1]
+            # they would be too large at a share of zero on average, and the variance too small.
+            each = self._second - (shares**2 if target == "population" else self._values)
             # From few reports the two parts do not fit together; the noise of the bits is there in any case.
             return np.asarray(np.maximum(each / self.n, self._noise))
         # A report of another value reads something in its row, and which row it is, is chance.
@@ -126,9 +128,15 @@ class RowsEvidence(SharesEvidence):
         sampling = shares * (1 - shares) / self.n
         if self.rows.exclusive:  # its counts vary with the sample
             found = found - (sampling if target == "sample" else 0)
+            found = np.maximum(found, self._least_noise(shares))  # few counts do not show all of it
         elif target == "population":
             found = found + sampling
         return np.asarray(found + self._unbalanced)
+
+    def _least_noise(self, shares: Floats) -> Floats:
+        """The variance of the bit of each value alone, given who holds it."""
+        own, other = (rate * (1 - rate) for rate in (self.rows.own, self.rows.other))
+        return np.asarray((shares * own + (1 - shares) * other) / (self.n * (self.rows.slope * self.rows.norm) ** 2))
 
     @property
     def _unbalanced(self) -> float:
@@ -138,10 +146,26 @@ class RowsEvidence(SharesEvidence):
         """
         if self.balanced:
             return 0.0
-        squares = min(1.0, max(0.0, 1 - float(self._values.sum()))) ** 2
+        return self._powers[0] * self.rows.collisions / len(self.rows.totals)
+
+    @cached_property
+    def _powers(self) -> tuple[float, float, float]:
+        """Sums of the squares, third and fourth powers of the shares that are not fitted, without those of noise.
+
+        Where all values of a domain are listed, none is missing, however much their sum is off.
+        """
+        missing = 0.0 if self.counted.codes is None else min(1.0, max(0.0, 1 - float(self._values.sum())))
+        found = [missing**power for power in (2, 3, 4)]
         if not self.together:
-            squares += max(0.0, float((self._values**2 - self._noise).sum()))
-        return min(1.0, squares) * self.rows.collisions / len(self.rows.totals)
+            share, each = self._values, self.rows.collisions / len(self.rows.totals)
+            # What values bring in is in the squares of all of them too: each square is counted 1 + k * each times.
+            second = max(0.0, float((share**2 - self._noise).sum()) - len(share) * found[0] * each)
+            found[0] += second / (1 + len(share) * each)
+            noise = self._noise + found[0] * each
+            found[1] += float((share * (share**2 - 3 * noise)).sum())
+            found[2] += float((share**4 - 6 * share**2 * noise + 3 * noise**2).sum())
+        second, third, fourth = (min(1.0, max(0.0, one)) for one in found)
+        return second, third, fourth
 
     def covariance(self, target: str) -> Floats:
         if len(self.codes) > MAX_TOGETHER:
@@ -177,7 +201,39 @@ class RowsEvidence(SharesEvidence):
         raise NoIntervalError("Shares of cohorts and rows have no Wilson interval; use method='normal'.")
 
     def excess(self, method: str, level: float) -> Floats:
-        return np.zeros(len(self.codes))
+        """By an Edgeworth expansion: bits are skewed, and so is how often public functions collide."""
+        z = deviate(level)
+        weight = z * stats.norm.pdf(z) / stats.norm.sf(z)
+        skew, tail = self._collision_law(self.variances("population"))
+        collided = tail / 24 * (z**2 - 3) + skew**2 / 72 * (z**4 - 10 * z**2 + 15)
+        return np.asarray(np.clip(1 + weight * (collided + self._skewed_bits(z)), 0.0, 1 / (1 - level)))
+
+    def _skewed_bits(self, z: float) -> float:
+        """The same of the counts. The variance of a rate is read from the counts of the rate, as for a single count."""
+        bits, rate = self.n * self.rows.blocks, 0.5 if self.rows.signed else self.rows.other
+        spread = bits * rate * (1 - rate)
+        skewed = (1 - 2 * rate) ** 2 / spread * (z**4 + 2 * z**2 - 3) / 18
+        return skewed - (1 - 6 * rate * (1 - rate)) / spread * (z**2 - 3) / 12 + (z**2 + 3) / (4 * bits)
+
+    def _cause(self, level: float) -> str:
+        z = deviate(level)
+        few = z * stats.norm.pdf(z) / stats.norm.sf(z) * self._skewed_bits(z) > MOST_EXCESS - 1
+        return SharesEvidence._cause(self, level) if few else "public functions are few, and values collide by chance"
+
+    def _collision_law(self, variances: Floats) -> tuple[Floats, Floats]:
+        """Skewness and excess kurtosis that unfitted values bring in, whose collisions are binomial counts."""
+        if self.balanced:
+            return np.zeros_like(variances), np.zeros_like(variances)
+        rows, length = len(self.rows.totals), self.rows.length
+        _, third, fourth = self._powers
+        hit = 1 / length
+        if self.rows.signed:
+            return np.zeros_like(variances), fourth * hit * (1 - 3 * hit) / rows**3 / variances**2
+        trials = rows * self.rows.blocks
+        spread, unit = trials * hit * (1 - hit), trials * (1 - hit)
+        skew = third * spread * (1 - 2 * hit) / unit**3
+        tail = fourth * spread * (1 - 6 * hit * (1 - hit)) / unit**4
+        return skew / variances**1.5, tail / variances**2
 
     def reach_of(self, weights: Floats) -> float:
         return float(np.abs(weights).sum() * 2 * self.rows.blocks / (self.rows.slope * self.rows.norm))

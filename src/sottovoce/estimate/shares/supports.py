@@ -44,7 +44,8 @@ class SupportsEvidence(SharesEvidence):
         return Curve(scale * other * (1 - other), scale * (own * (1 - own) - other * (1 - other)))
 
     def variances(self, target: str) -> Floats:
-        return self.curve(target).at(np.clip(self.values(), 0, 1))
+        # Where holders always support a code the variance at a share of one is zero; rounding must not make it less.
+        return np.asarray(np.maximum(self.curve(target).at(np.clip(self.values(), 0, 1)), 0.0))
 
     def exact(self, level: float, target: str) -> Bounds:
         if target == "population":

@@ -166,4 +166,49 @@ COHORTS_STUDY = study(
     ),
 )
 
-STUDIES = (LEVELS_STUDY, COHORTS_STUDY, DECODED_STUDY)
+# --- many values ---------------------------------------------------------------------------------------------------
+MANY, HASHED = 1024, 128  # values up to which functions are balanced, and the hashed cohorts of more
+MANY_CROWDS = ((0.5, 3.0), (1_000, 100_000))
+MANY_VALUES = (
+    *product(("rappor", "one-time-rappor"), (MANY,), *MANY_CROWDS),
+    *product(("rappor", "one-time-rappor", "o-rr", "o-rappor"), (13_929,), *MANY_CROWDS),
+)
+
+MANY_COHORTS_STUDY = study(
+    "many-cohorts",
+    "Intervals for shares of Bloom filters and cohorts with 1,024 and 13,929 values",
+    cell="cohorts:by_share",
+    grid=((FOUND, MANY_VALUES),),
+    quick=((FOUND, (("rappor", MANY, 3.0, 1_000),)),),
+    runs=20,
+    quick_runs=2,
+    section=Section(
+        page=PAGE,
+        heading="## Bloom filters with many values",
+        text="Simulated, 20 crowds for each of epsilon 0.5 and 3 and of 1,000 and 100,000 participants. With 1,024"
+        " values public functions are balanced; 13,929 values are more than balanced cohorts take, so"
+        f" {HASHED} hashed cohorts are given. Which values have which share is drawn anew for each crowd. Coverage in"
+        " percent by true share and level, of intervals that `ci` gives without a warning, about the population and the"
+        " sample. *Least*: the least of the four kinds of crowds and both targets, of 256 or 1,000 values of this share"
+        " in each. The others are means over all crowds: 0.01 has 16 values in a crowd, 0.3 has two, so that standard"
+        " errors near 90, 95 and 99 are 0.8, 0.6, 0.3 and 2.4, 1.7, 0.8. *All*: how often all intervals with"
+        " `simultaneous=True` hold, on average; standard errors 3.4, 2.4 and 1.1, or more where `ci` warns of many of"
+        " them. Empty: it warns everywhere.",
+        by=("mechanism", "k"),
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("k", "k"),
+            *(
+                percent(f"{share:g}, {100 * level:g}, least", 1, least=True, of=f"share {share:g}", level=level)
+                for share, level in product(SHARES[:2], LEVELS)
+            ),
+            *(
+                percent(f"{share:g}, {100 * level:g}", 1, mean=True, of=f"share {share:g}", level=level)
+                for share, level in product(SHARES[2:], LEVELS)
+            ),
+            *(percent(f"all, {100 * level:g}", 1, mean=True, of=ALL, level=level) for level in LEVELS),
+        ),
+    ),
+)
+
+STUDIES = (LEVELS_STUDY, COHORTS_STUDY, MANY_COHORTS_STUDY, DECODED_STUDY)
