@@ -16,7 +16,7 @@ from sottovoce.core.late import load
 from sottovoce.experiments import store
 from sottovoce.experiments.experiment import Experiment, Point, Row
 from sottovoce.experiments.sources import SOURCES
-from sottovoce.fast.processes import PATIENCE, fresh_processes
+from sottovoce.fast.processes import PATIENCE, fresh_processes, one_thread_each
 from sottovoce.fast.threads import thread_count
 
 DATA_VARIABLE = "SOTTOVOCE_DATA"
@@ -105,17 +105,18 @@ class Job:
 
     def _shared(self, missing: list[Point], workers: int) -> Iterator[list[Row]]:
         """Cells computed by other processes; each is taken off the list when it is done."""
-        pool = fresh_processes(workers)
-        try:
-            waiting = {pool.submit(compute, self.experiment, p, self.runs, self.seed): p for p in missing}
-            for done in as_completed(waiting):
-                rows = done.result()
-                missing.remove(waiting[done])
-                yield rows
-        except BrokenProcessPool:
-            return
-        finally:
-            pool.shutdown(cancel_futures=True)
+        with one_thread_each():
+            pool = fresh_processes(workers)
+            try:
+                waiting = {pool.submit(compute, self.experiment, p, self.runs, self.seed): p for p in missing}
+                for done in as_completed(waiting):
+                    rows = done.result()
+                    missing.remove(waiting[done])
+                    yield rows
+            except BrokenProcessPool:
+                return
+            finally:
+                pool.shutdown(cancel_futures=True)
 
     def finish(self) -> list[Row]:
         """Write the rows in the order of the grid, and forget the journal."""

@@ -34,7 +34,7 @@ def ordered(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], workers: i
 
 
 def _shared(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], workers: int) -> Iterator[T]:
-    with _one_thread_each():
+    with one_thread_each():
         pool = fresh_processes(workers)
         try:
             for waiting in [pool.submit(work, *task) for task in tasks]:
@@ -51,7 +51,7 @@ def fresh_processes(workers: int) -> ProcessPoolExecutor:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def one_thread_each() -> Iterator[None]:
     """Processes that start inside use one thread for linear algebra: threads of several would wait for each other."""
     name = "OPENBLAS_NUM_THREADS"
     before = os.environ.get(name)

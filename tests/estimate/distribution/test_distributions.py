@@ -198,9 +198,29 @@ def test_linear_answers_are_unbiased_and_their_variance_is_that_of_the_law() -> 
     cells = np.random.default_rng(4).multinomial(500, np.full(m.cells, 1 / m.cells))
     found = m.estimate(sv.Tally(m, 500, cells))
     scores = np.array([one.answer(questions[0]).values for one in singles]).T
-    expected = (scores * cells / 500) @ scores.T - np.outer(*[scores @ cells / 500] * 2)
+    # Errors are those of four more reports, from ages that are equally common.
+    more = 4 * np.mean([law_row(m.channel, code) for code in range(7)], axis=0)
+    rates = (cells + more) / 504
+    expected = (scores * rates) @ scores.T - np.outer(*[scores @ rates] * 2)
     np.testing.assert_allclose(found.answer(questions[0]).covariance(), expected / 500, rtol=1e-9)
     np.testing.assert_allclose(found.covariance().diagonal(), found.std_errors**2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["binned", "square-wave-discrete", "hierarchy", "designed-distribution", "coded-wave"])
+def test_reports_that_all_say_the_same_are_no_certainty(name: str) -> None:
+    """At epsilon 10 nobody of 200 contradicts a share of one; if three in a hundred had another answer, that would have
+    a chance of 0.97**200, about two in a thousand, so the interval must reach nearly as far, and never be a point."""
+    m = sv.mechanism(name, sv.Interval(0, 1), epsilon=10, buckets=16)
+    for n, least in ((1, 0.5), (50, 0.03), (200, 0.01)):
+        found = m.estimate(m.tally(m.privatize([0.3] * n, seed=3)))
+        (low,), (high,) = found.cdf(0.5).quiet_ci()
+        assert low <= 1 - least
+        assert high >= 1
+        low, high = (float(one[0]) for one in found.range(0.28, 0.9).quiet_ci())  # both ends inside buckets
+        assert low <= found.range(0.28, 0.9).value <= high
+        if n > 1:
+            band = found.band()
+            assert (band.half[1:-1] > 0).all()
 
 
 # --- mean and variance without buckets --------------------------------------------------------------------------------

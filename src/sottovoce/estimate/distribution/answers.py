@@ -25,7 +25,7 @@ from sottovoce.core.question import (
     Range,
     Variance,
 )
-from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
+from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence, kept_inside
 from sottovoce.estimate.distribution.buckets import quantile_bounds
 from sottovoce.estimate.distribution.moments import from_waves
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Contributions, Evidence, deviate
@@ -50,6 +50,9 @@ class AnswerEvidence(Evidence):
     @property
     def n(self) -> int:  # type: ignore[override]
         return self.source.n
+
+    def inside(self, level: float, method: str, target: str) -> Bounds:
+        return kept_inside(self.interval(level, method, target), self.limits)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.full(len(self.labels), self.n < POOR_BELOW)
@@ -138,7 +141,10 @@ class PartAnswer(LinearAnswer):
         if self.whole.all():
             return self.normal(level, target)
         inner, outer = (replace(self, weights=part).normal(level, target) for part in (self.inner, self.outer))
-        return Bounds(np.minimum(inner.low, outer.low), np.maximum(inner.high, outer.high))
+        values = self.values()  # which may lie beyond both, where shares are far from what shares can be
+        return Bounds(
+            np.minimum(values, np.minimum(inner.low, outer.low)), np.maximum(values, np.maximum(inner.high, outer.high))
+        )
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return (None if method == COMPATIBLE else self.source.unevenness) or self.warning()

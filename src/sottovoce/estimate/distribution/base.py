@@ -45,6 +45,21 @@ class Functional(NamedTuple):
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
 
+def kept_inside(bounds: Bounds, limits: tuple[float, float]) -> Bounds:
+    """The part of intervals that lies where the truth can be.
+
+    An estimate beyond a limit, as unbiased shares of empty buckets are half of the time, would leave a sliver or
+    nothing of its interval, which looks like certainty. There it reaches as far inside as if the estimate were the
+    limit.
+    """
+    (low, high), (least, most) = bounds, limits
+    middle, half = (low + high) / 2, (high - low) / 2
+    near = np.clip(middle, least, most)
+    low = np.where(middle > most, np.minimum(low, near - half), low)
+    high = np.where(middle < least, np.maximum(high, near + half), high)
+    return Bounds(np.clip(low, least, most), np.clip(high, least, most))
+
+
 class DistributionEvidence(Evidence):
     """Evidence about the shares of `buckets`."""
 
@@ -151,6 +166,9 @@ class DistributionEvidence(Evidence):
         return EARLY * math.exp(self.counted.mechanism.epsilon)
 
     # --- intervals ---------------------------------------------------------------------------------
+    def inside(self, level: float, method: str, target: str) -> Bounds:
+        return kept_inside(self.interval(level, method, target), self.limits)
+
     def interval(self, level: float, method: str, target: str) -> Bounds:
         return self.normal(level, target)
 

@@ -15,16 +15,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds as Between
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import LinearConstraint, linprog, milp
 
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.simulated import reach
 from sottovoce.tally.laws import law_row
@@ -80,15 +83,15 @@ class Region:
 
 def shares(found: PartAnswer, level: float, target: str) -> tuple[Floats, Floats]:
     """Limits of the shares of sets of buckets: the least of those inside, and the largest of those that are touched."""
-    limits = region(found.source, level, target)
-    return np.array([*map(limits.least, found.inner)]), np.array([*map(limits.largest, found.outer)])
+    within = region(found.source, level, target)
+    return np.array([*map(within.least, found.inner)]), np.array([*map(within.largest, found.outer)])
 
 
 def quantiles(source: DistributionEvidence, parts: Sequence[float], level: float, target: str) -> tuple[Floats, Floats]:
     """Limits of quantiles: the ends of the buckets in which the limits of the cumulative shares reach these parts."""
-    limits, buckets = region(source, level, target), source.buckets
+    within, buckets = region(source, level, target), source.buckets
     reached = np.triu(np.ones((len(buckets) + 1,) * 2))  # row k: from the edge k on
-    edges = [limits.edges(len(buckets), part) for part in parts]
+    edges = [within.edges(len(buckets), part) for part in parts]
     low = [float(buckets.edge_before(reached[first], 0.5)) for first, _ in edges]
     return np.array(low), np.array([float(buckets.edge_after(reached[last], 0.5)) for _, last in edges])
 
@@ -112,18 +115,35 @@ def region(source: DistributionEvidence, level: float, target: str, seed: int = 
     """
     if not isinstance(source, OutputsEvidence):
         raise ParameterError("Only counts of outputs tell which distributions are compatible with them.")
+    rows, values, half = known_averages(source, level, target, seed)
+    likely, per_bucket = source.likely_shares(), None
+    if rows.shape[1] > len(likely):
+        per_bucket = (rows.shape[1] - 1) // len(likely)
+        steps = np.repeat(likely / per_bucket, per_bucket) / 2
+        likely = np.append(steps, 0.0) + np.append(0.0, steps)
+    if (np.abs(rows @ likely - values) > half).any():  # else the likely distribution is a compatible one
+        half = half * _widening(rows, values, half)
+    return Region(rows, values - half, values + half, per_bucket)
+
+
+def known_averages(source: OutputsEvidence, level: float, target: str, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+    """Averages of cumulative shares as weights of points, their unbiased values, and how far off all may be at once."""
     d = len(source.buckets)
     weights = averages(d - 1) @ np.tri(d - 1, d)
     found = source.fitted(weights, target)
     half = reach(found.covariance, level, seed) * found.errors
-    grid = rounding_of(source.counted.mechanism.channel)
+    return _on_the_grid(source.counted.mechanism.channel, d), found.values, half
+
+
+@lru_cache(maxsize=4)
+def _on_the_grid(channel: Channel, buckets: int) -> Floats:
+    """What each point adds to the expected averages: each point of the grid of numbers, else each bucket."""
+    weights = averages(buckets - 1) @ np.tri(buckets - 1, buckets)
+    grid = rounding_of(channel)
     if grid is None:
-        rows, per_bucket = weights, None
-    else:
-        law = np.array([law_row(source.counted.mechanism.channel, point) for point in range(grid.steps + 1)])
-        rows, per_bucket = source.scores(weights) @ law.T, grid.steps // d
-    half *= _widening(rows, found.values, half)
-    return Region(rows, found.values - half, found.values + half, per_bucket)
+        return weights
+    law = np.array([law_row(channel, point) for point in range(grid.steps + 1)])
+    return np.asarray(linear_decode(channel, buckets).scores(weights) @ law.T)
 
 
 def _widening(rows: Floats, values: Floats, half: Floats) -> float:
@@ -142,7 +162,26 @@ def _program(
     A program without whole numbers; this way limits have two sides, which takes half of the time.
     """
     every = [*(limits if isinstance(limits, list) else [limits]), LinearConstraint(total.reshape(1, -1), 1, 1)]
-    found = milp(cost, constraints=every, bounds=Between(np.zeros(len(cost)) if least is None else least, np.inf))
+    bounds = Between(np.zeros(len(cost)) if least is None else least, np.inf)
+    found = milp(cost, constraints=every, bounds=bounds)
+    if found.status != 0:
+        # The simplex method gives up where many limits hold at once, a method of interior points does not.
+        found = _by_interior_points(cost, every, bounds)
     if found.status != 0:
         raise ParameterError("The limits of compatible distributions were not found.")
     return float(found.fun), float(found.x[-1])
+
+
+def _by_interior_points(cost: Floats, every: list[LinearConstraint], bounds: Between) -> Any:
+    *sides, total = every
+    above = [(side.A, side.ub) for side in sides if np.isfinite(side.ub).all()]
+    above += [(-side.A, -side.lb) for side in sides if np.isfinite(side.lb).all()]
+    return linprog(
+        cost,
+        A_ub=np.vstack([rows for rows, _ in above]),
+        b_ub=np.concatenate([most for _, most in above]),
+        A_eq=total.A,
+        b_eq=total.lb,
+        bounds=np.column_stack([bounds.lb, np.full(len(cost), np.inf)]),
+        method="highs-ipm",
+    )

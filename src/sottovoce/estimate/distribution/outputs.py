@@ -18,6 +18,7 @@ from sottovoce.estimate.evidence import Contributions, Counted, Offer
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MOST_COMPATIBLE = 256  # buckets
+MORE = 4  # reports that are added for errors: about the square of the normal quantile of 95 %
 MOST_UPDATES = 100  # of EM, for the errors of bands
 
 
@@ -49,8 +50,16 @@ class OutputsEvidence(DistributionEvidence):
 
     @property
     def rates(self) -> Floats:
-        """The rates of the outputs that errors are computed for."""
-        return np.asarray(self.cells / self.n)
+        """The rates of the outputs that errors are computed for: with a few more reports, from equally common buckets.
+
+        Where all reports say the same of a share, as with a large epsilon, their own rates would promise certainty.
+        """
+        return np.asarray((self.cells + self._more) / (self.n + MORE))
+
+    @property
+    def _more(self) -> Floats:
+        d = len(self.buckets)
+        return MORE * self.transition.forward(np.full(d, 1 / d))
 
     def variances(self, target: str) -> Floats:
         rates = self.rates
@@ -70,7 +79,8 @@ class OutputsEvidence(DistributionEvidence):
         """From counts themselves, an error would be known as poorly as the few outputs that it depends on; the rates of
         all outputs together follow from the shares of EM.
         """
-        rows, shares = np.atleast_2d(weights), self.likely_shares()
+        rows, d = np.atleast_2d(weights), len(self.buckets)
+        shares = (self.n * self.likely_shares() + MORE / d) / (self.n + MORE)
         return Functional(rows @ self.values(), self._covariance(rows, self.transition.forward(shares), shares, target))
 
     def likely_shares(self) -> Floats:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 DRAWS = 20_000
+MOST_KEPT = 256  # numbers of a draw for which all draws are kept: those of the next band are the same
 
 
 def reach(covariance: Floats, level: float, seed: int) -> float:
@@ -17,6 +20,14 @@ def reach(covariance: Floats, level: float, seed: int) -> float:
     sizes, vectors = np.linalg.eigh(correlation)
     kept = sizes > 1e-12 * sizes.max(initial=0)
     root = vectors[:, kept] * np.sqrt(sizes[kept])
-    rng = np.random.default_rng(seed)
-    largest = np.abs(root @ rng.standard_normal((root.shape[1], DRAWS))).max(axis=0)
+    rank = root.shape[1]
+    deviations = root @ (_kept_draws if rank <= MOST_KEPT else _draws)(rank, seed)
+    largest = np.maximum(deviations.max(axis=0, initial=0.0), -deviations.min(axis=0, initial=0.0))
     return float(np.quantile(largest, level))
+
+
+def _draws(numbers: int, seed: int) -> Floats:
+    return np.random.default_rng(seed).standard_normal((numbers, DRAWS))
+
+
+_kept_draws = lru_cache(maxsize=2)(_draws)

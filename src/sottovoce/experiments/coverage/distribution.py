@@ -2,171 +2,155 @@
 shipped.
 
 Counts of reports are drawn from the law of a report of somebody of the population, which is computed exactly; that the
-shipped sampler has this law is what the contract checks.
+shipped sampler has this law is what the contract checks. Sums of noisy histograms are drawn from theirs.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import Interval
+from sottovoce.core.channel import Histogram
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
-from sottovoce.estimate.distribution.buckets import coded_buckets
-from sottovoce.estimate.distribution.compatible import region
+from sottovoce.estimate.distribution.compatible import known_averages, region
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
+from sottovoce.experiments.coverage.declared.distributions import WIDE_RUNS
+from sottovoce.experiments.coverage.populations import (
+    domain_of,
+    heights_at,
+    law,
+    moments,
+    quantile,
+    shares_of,
+)
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
-from sottovoce.tally.laws import law_row
+from sottovoce.tally.counts import simulate_counts
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
-DOMAIN = Interval(0, 1)
-POINTS = (0.25, 0.5, 0.75)
-SHARES = ("0.25", "0.5", "0.9")
-# Spikes and where they stand: one heavy, some light, on an even floor.
-SPIKES = ((0.2013, 0.3), (0.4987, 0.2), (0.7511, 0.1), (0.9003, 0.1))
-_FINE = 200_001
+PARTS = (1 / 32, 0.25, 0.5, 0.75, 31 / 32)  # of the domain, up to which cumulative shares are judged
+SHARES = ("0.01", "0.25", "0.5", "0.9", "0.99")
+MIDDLE = PARTS[1:4], ("0.25", "0.5", "0.9")
+FEWEST = 200  # intervals of a kind whose coverage is shown
+CUT, END = "cdf, cut", "quantile, end"
 _SHOWN = range(3, 63, 6)  # edges at which widths of compatible limits are measured
-_WIDE_RUNS = 4  # in which they are
-
-
-@lru_cache(maxsize=4)
-def truth(crowd: str) -> tuple[Floats, Floats]:
-    """The cumulative distribution on a fine grid."""
-    grid = np.linspace(0, 1, _FINE)
-    if crowd == "smooth":
-        from scipy.stats import beta
-
-        return grid, np.asarray(beta.cdf(grid, 5, 2))
-    floor = 1 - sum(weight for _, weight in SPIKES)
-    return grid, floor * grid + sum(weight * (grid >= place) for place, weight in SPIKES)
-
-
-def moments(crowd: str) -> tuple[float, float]:
-    """Mean and variance of the population."""
-    if crowd == "smooth":
-        return 5 / 7, 10 / (49 * 8)
-    floor = 1 - sum(weight for _, weight in SPIKES)
-    mean = floor / 2 + sum(weight * place for place, weight in SPIKES)
-    return mean, floor / 3 + sum(weight * place**2 for place, weight in SPIKES) - mean**2
-
-
-def integral(crowd: str, points: Floats) -> Floats:
-    """Of the cumulative distribution, from 0 on."""
-    if crowd == "smooth":
-        from scipy.stats import beta
-
-        return np.asarray(points * beta.cdf(points, 5, 2) - 5 / 7 * beta.cdf(points, 6, 2))
-    floor = 1 - sum(weight for _, weight in SPIKES)
-    return np.asarray(floor * points**2 / 2 + sum(weight * np.maximum(points - place, 0) for place, weight in SPIKES))
-
-
-@lru_cache(maxsize=32)
-def law(method: Mechanism, crowd: str) -> tuple[Floats, Floats]:
-    """The shares of the codes, or of the points of the grid that numbers are rounded to, and the law of a report."""
-    grid = rounding_of(method.channel)
-    if grid is None:
-        line, heights = truth(crowd)
-        shares = np.diff(np.interp(coded_buckets(method.domain).edges, line, heights))
-    else:
-        # A number is rounded to one of its two neighbours: the share of a point is the mean of a hat around it.
-        below = integral(crowd, np.linspace(0, 1, grid.steps + 1)) * grid.steps
-        slopes = np.concatenate([[0.0], np.diff(below), [1.0]])
-        shares = np.diff(slopes)
-    rates = shares @ np.array([law_row(method.channel, code) for code in range(len(shares))])
-    return shares, rates / rates.sum()
-
-
-def quantile(crowd: str, share: float) -> float:
-    """The smallest value up to which this share lies."""
-    grid, heights = truth(crowd)
-    return float(grid[np.searchsorted(heights, share - 1e-12)])
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     """All kinds of intervals for one mechanism, crowd and number of people."""
-    method = _built(point["mechanism"], point["epsilon"], point["buckets"])
-    rng, (_, rates) = np.random.default_rng(seed), law(method, point["crowd"])
+    return _coverages(point, runs, seed, PARTS, SHARES)
+
+
+def middle_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
+    """The same without cumulative shares and quantiles near the ends."""
+    return _coverages(point, runs, seed, *MIDDLE)
+
+
+def _coverages(
+    point: Mapping[str, Any], runs: int, seed: int, parts: Sequence[float], shares: Sequence[str]
+) -> list[Coverage]:
+    method = _built(point["mechanism"], point["crowd"], point["epsilon"], point["buckets"])
     held: dict[str, list[bool]] = {}
-    widths: dict[str, list[float]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorIntervalWarning)
-        for _ in range(runs):
-            tally = Tally(method, point["n"], rng.multinomial(point["n"], rates))
-            for kind, covered, width in _judged(method.estimate(tally), point["crowd"]):
-                held.setdefault(kind, []).extend(covered)
-                widths.setdefault(kind, []).extend(width)
+        for tally in _tallies(method, point, runs, seed):
+            for kind, covered in _judged(method.estimate(tally), point["crowd"], parts, shares):
+                held.setdefault(kind, []).append(covered)
     return [
-        Coverage(
-            of=kind,
-            method="normal",
-            coverage=float(np.mean(covered)),
-            runs=len(covered),
-            numbers={"width": float(np.mean(widths[kind]))},
-        )
+        Coverage(of=kind, method="normal", coverage=float(np.mean(covered)), runs=len(covered))
+        if len(covered) >= min(FEWEST, runs)
+        else Coverage(of=kind, method="normal", coverage=None, runs=len(covered))
         for kind, covered in held.items()
     ]
 
 
 @lru_cache(maxsize=32)
-def _built(name: str, epsilon: float, buckets: int) -> Mechanism:
-    return mechanism(name, DOMAIN, epsilon=epsilon, buckets=buckets)
+def _built(name: str, crowd: str, epsilon: float, buckets: int) -> Mechanism:
+    return mechanism(name, domain_of(crowd, buckets), epsilon=epsilon, buckets=buckets)
 
 
-def _judged(estimate: Estimate, crowd: str) -> list[tuple[str, list[bool], list[float]]]:
-    grid, heights = truth(crowd)
-    found = []
-    mean, variance = moments(crowd)
-    for kind, answer, true in (
+def _tallies(method: Mechanism, point: Mapping[str, Any], runs: int, seed: int) -> Iterator[Tally]:
+    rng, n = np.random.default_rng(seed), point["n"]
+    for _ in range(runs):
+        if isinstance(method.channel, Histogram):
+            held = rng.multinomial(n, shares_of(method, point["crowd"]))
+            yield simulate_counts(method, held, seed=int(rng.integers(1 << 62)))
+        else:
+            yield Tally(method, n, rng.multinomial(n, law(method, point["crowd"])[1]))
+
+
+def _judged(estimate: Estimate, crowd: str, parts: Sequence[float], asked: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Whether each interval holds the truth; those that reach beyond 0 or 1, or to an end of the domain, once more."""
+    buckets = estimate.evidence.distribution.buckets  # type: ignore[union-attr]
+    first, last = buckets.edges[0], buckets.edges[-1]
+    places = [int(first + (last - first) * part) if buckets.whole else part for part in parts]
+    ends = np.array(places) + (0.5 if buckets.whole else 0)
+    mean, variance = moments(crowd, len(buckets))
+    true = [quantile(crowd, float(one), len(buckets)) for one in asked]
+    for kind, answer, truths in (
         ("mean", estimate.mean(), [mean]),
         ("variance", estimate.variance(), [variance]),
-        ("cdf", estimate.cdf(list(POINTS)), [float(np.interp(one, grid, heights)) for one in POINTS]),
-        ("quantile", estimate.quantile(list(SHARES)), [quantile(crowd, float(one)) for one in SHARES]),
+        ("cdf", estimate.cdf(places), heights_at(crowd, buckets, ends)),
+        ("quantile", estimate.quantile(list(asked)), true),
     ):
-        low, high = answer.ci(LEVEL)
-        inside = [bool(a <= t <= b) for a, t, b in zip(low, true, high, strict=True)]
-        found.append((kind, inside, [float(width) for width in high - low]))
-    band = estimate.band(LEVEL)
-    at_edges = np.interp(band.points, grid, heights)
-    whole = bool(((band.low <= at_edges + 1e-9) & (at_edges <= band.high + 1e-9)).all())
-    found.append(("band", [whole], [float(2 * band.half[1:-1].mean())]))
-    return found
+        bounds = answer.ci(LEVEL)
+        for low, one, high in zip(bounds.low, truths, bounds.high, strict=True):
+            covered = bool(low <= one + 1e-12 and one <= high + 1e-12)
+            yield kind, covered
+            if kind == "cdf" and (low <= 0 or high >= 1):
+                yield CUT, covered
+            if kind == "quantile" and (low <= np.ceil(first) or high >= np.floor(last)):
+                yield END, covered
+    yield "band", _within(estimate.band(LEVEL), crowd, estimate)
+
+
+def _within(band: Any, crowd: str, estimate: Estimate) -> bool:
+    at_edges = heights_at(crowd, estimate.evidence.distribution.buckets, band.points)  # type: ignore[union-attr]
+    return bool(((band.low <= at_edges + 1e-9) & (at_edges <= band.high + 1e-9)).all())
 
 
 def compatible_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
-    """Whether the truth is compatible with the reports, and widths of both bands at ten edges in the first runs."""
-    method = _built(point["mechanism"], point["epsilon"], point["buckets"])
-    rng, (shares, rates) = np.random.default_rng(seed), law(method, point["crowd"])
-    held, widths = [], []
-    for run in range(runs):
-        estimate = method.estimate(Tally(method, point["n"], rng.multinomial(point["n"], rates)))
-        found = region(estimate.evidence, LEVEL, "population")
-        true = found.rows @ shares
-        held.append(bool(((found.low <= true + 1e-9) & (true <= found.high + 1e-9)).all()))
-        if run < _WIDE_RUNS:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", PoorIntervalWarning)
-                band = estimate.band(LEVEL)
-            sets = np.tri(point["buckets"] - 1, point["buckets"])
+    """How often the truth is compatible, so that the limits hold it, and the linear band of the same reports holds it.
+
+    Widths of both are measured at ten edges in the first runs.
+    """
+    crowd, buckets = point["crowd"], point["buckets"]
+    method = _built(point["mechanism"], crowd, point["epsilon"], buckets)
+    shares, _ = law(method, crowd)
+    held, linear, widths = [], [], []
+    for run, tally in enumerate(_tallies(method, point, runs, seed)):
+        estimate = method.estimate(tally)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PoorIntervalWarning)
+            band = estimate.band(LEVEL)
+        linear.append(_within(band, crowd, estimate))
+        rows, values, half = known_averages(estimate.evidence, LEVEL, "population")
+        held.append(bool((np.abs(rows @ shares - values) <= half + 1e-9).all()))
+        if run < WIDE_RUNS:
+            found, sets = region(estimate.evidence, LEVEL, "population"), np.tri(buckets - 1, buckets)
             own = [found.largest(sets[edge - 1]) - found.least(sets[edge - 1]) for edge in _SHOWN]
             widths.append((float(np.mean(own)), float(np.mean((band.high - band.low)[list(_SHOWN)]))))
     own_width, band_width = np.mean(widths, axis=0)
-    numbers = {"width": float(own_width), "band_width": float(band_width)}
+    numbers = {
+        "width": float(own_width),
+        "band_width": float(band_width),
+        "ratio": float(own_width / band_width),
+        "band_coverage": float(np.mean(linear)),
+    }
     return [Coverage(of="band", method="compatible", coverage=float(np.mean(held)), runs=runs, numbers=numbers)]
 
 
 def series_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     """Intervals and bands of a truncated series, judged by the projection, and bands also by the distribution."""
     name, options = "orthogonal-series", {"epsilon": point["epsilon"], "buckets": point["buckets"]}
-    method = mechanism(name, DOMAIN, basis=point["basis"], participants=point["n"], **options)
+    method = mechanism(name, domain_of(point["crowd"], 0), basis=point["basis"], participants=point["n"], **options)
     rng, (shares, rates) = np.random.default_rng(seed), law(method, point["crowd"])
     held: dict[str, list[bool]] = {}
     for _ in range(runs):
@@ -179,7 +163,7 @@ def series_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage
         for kind, answer, true in (
             ("share", estimate, projected),
             ("mean", estimate.mean(), [evidence.buckets.numbers() @ projected]),
-            ("cdf", estimate.cdf(list(POINTS)), np.interp(POINTS, evidence.edges, heights)),
+            ("cdf", estimate.cdf(list(MIDDLE[0])), np.interp(MIDDLE[0], evidence.edges, heights)),
         ):
             low, high = answer.ci(LEVEL)
             held.setdefault(kind, []).extend(bool(a <= t <= b) for a, t, b in zip(low, true, high, strict=True))

@@ -10,6 +10,7 @@ import numpy as np
 
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Distribution
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate.decoder import Decoder, decoder
 from sottovoce.estimate.metrics import kolmogorov_smirnov, wasserstein
@@ -18,7 +19,7 @@ from sottovoce.experiments.distribution.histograms import shares
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.page import PageColumn, Section
 from sottovoce.experiments.sources import HISTOGRAMS
-from sottovoce.study.planners.distribution import cumulative_error
+from sottovoce.study.planners.workloads import error_of
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
 
@@ -56,7 +57,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
             "wasserstein": float(np.mean([distance for distance, _ in distances])),
             "error": float(np.std([distance for distance, _ in distances]) / np.sqrt(runs)),
             "kolmogorov_smirnov": float(np.mean([largest for _, largest in distances])),
-            "planned": cumulative_error(method) / np.sqrt(PARTICIPANTS),
+            "planned": error_of(method, Distribution(method.question.domain)) / np.sqrt(PARTICIPANTS),
         }
         for name, distances in found.items()
     ]

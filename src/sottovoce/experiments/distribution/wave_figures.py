@@ -25,6 +25,7 @@ from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.transition import BucketMixture, transition_of
 from sottovoce.estimate.metrics import wasserstein
 from sottovoce.estimate.shares.matrix import output_law
+from sottovoce.experiments.distribution.claims import CLAIMS
 from sottovoce.experiments.distribution.crowds import (
     BETA,
     NEEDS,
@@ -156,7 +157,11 @@ def _section(
         page=PAGE,
         heading=f"## Figure {number}: {title[0].lower() + title[1:]}",
         text=lambda rows: "\n".join(
-            [f"{text} {data}", "", *(f"- {line}" for line in said([dict(row) for row in rows]))]
+            [
+                *(f"{text} {data}", ""),
+                *(f"- {claim.said([dict(row) for row in rows])}" for claim in CLAIMS[number]),
+                *(f"- {line}" for line in said([dict(row) for row in rows])),
+            ]
         ),
         by=by,
         columns=(*(PageColumn(name, name, "g" if name == "epsilon" else "") for name in by), *columns),

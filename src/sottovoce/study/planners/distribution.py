@@ -1,4 +1,4 @@
-"""Plans for distributions and what is read from them: mechanisms ranked by the error of a cumulative share, or of that.
+"""Plans for distributions and what is read from them: mechanisms ranked by the error of what is wanted.
 
 Whatever is read from a distribution, such as a quantile, is planned by the width of its own interval. Shares up to some
 points, and shares of ranges, are also asked through bins that end at these points.
@@ -23,25 +23,28 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Cdf, CircularMean, Distribution, Quantile, Question, Range
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.distribution.evidence import buckets_of, functional_variances
-from sottovoce.estimate.distribution.expected import ExpectedDistribution, lines_of, shares_of
+from sottovoce.estimate.distribution.evidence import buckets_of
+from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.estimate.distribution.series import is_projection
 from sottovoce.estimate.prior import Prior
+from sottovoce.study.planners import workloads
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, Ways, no_method, normal_quantile
 
 BUCKETS = 64  # of a range for which all methods are compared, where the question names no number
 MOST_VALUES = 256  # whole numbers that are buckets of their own, where the question names no number
 DESIGNED = ("designed-distribution", "coded-wave")  # built by a program that takes seconds
+NEAR = 1.1  # of the least possible error
 AT_POINTS = "binned (at the points)"
 READINGS = (Cdf, CircularMean, Quantile, Range)  # planned by the width of their own interval
 
 
 @dataclass(frozen=True, slots=True)
 class DistributionPlanner(Planner):
-    """By the standard error of the unbiased cumulative share, root mean square over the edges of all buckets.
+    """By the standard error of the unbiased estimates of the workload: of cumulative shares, at the edges of all
+    buckets, of the shares of all ranges or of all buckets, or of the mean.
 
     All methods tell the same buckets apart: one that has fewer of them has less noise, but does not see what is inside.
-    On a circle, where nothing is cumulative, it is that of the share of a bucket.
+    On a circle, where nothing is cumulative, it is the share of a bucket unless arcs are asked for.
     """
 
     question: Distribution
@@ -54,21 +57,29 @@ class DistributionPlanner(Planner):
 
     @property
     def measure(self) -> str:
-        if isinstance(self.question.domain, Circle):
-            return "the share of a bucket, root mean square over all of them"
-        return "a cumulative share, root mean square over all of them"
+        return workloads.measure(self.question)
 
     def ways(self, epsilon: Decimal) -> RootWays:
         built = built_for(self.question, epsilon, self.methods)
-        found = [(cumulative_error(mechanism, self.prior), mechanism) for mechanism in built]
+        found = [(workloads.error_of(mechanism, self.question, self.prior), mechanism) for mechanism in built]
         if not found:
             raise no_method(epsilon, self.methods)
         least = min(error for error, _ in found)
         options = (
-            Option(mechanism.name, mechanism, error, codec.payload_bytes(mechanism.channel), _reason(error / least))
+            Option(
+                *(mechanism.name, mechanism, error, codec.payload_bytes(mechanism.channel)),
+                workloads.reason(error / least, mechanism, self.question),
+            )
             for error, mechanism in sorted(found, key=lambda item: item[0])
         )
         return RootWays(tuple(options), least)
+
+    def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
+        one = workloads.least_possible(best.mechanism, self.question) if self.prior is None else None
+        if one is not None:
+            least = one / math.sqrt(participants)
+            near = ": a better method would gain little" if best.std_error <= NEAR * least else ""
+            yield f"No unbiased estimate through any channel has less than {least:.4g}{near}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,16 @@ class ReadingPlanner(Planner):
             raise no_method(epsilon, self.methods)
         return ReadingWays(self.question, self.level, found)
 
+    def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
+        if isinstance(self.question, Quantile):
+            buckets = buckets_of(best.mechanism, participants)
+            wide = float(buckets.widths.max())
+            if not buckets.whole or wide > 1:
+                yield (
+                    f"The ends of its interval are ends of buckets, which are {wide:.3g} wide: more participants do not"
+                    " make it narrower than one."
+                )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadingWays(Ways):
@@ -128,11 +149,17 @@ class ReadingWays(Ways):
             self.made[participants] = tuple(
                 Option(
                     *(name, self.each[name].mechanism, error),
-                    *(codec.payload_bytes(self.each[name].mechanism.channel), _reason(error / least if least else 1.0)),
+                    *(codec.payload_bytes(self.each[name].mechanism.channel), self._reason(name, error, least)),
                 )
                 for name, error in sorted(errors.items(), key=lambda item: item[1])
             )
         return self.made[participants]
+
+    def _reason(self, name: str, error: float, least: float) -> str:
+        ratio = error / least if least else 1.0
+        if name == AT_POINTS:
+            return f"{workloads.placed(ratio)}: its bins end where the question does, and nothing else is told apart."
+        return workloads.reason(ratio, self.each[name].mechanism, Distribution(self.question.domain))
 
     def least(self, participants: int) -> float:
         return self.options(participants)[0].std_error
@@ -186,19 +213,13 @@ def at_points(question: Question, epsilon: Decimal) -> Mechanism | None:
     return build("binned", domain, epsilon=epsilon, edges=inside) if inside else None
 
 
-def cumulative_error(mechanism: Mechanism, prior: Any = None) -> float:
-    """The standard error for one participant; by default all buckets are equally common."""
-    buckets = buckets_of(mechanism, 1)
-    shares = shares_of(buckets, prior)
-    return math.sqrt(float(np.mean(functional_variances(mechanism, lines_of(buckets), shares))))
-
-
 def planner(request: Request) -> Planner:
     """Checks the request; the prior is a `Prior`, answers of earlier days, or the shares of categories."""
     request.refuse_mechanism()
     question, methods = request.question, tuple(request.registered(Distribution))
     prior = expected_of(question.domain, request.prior)
     if isinstance(question, Distribution):
+        workloads.check(question)
         return DistributionPlanner(question, methods, prior)
     if isinstance(question, CircularMean) and prior is None:
         raise ParameterError("A plan for a circular mean needs a prior: of answers all around it is undefined.")
@@ -214,7 +235,3 @@ def expected_of(domain: Domain, prior: Any) -> Any:
     if prior is None or isinstance(prior, Prior) or not isinstance(domain, (Circle, Integers, Interval)):
         return prior if prior is None or isinstance(prior, Prior) else np.asarray(prior, float)
     return Prior.of(prior)
-
-
-def _reason(ratio: float) -> str:
-    return "no method has a smaller error." if ratio == 1 else f"{ratio:.3g} times the smallest error."

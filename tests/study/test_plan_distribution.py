@@ -1,0 +1,108 @@
+"""Plans for distributions: ranked by the error of what is wanted, which is that of simulated reports."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.core.registry import names
+from sottovoce.design.bound import bound
+from sottovoce.design.workload import workload
+from sottovoce.study.planners import workloads
+from sottovoce.tally.counts import simulate_cells
+from sottovoce.tally.tally import Tally
+
+EIGHT = sv.Integers(0, 7)
+CLOCK = sv.Circle(24)
+SHARES = np.full(8, 1 / 8)
+CASES: dict[str, tuple[sv.Domain, str]] = {
+    "cdf": (EIGHT, "cdf"),
+    "quantiles": (EIGHT, "quantiles"),
+    "ranges": (EIGHT, "ranges"),
+    "histogram": (EIGHT, "histogram"),
+    "mean": (EIGHT, "mean"),
+    "arcs": (CLOCK, "ranges"),
+    "circle": (CLOCK, "cdf"),
+}
+
+
+def queries(name: str) -> np.ndarray:
+    """Every query as a row, written out."""
+    line = {
+        "cdf": [[1.0 * (k <= edge) for k in range(8)] for edge in range(7)],
+        "ranges": [[1.0 * (a <= k <= b) for k in range(8)] for a in range(8) for b in range(a, 8) if b - a < 7],
+        "histogram": np.eye(8).tolist(),
+        "mean": [list(range(8))],
+        "arcs": [[1.0 * ((k - a) % 8 < size) for k in range(8)] for a in range(8) for size in range(1, 8)],
+    }
+    return np.array(line[{"quantiles": "cdf", "circle": "histogram"}.get(name, name)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("method", ["square-wave-discrete", "hierarchy", "laplace-histogram"])
+def test_the_error_is_that_of_the_queries_of_the_workload(name: str, method: str) -> None:
+    """Over 4,000 simulated tallies of a fixed crowd with equal shares, beside the spread of the crowd itself."""
+    domain, wanted = CASES[name]
+    question = sv.Distribution(domain, wanted, 8)
+    m = sv.mechanism(method, domain, epsilon=2, buckets=8)
+    rows, n, runs = queries(name), 8_000, 4_000
+    cells = simulate_cells(m, np.full(8, n // 8), runs=runs, seed=5)
+    values = np.array([m.estimate(Tally(m, n, one)).values for one in cells[:120]])
+    # The values are linear in the cells: those of all runs follow from a few.
+    lines = np.linalg.lstsq(np.column_stack([cells[:120], np.ones(120)]), values, rcond=None)[0]
+    every = np.column_stack([cells, np.ones(runs)]) @ lines @ rows.T
+    spread = (rows**2 @ SHARES - (rows @ SHARES) ** 2) / n
+    simulated = math.sqrt(float(np.mean(every.var(axis=0) + spread)))
+    assert workloads.error_of(m, question) / math.sqrt(n) == pytest.approx(simulated, rel=0.06)
+
+
+def test_the_order_is_that_of_the_workload() -> None:
+    """Single buckets are told best by their own shares, long ranges by a tree."""
+    methods, domain = ["binned", "hierarchy", "haar"], sv.Integers(0, 63)
+    firsts = {
+        wanted: sv.plan(sv.Distribution(domain, wanted), epsilon=1, participants=10_000, methods=methods).best.method
+        for wanted in ("cdf", "ranges", "histogram")
+    }
+    assert firsts["histogram"] == "binned"
+    assert firsts["cdf"] == firsts["ranges"] == "hierarchy"
+
+
+@pytest.mark.parametrize("name", ["cdf", "ranges", "histogram", "mean"])
+def test_plans_say_why_and_what_no_method_can_do_better(name: str) -> None:
+    found = sv.plan(sv.Distribution(sv.Integers(0, 15), name), epsilon=1, participants=10_000)
+    assert [one.std_error for one in found.options] == sorted(one.std_error for one in found.options)
+    assert found.best.reason.startswith("no method has a smaller error: ")
+    assert all(": " in option.reason for option in found.options)
+    if name != "mean":
+        least = math.sqrt(bound(workload(name, 16), 1.0) / 10_000)
+        assert f"has less than {least:.4g}" in found.advice
+        assert least <= found.best.std_error <= 1.15 * least
+
+
+def test_every_method_that_is_ranked_has_a_reason() -> None:
+    assert {*workloads.WHY} == {*names(sv.Distribution)} - {"orthogonal-series"}  # which is not ranked
+
+
+def test_readings_say_why() -> None:
+    quantile = sv.plan(sv.Quantile(sv.Interval(0, 1), ["0.5"]), epsilon=1, participants=10_000, methods=["haar"])
+    assert "one level" in quantile.best.reason
+    assert "ends of buckets, which are 0.0156 wide" in quantile.advice
+    ranges = sv.plan(sv.Range(sv.Interval(0, 1), 0, "0.3"), epsilon=1, participants=10_000, methods=["haar"])
+    assert "its bins end where the question does" in ranges.best.reason
+
+
+def test_the_mean_of_a_wave_is_that_of_its_readings() -> None:
+    m, n = sv.mechanism("square-wave", sv.Interval(0, 1), epsilon=1, buckets=16), 20_000
+    answers = np.random.default_rng(1).random(n)
+    found = m.estimate(m.tally(m.privatize(answers, seed=2)))
+    planned = workloads.error_of(m, sv.Distribution(sv.Interval(0, 1), "mean", 16)) / math.sqrt(n)
+    assert planned == pytest.approx(float(found.mean().std_errors[0]), rel=0.03)
+
+
+def test_categories_have_no_mean() -> None:
+    with pytest.raises(sv.ParameterError, match="have no mean"):
+        sv.plan(sv.Distribution(sv.Categories(["a", "b", "c"]), "mean"), epsilon=1, participants=100)
