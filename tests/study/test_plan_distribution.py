@@ -11,7 +11,7 @@ import sottovoce as sv
 from sottovoce.core.registry import names
 from sottovoce.design.bound import bound
 from sottovoce.design.workload import workload
-from sottovoce.study.planners import workloads
+from sottovoce.study import workloads
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import Tally
 

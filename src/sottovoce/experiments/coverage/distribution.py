@@ -94,20 +94,19 @@ def _judged(estimate: Estimate, crowd: str, parts: Sequence[float], asked: Seque
     ends = np.array(places) + (0.5 if buckets.whole else 0)
     mean, variance = moments(crowd, len(buckets))
     true = [quantile(crowd, float(one), len(buckets)) for one in asked]
-    for kind, answer, truths in (
-        ("mean", estimate.mean(), [mean]),
-        ("variance", estimate.variance(), [variance]),
-        ("cdf", estimate.cdf(places), heights_at(crowd, buckets, ends)),
-        ("quantile", estimate.quantile(list(asked)), true),
+    whole_share, whole_domain = (0.0, 1.0), (np.ceil(first), np.floor(last))
+    for kind, answer, truths, (once_more, cut) in (
+        ("mean", estimate.mean(), [mean], ("", whole_share)),
+        ("variance", estimate.variance(), [variance], ("", whole_share)),
+        ("cdf", estimate.cdf(places), heights_at(crowd, buckets, ends), (CUT, whole_share)),
+        ("quantile", estimate.quantile(list(asked)), true, (END, whole_domain)),
     ):
         bounds = answer.ci(LEVEL)
         for low, one, high in zip(bounds.low, truths, bounds.high, strict=True):
             covered = bool(low <= one + 1e-12 and one <= high + 1e-12)
             yield kind, covered
-            if kind == "cdf" and (low <= 0 or high >= 1):
-                yield CUT, covered
-            if kind == "quantile" and (low <= np.ceil(first) or high >= np.floor(last)):
-                yield END, covered
+            if once_more and (low <= cut[0] or high >= cut[1]):
+                yield once_more, covered
     yield "band", _within(estimate.band(LEVEL), crowd, estimate)
 
 

@@ -19,7 +19,7 @@ from sottovoce.experiments.distribution.histograms import shares
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.page import PageColumn, Section
 from sottovoce.experiments.sources import HISTOGRAMS
-from sottovoce.study.planners.workloads import error_of
+from sottovoce.study.workloads import error_of
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
 

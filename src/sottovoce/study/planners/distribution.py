@@ -27,7 +27,7 @@ from sottovoce.estimate.distribution.evidence import buckets_of
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.estimate.distribution.series import is_projection
 from sottovoce.estimate.prior import Prior
-from sottovoce.study.planners import workloads
+from sottovoce.study import workloads
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, Ways, no_method, normal_quantile
 
 BUCKETS = 64  # of a range for which all methods are compared, where the question names no number

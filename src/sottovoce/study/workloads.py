@@ -23,6 +23,8 @@ from sottovoce.estimate.distribution.sums import share_covariance
 from sottovoce.estimate.distribution.transition import transition_of
 from sottovoce.estimate.prior import Prior, expected_answers
 
+CUMULATIVE = frozenset({"cdf", "quantiles"})
+OF_NUMBERS = frozenset({"mean"})
 MOST_BOUND = 512  # buckets for which the least possible error is computed
 WANTED = {
     "cdf": "cumulative shares",
@@ -48,13 +50,13 @@ WHY = {
 def name_of(question: Distribution) -> str:
     """The workload by whose error methods are ranked: on a circle the shares of buckets, where no other was named."""
     around = isinstance(question.domain, Circle)
-    return "histogram" if around and question.workload in ("cdf", "quantiles") else question.workload
+    return "histogram" if around and question.workload in CUMULATIVE else question.workload
 
 
 def measure(question: Distribution) -> str:
     """What the standard error is that of."""
     name, around = name_of(question), isinstance(question.domain, Circle)
-    if name == "mean":
+    if name in OF_NUMBERS:
         return "the mean cosine and sine, root mean square over both" if around else "the mean"
     words = {"ranges": f"the share of {'an arc' if around else 'a range'}", "histogram": "the share of a bucket"}
     return f"{words.get(name, 'a cumulative share')}, root mean square over all of them"
@@ -64,9 +66,9 @@ def error_of(mechanism: Mechanism, question: Distribution, prior: Any = None) ->
     """The standard error for one participant; by default all buckets are equally common."""
     buckets, name = buckets_of(mechanism, 1), name_of(question)
     shares = shares_of(buckets, prior)
-    if name in ("cdf", "quantiles"):
+    if name in CUMULATIVE:
         return math.sqrt(float(np.mean(functional_variances(mechanism, lines_of(buckets), shares))))
-    if name == "mean" and not buckets.circular:
+    if name in OF_NUMBERS and not buckets.circular:
         return math.sqrt(_of_mean(mechanism, buckets, shares, prior))
     wanted = _workload(name, buckets)
     return math.sqrt(float((wanted.gram * _covariance(mechanism, shares)).sum()) / wanted.queries)
@@ -102,7 +104,7 @@ def least_possible(mechanism: Mechanism, question: Distribution) -> float | None
     buckets, name = buckets_of(mechanism, 1), name_of(question)
     if not 1 < len(buckets) <= MOST_BOUND or np.ptp(buckets.widths) > 1e-9 * buckets.widths.max():
         return None
-    if name == "mean":  # of centres between -1 and 1 in a design, and a number need not be put into buckets first
+    if name in OF_NUMBERS:  # of centres between -1 and 1 in a design, and a number need not be put into buckets first
         return None
     return math.sqrt(bound(_workload(name, buckets), float(mechanism.claimed)))
 
@@ -121,5 +123,5 @@ def placed(ratio: float) -> str:
 
 def check(question: Distribution) -> None:
     """Refuse what has no error of this kind."""
-    if question.workload == "mean" and not isinstance(question.domain, Circle) and question.domain.numbers is None:
+    if question.workload in OF_NUMBERS and not isinstance(question.domain, Circle) and question.domain.numbers is None:
         raise ParameterError(f"Values of a domain of kind {question.domain.kind} have no mean.")
