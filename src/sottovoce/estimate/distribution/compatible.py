@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 LONGEST = 4  # the longest averages are over this part of all edges
+TOLERANCE = 1e-7  # of linear programs: limits are given so much room
 _ROOM = 1 + 1e-7  # by which limits are widened, for the tolerance of linear programs
 
 
@@ -51,11 +52,11 @@ class Region:
 
     def least(self, weights: Floats) -> float:
         """The smallest share of a set of buckets, whose weights are one and those of all others zero."""
-        return max(0.0, self._solve(self._on_points(weights, np.minimum)))
+        return max(0.0, self._solve(self._on_points(weights, np.minimum)) - TOLERANCE)
 
     def largest(self, weights: Floats) -> float:
         """The largest one."""
-        return min(1.0, -self._solve(-self._on_points(weights, np.maximum)))
+        return min(1.0, TOLERANCE - self._solve(-self._on_points(weights, np.maximum)))
 
     def _on_points(self, weights: Floats, either: np.ufunc) -> Floats:
         """The weights of the points. Those who are rounded to an edge may lie in either of the two buckets."""
