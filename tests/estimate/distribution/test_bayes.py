@@ -42,11 +42,11 @@ def small(counts: np.ndarray | None = None, buckets: int = 12) -> Condensed:
 
 # --- priors ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("circular", [False, True])
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, 3])
 def test_waves_are_those_of_a_random_walk(order: int, circular: bool) -> None:
     found = waves(24, order, circular)
     assert np.allclose(found.vectors.T @ found.vectors, np.eye(23)) and np.allclose(found.vectors.sum(axis=0), 0)
-    curved = found.variances[0 if circular or order == 1 else 1 :]
+    curved = found.variances[0 if circular else order - 1 :]
     assert np.isclose(curved.sum(), 24)
     walk = found.vectors[:, -len(curved) :] @ np.random.default_rng(1).standard_normal(len(curved))
     steps = walk
@@ -64,6 +64,32 @@ def test_waves_are_those_of_a_random_walk(order: int, circular: bool) -> None:
         assert np.allclose(np.roll(covariance, (1, 1), (0, 1)), covariance)
     else:
         assert np.allclose(covariance[::-1, ::-1], covariance)
+
+
+def test_slow_waves_are_exact_for_many_buckets() -> None:
+    """Those of a circle are cosines and sines; their rates are known, and tiny for order three."""
+    found = waves(256, 3, True)
+    rates = (2 * np.sin(np.pi * np.arange(1, 4) / 256)) ** 6
+    assert np.allclose(found.variances[[0, 2, 4]] / found.variances[0], rates[0] / rates, rtol=1e-6)
+    line = waves(256, 3, False).vectors
+    assert np.allclose(line.T @ line, np.eye(255), atol=1e-8)
+    assert np.abs(np.diff(line[:, :2], n=3, axis=0)).max() < 1e-9  # a slope and a parabola
+
+
+def test_fast_waves_of_slight_noise_are_left_out_and_hardly_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    basis = waves(64, 2, False)
+    slight, strong = Walk(2, 0.3, 0.0, 0.0), Walk(2, 1.0, 0.0, 0.0)
+    monkeypatch.setattr("sottovoce.estimate.distribution.bayes.walks.FEWEST", 24)
+    assert len(slight.deviations(basis, 0.5)) == 24 and len(strong.deviations(basis, 0.5)) == 63
+    rough = slight.deviations(basis, 50.0)  # a walk that moves along faster waves too
+    assert 24 < len(rough) <= 63 and np.isclose(rough[-1] ** 2, 2500 * basis.variances[len(rough) - 1] + 0.09)
+    evidence, _ = evidence_of(wave(buckets=64), two_hills(64), 50_000, 12)
+    posterior = Posterior(condensed(evidence.likelihood(), np.ones(64)), False)
+    few = posterior.mode(slight, 1.0, np.zeros(64), -np.inf)
+    monkeypatch.setattr("sottovoce.estimate.distribution.bayes.walks.FEWEST", 64)
+    every = posterior.mode(slight, 1.0, np.zeros(64), -np.inf)
+    assert abs(few.evidence - every.evidence) < 0.3
+    assert np.abs(np.cumsum(few.shares - every.shares)).mean() < 4e-4
 
 
 @pytest.mark.parametrize("bend", BENDS)
@@ -84,22 +110,21 @@ def test_bends_are_undone_and_their_slopes_are_right(bend: float) -> None:
 def test_gradient_and_curvature_are_those_of_the_posterior(family: Walk) -> None:
     given = small()
     posterior = Posterior(given, False)
-    basis = posterior.waves(family)
-    directions = basis.vectors * family.deviations(basis, 0.5)
+    directions, _ = posterior.along(family, 0.5, np.zeros(12))
     place = np.random.default_rng(3).normal(0, 0.5, directions.shape[1])
-    here = posterior._at(family, directions, place)
+    here = posterior.at(family, directions, place)
     # Where counts are as expected, steps of Gauss and Newton use the exact second derivatives.
     expected = Posterior(given._replace(counts=1e4 * here.outputs), False)
     for one in (posterior, expected):
-        here = one._at(family, directions, place)
-        gradient, factor = one._bowl(here, directions, place)
+        here = one.at(family, directions, place)
+        gradient, factor = one.bowl(here, directions, place)
 
         def slope(step: np.ndarray, one: Posterior = one) -> np.ndarray:
-            return one._bowl(one._at(family, directions, place + step), directions, place + step)[0]
+            return one.bowl(one.at(family, directions, place + step), directions, place + step)[0]
 
         for index in (0, 3, len(place) - 1):
             step = 1e-5 * np.eye(len(place))[index]
-            up, down = (one._at(family, directions, place + sign * step).value for sign in (1, -1))
+            up, down = (one.at(family, directions, place + sign * step).value for sign in (1, -1))
             assert np.isclose((up - down) / 2e-5, gradient[index], rtol=1e-4, atol=1e-2)
             if one is expected:
                 second = (slope(-step) - slope(step)) / 2e-5
@@ -113,12 +138,11 @@ def test_evidence_is_the_integral_over_the_prior() -> None:
         given = Condensed(law, np.array(counts), np.arange(2), np.ones(2))
         for family in (Walk(1, 0.3, 0.0, 0.0), Walk(1, 0.3, -0.8, 2.0), Walk(1, 0.3, 0.3, 0.0)):
             posterior = Posterior(given, False)
-            basis = posterior.waves(family)
-            directions = basis.vectors * family.deviations(basis, 1.0)
+            directions, _ = posterior.along(family, 1.0, np.zeros(2))
             mode = posterior.mode(family, 1.0, np.zeros(2), -np.inf)
 
             def height(z: float, mode: float = mode.evidence, directions: np.ndarray = directions) -> float:
-                return float(np.exp(posterior._at(family, directions, np.array([z])).value - mode))  # noqa: B023
+                return float(np.exp(posterior.at(family, directions, np.array([z])).value - mode))  # noqa: B023
 
             whole = scipy.integrate.quad(height, -12, 12, limit=400)[0] / np.sqrt(2 * np.pi)
             assert abs(np.log(whole) - family.penalty) < 0.1
@@ -129,15 +153,13 @@ def test_no_walk_near_a_mode_is_more_likely(family: Walk) -> None:
     posterior = Posterior(small(), False)
     mode = posterior.mode(family, 1.0, np.zeros(12), -np.inf)
     assert np.isfinite(mode.evidence) and np.isclose(mode.shares.sum(), 1)
-    basis = posterior.waves(family)
-    deviations = family.deviations(basis, 1.0)
-    place = basis.vectors.T @ mode.walk / deviations
-    best = posterior._at(family, basis.vectors * deviations, place).value
+    directions, place = posterior.along(family, 1.0, mode.walk)
+    best = posterior.at(family, directions, place).value
     rng = np.random.default_rng(5)
     for length in (0.01, 0.1, 1.0):
         for _ in range(20):
             step = rng.normal(0, length, len(place))
-            assert posterior._at(family, basis.vectors * deviations, place + step).value < best + NEAR
+            assert posterior.at(family, directions, place + step).value < best + NEAR
 
 
 # --- a likelihood of moderate size ----------------------------------------------------------------------------------

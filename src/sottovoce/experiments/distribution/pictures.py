@@ -49,6 +49,37 @@ def ratios(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return figure
 
 
+def choices(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The mean distance of each choice by epsilon, relative to the better of EM and EMS."""
+    lines = {name: [(row["epsilon"], row[name], row["better"]) for row in rows] for name in experiment.methods}
+    return _relative(experiment, lines)
+
+
+def kinds_of_reports(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The mean distance from each kind of reports by epsilon, relative to the better of EM and EMS."""
+    lines = {
+        name: [(row["epsilon"], row["bayes"], row["better"]) for row in rows if row["reports"] == name]
+        for name in experiment.methods
+    }
+    return _relative(experiment, lines)
+
+
+def _relative(experiment: Experiment, lines: dict[str, list[tuple[float, float, float]]]) -> Figure:
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium", wrap=True)
+    for name, points in lines.items():
+        epsilons = list(dict.fromkeys(epsilon for epsilon, _, _ in points))
+        own = [np.array([pair for epsilon, *pair in points if epsilon == wanted]) for wanted in epsilons]
+        axes.plot(epsilons, [one[:, 0].sum() / one[:, 1].sum() for one in own], ".-", label=name)
+    axes.axhline(1, color="grey", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("distance, relative to the better of EM and EMS")
+    axes.legend()
+    return figure
+
+
 def errors_by_method(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """A small picture for each metric: the error by epsilon, a line for each method that has it."""
     names = [name for name in experiment.columns if name not in (*experiment.axes, "error")]

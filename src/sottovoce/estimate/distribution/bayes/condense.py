@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import TooLargeError
-from sottovoce.estimate.shares.mixture import Mixture
+from sottovoce.estimate.shares.mixture import Mixture, Product
 
 Floats = NDArray[np.float64]
 MOST_PARTS = 256  # of a matrix that is factorised hundreds of times
@@ -44,7 +44,11 @@ def condensed(mixture: Mixture, widths: Floats) -> Condensed:
         even = np.zeros(len(widths))
         even[start:end] = widths[start:end] / sizes[part]
         law[:, part] = mixture.apply(even)
-    law, counts = _merged(law, np.asarray(mixture.counts, np.float64))
+    counts = np.asarray(mixture.counts, np.float64)
+    # Reports of several mechanisms: the rows of each are put together on their own.
+    cuts = mixture.ends if isinstance(mixture, Product) else np.zeros(0, np.int64)
+    merged = [_merged(*own) for own in zip(np.split(law, cuts), np.split(counts, cuts), strict=True)]
+    law, counts = (np.concatenate(pieces) for pieces in zip(*merged, strict=True))
     seen = counts > 0
     return Condensed(np.ascontiguousarray(law[seen]), counts[seen], first, sizes)
 

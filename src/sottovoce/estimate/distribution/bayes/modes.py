@@ -33,6 +33,8 @@ _LEAST = 1e-6  # share of an average part, as a starting point
 class Mode(NamedTuple):
     """The mode of a posterior; `evidence` is -inf if it was not found."""
 
+    family: Walk
+    size: float
     walk: Floats
     shares: Floats
     evidence: float
@@ -46,7 +48,9 @@ class Smooth(NamedTuple):
     steps: int
 
 
-class _At(NamedTuple):
+class At(NamedTuple):
+    """A place of a walk: the log-posterior, the shares, the probabilities of reports, and the slope of the bend."""
+
     value: float
     shares: Floats
     outputs: Floats
@@ -64,44 +68,49 @@ class Posterior:
     def waves(self, family: Walk) -> Waves:
         return waves(self.law.shape[1], family.order, self.circular)
 
-    def mode(self, family: Walk, size: float, start: Floats, floor: float) -> Mode:
-        """The mode near a starting walk; given up where the evidence would be far below `floor`."""
+    def along(self, family: Walk, size: float, walk: Floats) -> tuple[Floats, Floats]:
+        """The waves of a prior, as long as their deviations, and the place of a walk in them."""
         basis = self.waves(family)
         deviations = family.deviations(basis, size)
-        directions = basis.vectors * deviations
-        place = basis.vectors.T @ start / deviations
-        here = self._at(family, directions, place)
+        vectors = basis.vectors[:, : len(deviations)]
+        return vectors * deviations, vectors.T @ walk / deviations
+
+    def mode(self, family: Walk, size: float, start: Floats, floor: float) -> Mode:
+        """The mode near a starting walk; given up where the evidence would be far below `floor`."""
+        directions, place = self.along(family, size, start)
+        here = self.at(family, directions, place)
         for steps in range(1, MOST_STEPS + 1):
-            gradient, factor = self._bowl(here, directions, place)
+            gradient, factor = self.bowl(here, directions, place)
             step = scipy.linalg.cho_solve((factor, True), gradient, check_finite=False)
             gain = float(gradient @ step)
             evidence = here.value - float(np.log(np.diag(factor)).sum()) - family.penalty
             if gain < NEAR:
-                return Mode(directions @ place, here.shares, evidence, steps)
+                return Mode(family, size, directions @ place, here.shares, evidence, steps)
             if not evidence + 2 * gain > floor:  # a bowl would gain half of `gain`
                 break
             length = 1.0
             while length > _SHORTEST:
-                there = self._at(family, directions, place + length * step)
+                there = self.at(family, directions, place + length * step)
                 if there.value > here.value + 1e-4 * length * gain:
                     break
                 length *= SHORTER
             else:
                 break
             place, here = place + length * step, there
-        return Mode(directions @ place, here.shares, -np.inf, steps)
+        return Mode(family, size, directions @ place, here.shares, -np.inf, steps)
 
-    def _at(self, family: Walk, directions: Floats, place: Floats) -> _At:
+    def at(self, family: Walk, directions: Floats, place: Floats) -> At:
+        """The log-posterior at a place, and the shares and reports that it stands for."""
         logs, slope = family.bent(directions @ place)
         logs = logs + self.logs
         shares = np.exp(logs - logs.max())
         shares /= shares.sum()
         outputs = self.law @ shares
         if not outputs.min() > 0:
-            return _At(-np.inf, shares, outputs, slope)
-        return _At(float(self.counts @ np.log(outputs) - place @ place / 2), shares, outputs, slope)
+            return At(-np.inf, shares, outputs, slope)
+        return At(float(self.counts @ np.log(outputs) - place @ place / 2), shares, outputs, slope)
 
-    def _bowl(self, here: _At, directions: Floats, place: Floats) -> tuple[Floats, Floats]:
+    def bowl(self, here: At, directions: Floats, place: Floats) -> tuple[Floats, Floats]:
         """The gradient of the log-posterior, and the lower factor of its curvature."""
         weight = here.shares * here.slope
         ratios = self.counts / here.outputs
@@ -124,6 +133,24 @@ class Posterior:
 
 def smooth(given: Condensed, circular: bool, families: Sequence[Walk]) -> Smooth:
     """The averaged shares."""
+    found = explanations(given, circular, families)
+    steps, weights = sum(mode.steps for mode in found), weighted(found)
+    if weights is None:
+        return Smooth(None, steps)
+    return Smooth(np.asarray(weights @ np.array([mode.shares for mode in found])), steps)
+
+
+def weighted(found: Sequence[Mode]) -> Floats | None:
+    """The weight of each mode by what speaks for it; None if no mode was found."""
+    evidence = np.array([mode.evidence for mode in found])
+    if not np.isfinite(evidence.max()):
+        return None
+    weights = np.exp(evidence - evidence.max())
+    return np.asarray(weights / weights.sum())
+
+
+def explanations(given: Condensed, circular: bool, families: Sequence[Walk]) -> list[Mode]:
+    """The modes of all families; a search starts from the shares of the best one so far."""
     posterior = Posterior(given, circular)
     found: list[Mode] = []
     shares = posterior.rough()
@@ -135,12 +162,7 @@ def smooth(given: Condensed, circular: bool, families: Sequence[Walk]) -> Smooth
         top = max(found, key=lambda mode: mode.evidence)
         if np.isfinite(top.evidence):
             shares = top.shares
-    steps = sum(mode.steps for mode in found)
-    evidence = np.array([mode.evidence for mode in found])
-    if not np.isfinite(evidence.max()):
-        return Smooth(None, steps)
-    weights = np.exp(evidence - evidence.max())
-    return Smooth(np.asarray(weights @ np.array([mode.shares for mode in found]) / weights.sum()), steps)
+    return found
 
 
 def _modes(posterior: Posterior, family: Walk, start: Floats, best: float) -> Iterator[Mode]:
