@@ -117,7 +117,7 @@ def test_every_refusal_has_its_code(site: Site) -> None:
     assert problem(site.client.post("/healthz")) == "method_not_allowed"
     assert problem(site.get("STUDY/manifest?hash=00")) == "not_found"
     assert problem(site.get("/v1/studies/nowhere/estimates")) == "unknown_study"
-    for query in ("level=2", "level=nan", "level=x", "format=xml"):
+    for query in ("level=2", "level=0", "level=1", "level=-1", "level=1e400", "level=nan", "level=x", "format=xml"):
         assert problem(site.get(f"STUDY/estimates?{query}")) == "invalid_request"
     outdated = site.post(good.replace(site.manifest.prefix, bytes(8)))
     assert problem(outdated) == "outdated_manifest" and outdated.json()["manifest"] == site.manifest.hash
