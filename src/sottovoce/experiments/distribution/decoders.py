@@ -154,7 +154,7 @@ The walks and their penalties were chosen on the half called `choice` and on oth
 shapes, 54 distributions in all, out of 19 kinds of walks. On these the following were no better: draws from the
 posteriors (Hamiltonian Monte Carlo) and the median of their cumulative shares, the median of the modes, tempered
 evidence, a step of EM from the averaged shares, a Dirichlet prior around them whose size the evidence chooses, and
-mixing in EM or EMS ([decision 028](decisions/028-the-default-decoder-and-its-wave.md)).
+mixing in EM or EMS ([decision 029](decisions/029-the-default-decoder-and-its-wave.md)).
 
 The sections are written by `sottovoce reproduce distribution-decoders --seed 1 --pages docs`, and the same with
 `distribution-frontier` and `distribution-reports`.
