@@ -20,8 +20,8 @@ from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.shares.evidence import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
-from sottovoce.study.planners.distribution import cumulative_error
 from sottovoce.study.planners.vector import mean_coordinate_variance
+from sottovoce.study.workloads import error_of
 
 PAGE = Path(__file__).with_name("methods.md")
 EPSILON, SIZE, BUCKETS = 1, 128, 64
@@ -205,7 +205,7 @@ def distribution_row(name: str) -> str:
     cells = [
         f"`{name}`",
         plain(slots(name)[""]).rstrip("."),
-        f"{cumulative_error(m) ** 2:.1f}",
+        f"{error_of(m, sv.Distribution(m.question.domain)) ** 2:.1f}",
         str(codec.payload_bytes(m.channel)),
         str(m.cells),
         aliases(name),

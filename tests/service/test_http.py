@@ -19,6 +19,7 @@ from starlette.testclient import TestClient
 import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
+from sottovoce.privacy.accounting.shuffling import shuffled
 from sottovoce.service.collector import MOST_LEVELS, Collector
 from sottovoce.service.http import admin, public
 from sottovoce.service.http.app import Application
@@ -164,6 +165,19 @@ def test_a_full_disk_says_so_and_nothing_is_lost(site: Site) -> None:
 def test_a_sealed_study_takes_no_open_reports(make_site: Callable[..., Site]) -> None:
     site = make_site(Collection(sealed_for="0" * 64, batch=100))
     assert problem(site.post(batch_of(site.manifest, 0, [A], [b"\x00"]).to_cbor())) == "sealed_only"
+
+
+@pytest.mark.parametrize("batch", [None, 100, 10_000])
+def test_amplification_is_claimed_for_sealed_studies_only(make_site: Callable[..., Site], batch: int | None) -> None:
+    site = make_site(Collection(sealed_for=batch and "0" * 64, batch=batch))
+    page = site.get(f"/studies/{site.study}/certificates").text
+    if batch is None:
+        assert "shuffler" not in page
+        return
+    (arm,) = site.manifest.stage.arms
+    known = shuffled(arm.mechanism.claimed, participants=batch, delta=1e-6).epsilon
+    assert f"among {batch:,} honest participants" in page
+    assert f"at most epsilon {known:.4g} with delta 1e-06" in page
 
 
 # --- what anyone may read -----------------------------------------------------------------------------------

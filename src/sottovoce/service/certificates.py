@@ -1,4 +1,4 @@
-"""Certificates: the exact worst-case loss of every arm of a round, by the audit."""
+"""Certificates: the exact worst-case loss of every arm of a round, by the audit, and what a shuffler adds to it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.privacy.accounting.study import StudyAccount
 from sottovoce.privacy.audit import audit
 
 
@@ -27,6 +28,19 @@ class ArmFacts:
 def arms(manifest: Manifest) -> list[ArmFacts]:
     """The certificate of every arm. Arms with the same mechanism share one, since an audit may take seconds."""
     return [ArmFacts(arm.name, *_audited(arm.mechanism)) for arm in manifest.stage.arms]
+
+
+def behind_shuffler(manifest: Manifest) -> str | None:
+    """What a report loses in the smallest batch of the shuffler; None without one, where nothing is claimed."""
+    batch = manifest.facts.collection.batch
+    return None if batch is None else _shuffled(manifest, batch)
+
+
+@lru_cache(maxsize=256)
+def _shuffled(manifest: Manifest, batch: int) -> str:
+    found = StudyAccount.of(manifest, participants=batch).amplified
+    assert found is not None
+    return found.text()
 
 
 def are_made(manifest: Manifest) -> bool:

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from sottovoce.core.errors import SottovoceError
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.service import certificates
 from sottovoce.service.collector import PARTICIPANTS
 from sottovoce.service.course import Course
@@ -53,14 +54,20 @@ async def study(request: Request) -> Response:
     course = collector_of(request).course(request.path_params["study"])
     found = await run_in_threadpool(_live, request)
     # The page does not wait for audits that were not made yet: it asks for them afterwards.
-    arms = certificates.arms(course.manifest) if certificates.are_made(course.manifest) else None
-    return shown("study.html", course=course, live=Markup(found.text), arms=arms)
+    made: dict[str, object] = {"arms": None}
+    if certificates.are_made(course.manifest):
+        made = await run_in_threadpool(_certificates, course.manifest)
+    return shown("study.html", course=course, live=Markup(found.text), **made)
 
 
 async def certified(request: Request) -> Response:
     """The table of the exact losses."""
     course = collector_of(request).course(request.path_params["study"])
-    return shown("certificates.html", arms=await run_in_threadpool(certificates.arms, course.manifest))
+    return shown("certificates.html", **await run_in_threadpool(_certificates, course.manifest))
+
+
+def _certificates(manifest: Manifest) -> dict[str, object]:
+    return {"arms": certificates.arms(manifest), "shuffled": certificates.behind_shuffler(manifest)}
 
 
 async def live(request: Request) -> Response:
