@@ -83,11 +83,14 @@ def test_ranges_that_end_inside_a_bucket_are_predicted_too():
 
 
 def test_bins_that_end_at_the_points_are_exact():
-    """The share of a range of whole numbers is that of one bin, whose variance has a closed form."""
+    """The share of a range of whole numbers is that of one bin, whose variance has a closed form.
+
+    It is that of intervals: with four more reports, of which either bin has two.
+    """
     mechanism = at_points(LONG.question, sv.Study("a", epsilon=2, **ABOUT, questions=[MEAN]).epsilon)
     keep = math.exp(2) / (1 + math.exp(2))
     truth = sum(weight for value, weight in zip(PRIOR.values, PRIOR.weights, strict=True) if value >= 9)
-    rate = truth * keep + (1 - truth) * (1 - keep)
+    rate = (5000 * (truth * keep + (1 - truth) * (1 - keep)) + 4 / 2) / 5004
     exact = math.sqrt(rate * (1 - rate) / (2 * keep - 1) ** 2 / 5000)
     predicted = ExpectedDistribution.of(mechanism, PRIOR).half_width(LONG.question, 5000, 0.95)
     assert predicted == pytest.approx(QUANTILE * exact, rel=1e-9)

@@ -195,21 +195,29 @@ def test_a_simulation_writes_the_export_of_the_real_study(plan, people, tmp_path
 
 
 def test_publication_leaves_out_what_is_too_uncertain(people):
-    few = study(sv.Asked("age", sv.Mean(sv.Integers(0, 100000))), epsilon="0.1").plan(20)
-    answers = {"age": people["age"].head(20)}
-    results = sv.simulate_study(few, answers, seed=1).results
+    asked = (sv.Asked("age", sv.Mean(sv.Integers(0, 100000))), sv.Asked("naps", sv.Distribution(sv.Integers(0, 1))))
+    answers = {"age": people["age"].head(40), "naps": [0, 1] * 20}
+    results = sv.simulate_study(study(*asked, epsilon="0.1").plan(40), answers, seed=1).results
     with warnings.catch_warnings():
         # A collector computes these in threads: nothing may go through Python's warnings, which would stop it here.
         warnings.simplefilter("error")
         text = publication(results)
     (doubt,) = results.doubts
     with pytest.warns(sv.PoorIntervalWarning) as said:
-        results["age"].estimates["age"].ci()
-    assert doubt == f"age: {said[0].message}"
+        results["naps"].estimates["naps"].ci()
+    assert doubt == f"naps: {said[0].message}"
     assert doubt in text
     assert "| mean | .. | .. |" in text
-    assert "1 number with an interval wider" in text
-    assert text.count("SIMULATION. Methods: 20 participants") == 1
+    assert f"{text.count('| .. | .. |')} numbers with an interval wider" in text
+    assert text.count("SIMULATION. Methods: 40 participants") == 1
+
+
+@pytest.mark.slow
+def test_the_mean_of_a_group_without_an_estimate_is_left_out():
+    group = sv.Asked("age", sv.GroupMean(sv.Categories(["a", "b"]), sv.Integers(0, 100)))
+    answers = {"age": [20, 40] * 10, "age/by": ["a", "b"] * 10}
+    text = publication(sv.simulate_study(study(group, epsilon="0.1").plan(20), answers, seed=1).results)
+    assert "| mean a | .. | .. |" in text and "nan" not in text
 
 
 def test_refusals_of_answers(plan, people):

@@ -56,6 +56,9 @@ SEND = """async (answer) => {
   try { return (await study.send({type: answer})).state; }
   catch (problem) { return [problem.name, problem.kind]; }
 }"""
+EMPTIED = """async () => {
+  while ((await study.sent()).length) await new Promise((done) => setTimeout(done, 20));
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +143,7 @@ def test_a_manifest_that_is_swapped_before_the_first_sending_gets_nothing(opened
     page.route("**/reports", lambda route: (bodies.append(1), route.abort()))
     page.route("**/manifest", lambda route: route.fulfill(body=other.content, content_type="application/json"))
     opened.context.set_offline(False)
-    page.wait_for_function("study.sent().then((all) => all.length === 0)")
+    page.evaluate(EMPTIED)
     assert bodies == [] and counted(collector) == 0
     assert page.evaluate("() => study.spent()") == {"study": 0, "total": 0}
 

@@ -156,7 +156,7 @@ def methods_paragraph(results: StudyResults, hidden: int) -> str:
 
 def _too_wide(measure: str, value: float, width: float) -> bool:
     whole = 1.0 if measure.startswith("share") else abs(value)
-    return not np.isfinite(width) or width > 2 * WIDEST * whole
+    return not width <= 2 * WIDEST * whole  # also where a mean has no estimate, which is not a number
 
 
 def _cell(text: str) -> str:
