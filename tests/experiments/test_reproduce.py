@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures.process import BrokenProcessPool
@@ -27,7 +28,7 @@ from sottovoce.experiments.group_means import synthetic as group_synthetic
 from sottovoce.experiments.group_means.counts import GroupMoments, Law, draw_means
 from sottovoce.experiments.group_means.tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, required
 from sottovoce.experiments.group_means.variants import group_piecewise
-from sottovoce.experiments.runner import Job, compute
+from sottovoce.experiments.runner import Job, compute, portable
 from sottovoce.experiments.sources import SOURCES
 
 pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
@@ -153,6 +154,12 @@ def test_without_matplotlib_there_is_a_sentence(tmp_path: Path, monkeypatch: pyt
     said = job.draw([])
     assert said is not None and "sottovoce[plot]" in said
     assert not job.picture.exists()
+
+
+def test_other_processes_can_compute_every_experiment() -> None:
+    """What cannot be pickled makes a pool wait for ever."""
+    for one in EXPERIMENTS:
+        assert pickle.loads(pickle.dumps(portable(one))).grid == one.grid
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.id)

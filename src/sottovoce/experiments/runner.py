@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sottovoce.core.errors import MissingExtraError, ParameterError
@@ -108,7 +108,8 @@ class Job:
         with one_thread_each():
             pool = fresh_processes(workers)
             try:
-                waiting = {pool.submit(compute, self.experiment, p, self.runs, self.seed): p for p in missing}
+                sent = portable(self.experiment)
+                waiting = {pool.submit(compute, sent, p, self.runs, self.seed): p for p in missing}
                 for done in as_completed(waiting):
                     rows = done.result()
                     missing.remove(waiting[done])
@@ -136,6 +137,11 @@ class Job:
             return f"No picture. {problem}"
         save(figure(self.experiment, rows), path or self.picture)
         return None
+
+
+def portable(experiment: Experiment) -> Experiment:
+    """What other processes compute cells with: the words of a page stay here, since not every function can be sent."""
+    return replace(experiment, section=None)
 
 
 def compute(experiment: Experiment, point: Point, runs: int, seed: int) -> list[Row]:
