@@ -36,9 +36,7 @@ PAGE = Page(
 # Errors of estimated distributions
 
 Measured by `sottovoce reproduce`; `sottovoce reproduce sw-table-2 --pages docs` writes the first section anew, and
-`sottovoce reproduce 'sw-figure-*' --pages docs` the others. Most rows of the square wave in 1024 buckets of
-Figures 2 to 4 are of a run before its reports in so many buckets changed; those that were computed again differ within
-their noise.
+`sottovoce reproduce 'sw-figure-*' --pages docs` the others.
 """,
 )
 
