@@ -26,11 +26,11 @@ demo: $(STAMP) ## See numbers beside the truth, with intervals, in a minute
 setup: $(STAMP) ## Create .venv with all extras and the development tools
 
 test: system-deps $(STAMP) ## Run everything: lint, types and all tests but the long sweeps
-	@status=0; scripts/timed.sh test "about 20 minutes (test-quick: 3)" $(PYTEST) || status=$$?; \
+	@status=0; scripts/timed.sh test "about 13 minutes (test-quick: 2)" $(PYTEST) || status=$$?; \
 		echo $$status > $(STATUS); exit $$status
 
 test-quick: $(STAMP) ## Run the tests that are not marked slow: minutes, good to begin with
-	@scripts/timed.sh test-quick "about 3 minutes" $(PYTEST) --dist worksteal -m "not slow and not long"
+	@scripts/timed.sh test-quick "about 2 minutes" $(PYTEST) --dist worksteal -m "not slow and not long"
 
 test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and write build/test-long
 	@mkdir -p build/test-long
