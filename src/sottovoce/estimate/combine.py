@@ -16,7 +16,7 @@ from sottovoce.estimate.make import among, estimate, unbiased
 from sottovoce.fast.batch import Reports
 from sottovoce.tally.tally import Tally
 
-ROOMS = ("shares", "mean")  # that have a module `combine`
+ROOMS = ("shares", "mean", "distribution")  # that have a module `combine`
 
 
 def combine(
@@ -39,7 +39,8 @@ def combine(
     asked = first.question
     if any(mechanism.question != asked for mechanism, _ in given) or asked.room not in ROOMS:
         raise ParameterError(
-            "Only tallies that all ask for the shares of the same values, or for the same mean, can be combined."
+            "Only tallies that all ask for the shares of the same values, for the same mean, or for the same"
+            " distribution in the same buckets, can be combined."
         )
     chosen = None if decoder is None else as_decoder(decoder)
     keep = chosen is not None and Offer.LIKELIHOOD in chosen.needs

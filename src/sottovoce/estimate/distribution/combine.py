@@ -1,0 +1,142 @@
+"""A distribution from several tallies: of other days, other budgets, or other waves for other participants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.question import Question
+from sottovoce.estimate.distribution.base import DistributionEvidence, Functional
+from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.series import SeriesEvidence
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Offer
+from sottovoce.estimate.shares.mixture import Mixture, Product
+
+Floats = NDArray[np.float64]
+MOST_BUCKETS = 1 << 11  # whose weights are matrices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CombinedDistribution(DistributionEvidence):
+    """Independent shares of the same buckets. Each part has a matrix of weights; these sum to one over the parts.
+
+    A part may know the slow waves of a distribution well and another one the quick ones, so a share of one part counts
+    for its neighbours too. The weights do not depend on the reports, so the shares are unbiased if all parts are about
+    the same population. With target "sample" they are about the shares of the parts' participants, weighted alike.
+    """
+
+    buckets: Buckets
+    parts: tuple[OutputsEvidence, ...]
+    weights: tuple[Floats, ...]
+    counted: None = None
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return sum(part.n for part in self.parts)
+
+    @property
+    def question(self) -> Question | None:  # type: ignore[override]
+        return self.parts[0].question
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset.intersection(*(part.offers for part in self.parts)) - {Offer.LEVELS}
+
+    def _sum(self, read: Callable[[OutputsEvidence, Floats], Any], rows: Floats) -> Any:
+        """What is read of all parts; each is asked for functionals of its own."""
+        return sum(read(part, rows @ own) for part, own in zip(self.parts, self.weights, strict=True))
+
+    def values(self) -> Floats:
+        return np.asarray(self._sum(lambda part, rows: rows @ part.values(), np.eye(len(self.buckets))))
+
+    def covariance(self, target: str) -> Floats:
+        return self.functional(np.eye(len(self.buckets)), target).covariance
+
+    def functional(self, weights: Floats, target: str = "population") -> Functional:
+        rows = np.atleast_2d(weights)
+        spread = self._sum(lambda part, own: part.functional(own, target).covariance, rows)
+        return Functional(rows @ self.values(), spread)
+
+    def fitted(self, weights: Floats, target: str = "population") -> Functional:
+        rows = np.atleast_2d(weights)
+        return Functional(rows @ self.values(), self._sum(lambda part, own: part.fitted(own, target).covariance, rows))
+
+    def spreads(self, weights: Floats, target: str = "population") -> Floats:
+        return np.asarray(self._sum(lambda part, own: part.spreads(own, target), np.atleast_2d(weights)))
+
+    def reach_of(self, weights: Floats) -> float:
+        """Such that reach**2 / n is the sum of the squared ranges of the parts, over their reports."""
+        return math.sqrt(self.n * self._sum(lambda part, own: part.reach_of(own) ** 2 / part.n, weights))
+
+    @property
+    def heterogeneity(self) -> float:
+        """A p-value of the hypothesis that all parts have the same distribution: that of Cochran's Q for the bucket
+        with the smallest one, times the number of buckets (Bonferroni)."""
+        shares = np.stack([part.values() for part in self.parts])
+        precision = 1 / np.stack([part.variances("population") for part in self.parts])
+        centre = (precision * shares).sum(axis=0) / precision.sum(axis=0)
+        each = chdtrc(len(shares) - 1, (precision * (shares - centre) ** 2).sum(axis=0))
+        return float(min(1.0, shares.shape[1] * each.min()))
+
+    @property
+    def curve_decoder(self) -> str:
+        return "bayes"
+
+    @property
+    def early_stop(self) -> float | None:
+        return min(part.early_stop or math.inf for part in self.parts)
+
+    def likelihood(self) -> Mixture:
+        """Reports of different mechanisms are independent: their likelihoods multiply."""
+        return Product([part.likelihood() for part in self.parts])
+
+
+def combine(estimates: Sequence[Estimate]) -> Estimate:
+    """Shares of buckets of least variance if all buckets are equally common, from all tallies together."""
+    parts = tuple(_checked(one.evidence) for one in estimates)
+    buckets, d = parts[0].buckets, len(parts[0].buckets)
+    if any(not np.array_equal(part.buckets.edges, buckets.edges) for part in parts):
+        raise ParameterError(
+            "Only distributions over the same buckets can be combined: ask all with the same 'buckets'."
+        )
+    if d > MOST_BUCKETS:
+        raise TooLargeError(f"Tallies are combined in {MOST_BUCKETS} buckets at most; these have {d}.")
+    precisions = [_precision(part) for part in parts]
+    whole = np.linalg.inv(reduce(np.add, precisions))
+    found = CombinedDistribution(buckets, parts, tuple(whole @ own for own in precisions))
+    sources = [source for one in estimates for source in one.sources]
+    simulated = any(one.simulated for one in estimates)
+    return Estimate.of(estimates[0].question, found, sources, simulated=simulated)
+
+
+def _checked(found: object) -> OutputsEvidence:
+    """Evidence whose shares are unbiased wherever answers lie inside a bucket."""
+    if not isinstance(found, OutputsEvidence) or isinstance(found, SeriesEvidence):
+        raise ParameterError("Distributions are combined from reports that are counted one by one, of no series.")
+    if not found.buckets.whole and rounding_of(found.counted.mechanism.channel) is not None:
+        raise ParameterError(
+            "Distributions are combined of mechanisms that put answers into buckets first, such as"
+            " square-wave-discrete, coded-wave and designed-distribution."
+        )
+    return found
+
+
+def _precision(part: OutputsEvidence) -> Floats:
+    """The inverse of the mean products of the scores, if all buckets are equally common, times the reports.
+
+    The sum of the shares is known, so that products in place of covariances give the same weights.
+    """
+    d = len(part.buckets)
+    products = part.products(np.eye(d), part.transition.forward(np.full(d, 1 / d)))
+    return np.asarray(part.n * np.linalg.inv(products), np.float64)
