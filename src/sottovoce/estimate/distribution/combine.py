@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
@@ -21,6 +20,7 @@ from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Offer
+from sottovoce.estimate.same import p_value
 from sottovoce.estimate.shares.mixture import Mixture, Product
 
 Floats = NDArray[np.float64]
@@ -81,13 +81,9 @@ class CombinedDistribution(DistributionEvidence):
 
     @property
     def heterogeneity(self) -> float:
-        """A p-value of the hypothesis that all parts have the same distribution: that of Cochran's Q for the bucket
-        with the smallest one, times the number of buckets (Bonferroni)."""
-        shares = np.stack([part.values() for part in self.parts])
-        precision = 1 / np.stack([part.variances("population") for part in self.parts])
-        centre = (precision * shares).sum(axis=0) / precision.sum(axis=0)
-        each = chdtrc(len(shares) - 1, (precision * (shares - centre) ** 2).sum(axis=0))
-        return float(min(1.0, shares.shape[1] * each.min()))
+        """A p-value of the hypothesis that all parts have the same distribution."""
+        read = [(part.values(), part.variances("population")) for part in self.parts]
+        return p_value(*(np.stack(each) for each in zip(*read, strict=True)))
 
     @property
     def curve_decoder(self) -> str:

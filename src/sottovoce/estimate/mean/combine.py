@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.estimate import Estimate
@@ -17,6 +16,7 @@ from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.prior import Prior, expected_answers
+from sottovoce.estimate.same import p_value
 
 Floats = NDArray[np.float64]
 
@@ -71,13 +71,8 @@ class CombinedMeanEvidence(Evidence):
 
     @property
     def heterogeneity(self) -> float:
-        """The p-value of the hypothesis that all parts have the same mean (Cochran's Q, chi-square)."""
-        means, variances = self._means(), self._variances("population")
-        if not (variances > 0).all():
-            return float(np.ptp(means) == 0)  # the readings do not vary
-        precision = 1 / variances
-        centre = np.dot(precision, means) / precision.sum()
-        return float(chdtrc(len(means) - 1, np.dot(precision, (means - centre) ** 2))) if len(means) > 1 else 1.0
+        """The p-value of the hypothesis that all parts have the same mean."""
+        return p_value(self._means()[:, None], self._variances("population")[:, None])
 
 
 def precision(estimate: Estimate, prior: Prior | None = None) -> float:

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Counted, Offer, OutputTally, deviate, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
+from sottovoce.estimate.same import p_value
 from sottovoce.estimate.shares.base import Curve, SharesEvidence
 from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
 from sottovoce.estimate.shares.intervals.misses import SHARES
@@ -114,13 +114,8 @@ class CombinedSharesEvidence(SharesEvidence):
 
     @property
     def heterogeneity(self) -> float:
-        """A p-value of the hypothesis that all parts have the same shares: that of Cochran's Q for the value with the
-        smallest one, times the number of values (Bonferroni)."""
-        shares = self._shares()
-        precision = 1 / np.stack([part.variances("population") for part in self.parts])
-        centre = (precision * shares).sum(axis=0) / precision.sum(axis=0)
-        each = chdtrc(len(shares) - 1, (precision * (shares - centre) ** 2).sum(axis=0))
-        return float(min(1.0, shares.shape[1] * each.min())) if len(shares) > 1 else 1.0
+        """A p-value of the hypothesis that all parts have the same shares."""
+        return p_value(self._shares(), np.stack([part.variances("population") for part in self.parts]))
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights, self.parts)

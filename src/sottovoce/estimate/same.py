@@ -1,0 +1,24 @@
+"""Whether several tallies are about the same population: Cochran's Q."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+Floats = NDArray[np.float64]
+
+
+def p_value(values: Floats, variances: Floats) -> float:
+    """Of the hypothesis that all parts have the same values: both are [part, value].
+
+    It is that of the value with the smallest one, times the number of values (Bonferroni).
+    """
+    if len(values) == 1:
+        return 1.0
+    if not (variances > 0).all():
+        return float((np.ptp(values, axis=0) == 0).all())  # the readings do not vary
+    precision = 1 / variances
+    centre = (precision * values).sum(axis=0) / precision.sum(axis=0)
+    each = chdtrc(len(values) - 1, (precision * (values - centre) ** 2).sum(axis=0))
+    return float(min(1.0, values.shape[1] * each.min()))
