@@ -111,11 +111,13 @@ def widths(experiment: Experiment, rows: Sequence[Row]) -> Figure:
 
 
 def words_found(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """Discoveries by epsilon, a line for each method."""
+    """Discoveries by epsilon, a line for each method; crosses where all unlisted answers are one word."""
     figure, axes = plain(experiment.title)
-    for method in dict.fromkeys(row["method"] for row in rows):
-        chosen = [row for row in rows if row["method"] == method]
-        axes.plot([row["epsilon"] for row in chosen], [row["found"] for row in chosen], "o-", label=method)
+    for place, method in enumerate(dict.fromkeys(row["method"] for row in rows)):
+        for one, mark, label in ((False, "o-", method), (True, "x", None)):
+            chosen = [row for row in rows if row["method"] == method and (row["others"] == 1) == one]
+            points = [row["epsilon"] for row in chosen], [row["found"] for row in chosen]
+            axes.plot(*points, mark, color=f"C{place}", label=label)
     axes.set_xlabel("epsilon of one report")
     axes.set_ylabel("words found")
     axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left")

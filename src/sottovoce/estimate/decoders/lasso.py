@@ -23,6 +23,10 @@ Chosen = NDArray[np.intp]
 SCREEN = 1.0  # standard errors below which the lasso leaves a candidate out
 MAX_STEPS = 10_000
 MAX_CANDIDATES = 1 << 12  # that a lasso compares
+LEAST = 0.001  # level; a lower one would need too many codes that nobody holds
+ABSENT = 2  # codes that nobody holds for each candidate and level: one would let a single clear candidate pass
+MIN_ABSENT = 1 << 12
+ALL_CODES = 1 << 32
 RIDGE = 1e-6  # where there are more candidates than positions, their products have no square root without it
 
 
@@ -63,9 +67,9 @@ class LassoDecoder(Decoder):
     """Shares of the candidates that are there: selected by a lasso, estimated by non-negative least squares.
 
     Which candidates count as discoveries is decided by the unbiased fit of all of them, or, where there are too many
-    for such a fit, by the odd rows after the even rows made the selection: never by the reports that selected. The
-    procedure is that of Benjamini and Hochberg at `false_discovery`. Other candidates get zero. Intervals are those of
-    the unbiased estimates.
+    for such a fit, by the odd rows after the even rows made the selection: never by the reports that selected. Each is
+    compared with codes that nobody holds; the procedure is that of Benjamini and Hochberg at `false_discovery`. Other
+    candidates get zero. Intervals are those of the unbiased estimates.
     """
 
     name: ClassVar[str] = "lasso"
@@ -75,8 +79,8 @@ class LassoDecoder(Decoder):
 
     def __post_init__(self) -> None:
         given = self.false_discovery
-        if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < 1:
-            raise reject("false_discovery", "lasso", "a number in (0, 1)", given)
+        if isinstance(given, bool) or not isinstance(given, (int, float)) or not LEAST <= given < 1:
+            raise reject("false_discovery", "lasso", f"a number in [{LEAST:g}, 1)", given)
 
     def decode(self, evidence: Evidence) -> Decoded:
         if not isinstance(evidence, RowsEvidence):
@@ -85,7 +89,7 @@ class LassoDecoder(Decoder):
         whole = evidence.together or evidence.balanced
         tested, places = (evidence, np.arange(len(values))) if whole else self._held_back(evidence)
         if len(places):
-            found = discoveries(tested.values() / tested.null_errors(), self.false_discovery)
+            found = discoveries(tails(tested, self.false_discovery), self.false_discovery)
             if whole:
                 found = np.intersect1d(selected(tested.rows, tested.codes, tested.n), found)
             values[places[found]] = non_negative(tested.rows, tested.codes[found], tested.n)
@@ -123,9 +127,43 @@ class LassoDecoder(Decoder):
         return "those of few candidates (lasso)"
 
 
-def discoveries(scores: Floats, level: float) -> Chosen:
-    """Places whose score is too large for a share of zero (Benjamini, Hochberg 1995), one-sided."""
-    tails = ndtr(-scores)
+def tails(evidence: RowsEvidence, level: float) -> Floats:
+    """For each candidate the probability that a share of zero has an estimate so large.
+
+    A word that nobody holds is hashed by functions that do not know the reports, like any code that is drawn at random.
+    So it is compared with many such codes, and noise, collisions with words that are not listed, however common, and
+    their skewed law are in the comparison. These tails keep the level of a false discovery rate in finite samples
+    (Bates, Candes, Lei, Romano, Sesia 2023).
+    """
+    if evidence.balanced:  # every code is read by itself, and there is no unlisted one
+        return np.asarray(ndtr(-evidence.values() / evidence.null_errors()))
+    many = max(MIN_ABSENT, math.ceil(ABSENT * len(evidence.codes) / level))
+    drawn = absent_scores(evidence, absent_codes(evidence.codes, many))
+    scores = evidence.values() / np.sqrt(np.diag(evidence.inverse))
+    above = len(drawn) - np.searchsorted(np.sort(drawn), scores)
+    return np.asarray((1 + above) / (1 + len(drawn)))
+
+
+def absent_codes(listed: Ints, many: int) -> Ints:
+    """Codes at random, always the same ones. Of 2**32 of them, those of words that somebody holds are hardly drawn."""
+    return np.setdiff1d(np.random.default_rng(0).integers(0, ALL_CODES, many), listed)
+
+
+def absent_scores(evidence: RowsEvidence, codes: Ints) -> Floats:
+    """What the fit leaves for codes that nobody holds: their estimates in units of the error of a single count.
+
+    Adding a code to the fit reads the residuals at its column less the part of the column that the candidates explain:
+    of the squared length of a random column, one part in `rank` for each of them.
+    """
+    rows = evidence.rows
+    step = evidence.n * rows.slope / len(rows.totals)
+    left = rows.centred - step * rows.mixed(evidence.codes, evidence.values())
+    alone = rows.products(left, codes) / (evidence.n * rows.slope * rows.norm)
+    return np.asarray(alone / math.sqrt(1 - len(evidence.codes) / rows.rank))
+
+
+def discoveries(tails: Floats, level: float) -> Chosen:
+    """Places whose tail probability is too small for a share of zero (Benjamini, Hochberg 1995)."""
     order = np.argsort(tails, kind="stable")
     passed = np.flatnonzero(tails[order] <= level * np.arange(1, len(tails) + 1) / len(tails))
     return np.sort(order[: passed[-1] + 1]) if len(passed) else np.empty(0, np.intp)

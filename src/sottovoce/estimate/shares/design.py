@@ -24,7 +24,7 @@ from sottovoce.tally.row_draws import position_law
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-CHUNK = 1 << 22  # positions in memory at a time
+CHUNK = 1 << 21  # positions in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +87,8 @@ class RowCounts:
         totals = self.totals[:, None]
         if self.signed:
             return np.broadcast_to(totals / 4, self.counts.shape)
-        held, rest = np.clip((self.counts - self.other * totals) / self.slope, 0, totals), self.other * (1 - self.other)
-        return np.asarray(rest * totals + held * (self.own * (1 - self.own) - rest))
+        # Linear in the count, so without bias: own (1 - own) at a rate of `own`, other (1 - other) at `other`.
+        return np.asarray(self.own * self.other * totals + (1 - self.own - self.other) * self.counts)
 
     # --- columns ------------------------------------------------------------------------------------
     def some(self, rows: NDArray[Any]) -> RowCounts:
@@ -109,11 +109,9 @@ class RowCounts:
 
     def gathered(self, table: Floats, codes: Ints) -> Floats:
         """For each code the sum of a table over the positions of its column, with its signs."""
-        found = np.empty(len(codes))
-        rows = np.arange(len(self.numbers))[:, None, None]
+        found, table = np.zeros(len(codes)), np.ascontiguousarray(table)
         for part, places, signs in self.chunks(codes):
-            read = table[rows, places]
-            found[part] = (signs * read if self.signed else read).sum(axis=(0, 1))
+            _gather(places, np.ascontiguousarray(np.broadcast_to(signs, places.shape)), table, found[part])
         return found
 
     def cleared(self, codes: Ints) -> Floats:
@@ -131,6 +129,15 @@ class RowCounts:
         signs = np.ascontiguousarray(np.broadcast_to(signs[:, 0], (len(places), len(codes))))
         _meet(places, signs, np.ascontiguousarray(weights), order, ends, found)
         return found
+
+    def mixed(self, codes: Ints, shares: Floats) -> Floats:
+        """The columns, not centred, times a share each, and added up: a table of the positions."""
+        size = self.counts.size
+        found, starts = np.zeros(size), np.arange(len(self.numbers))[:, None, None] * self.counts.shape[1]
+        for part, places, signs in self.chunks(codes):
+            weights = np.broadcast_to(signs * shares[part], places.shape)
+            found += np.bincount((starts + places).ravel(), weights.ravel(), size)
+        return found.reshape(self.counts.shape)
 
     # --- sums of products with centred columns --------------------------------------------------------
     def products(self, table: Floats, codes: Ints) -> Floats:
@@ -173,6 +180,16 @@ class RowCounts:
         shares = self.counts / np.maximum(self.totals, 1)[:, None]
         places, _ = self.places(codes)
         return np.asarray(shares[np.arange(len(self.numbers))[:, None], places[:, 0]] - 1 / self.length)
+
+
+@compiled
+def _gather(places, signs, table, found):  # type: ignore[no-untyped-def]
+    """Adds to each code what the table has at its positions."""
+    rows, blocks, codes = places.shape
+    for row in range(rows):
+        for block in range(blocks):
+            for code in range(codes):
+                found[code] += signs[row, block, code] * table[row, places[row, block, code]]
 
 
 @compiled

@@ -7,12 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.channel import BloomMap, PermutationMap, PoolMap, RowMap
 from sottovoce.core.channel.compose.rows import row_words
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes
-from sottovoce.fast.kernels.compose.public import hash_codes, valuer
+from sottovoce.fast.kernels.compose.public import valuer
 
 Values = Callable[[NDArray[np.int64], Codes], NDArray[np.uint32]]
 
@@ -31,13 +30,21 @@ def _(chosen: BloomMap) -> Values:
     return values
 
 
+@compiled
+def _hash_rows(words, seeds, codes, g, out):
+    half = np.uint64(32)
+    for i in range(codes.shape[0]):
+        total = words[seeds[i], 0] * np.uint64(codes[i]) + words[seeds[i], 1]
+        out[i] = ((total >> half) * np.uint64(g)) >> half
+
+
 @valuer.register
 def _(chosen: RowMap) -> Values:
     words = np.array([row_words(row) for row in range(chosen.rows)], np.uint64)
 
     def values(seeds: NDArray[np.int64], codes: Codes) -> NDArray[np.uint32]:
         out = np.empty(len(codes), np.uint32)
-        hash_codes(words[seeds], codes, chosen.outputs, WORD, out)
+        _hash_rows(words, seeds, codes, chosen.outputs, out)
         return out
 
     return values
