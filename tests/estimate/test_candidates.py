@@ -35,6 +35,9 @@ def test_the_code_of_a_text_is_stated() -> None:
     for wrong in (["owl", None], ["owl", 3], ["owl", "x" * 1001], ["\ud800"]):
         with pytest.raises(sv.DomainError, match="1 of "):
             encode(domain, wrong)
+    for one in ("owl", {"owl": 3}, {"owl", "lark"}):  # neither of them says how many hold an answer
+        with pytest.raises(sv.DomainError, match="list or an array"):
+            encode(domain, one)
 
 
 @pytest.mark.parametrize("name", OPEN)
@@ -55,9 +58,13 @@ def test_any_text_is_estimated_for_candidates(name: str, seed: int) -> None:
 def test_candidates_are_checked() -> None:
     m = sv.mechanism("o-rr", sv.Text(), epsilon=4)
     tally = m.tally(m.privatize(["owl"] * 50, seed=1))
-    for wrong in ([], ["owl", "owl"], ["Zoë", "Zoe\u0308"]):
+    wrong: list[Any] = [[], ["owl", "owl"], ["Zoë", "Zoe\u0308"], "owl", b"owl", {"owl": 3}, 3, float("nan")]
+    for candidates in wrong:
         with pytest.raises(sv.ParameterError, match="all different"):
-            m.estimate(tally, candidates=wrong)
+            m.estimate(tally, candidates=candidates)
+    same = ["owl", "w9495", "w39831"]  # two texts with the same 32 bits
+    with pytest.raises(sv.ParameterError, match="positions 1 and 2 have the same code"):
+        m.estimate(tally, candidates=same)
     with pytest.raises(sv.DomainError):
         m.estimate(tally, candidates=[3])
 
@@ -86,6 +93,15 @@ def test_candidates_of_a_million_are_counted_from_reports_without_a_tally() -> N
     assert (np.abs(found.values - [0.8, 0, 0.2]) < 6 * found.std_errors).all()
     with pytest.raises(sv.ParameterError, match="at least one report"):
         m.estimate(reports[:0], candidates=[7])
+
+
+@pytest.mark.parametrize("name", ["cms", "hcms", "pcs"])
+def test_a_million_shares_are_estimated_at_once(name: str) -> None:
+    """Functions are as many as codes: their table is transformed, not read for each pair of them."""
+    m = sv.mechanism(name, sv.Integers(0, 10**6 - 1), epsilon=3)
+    tally = m.tally(m.privatize([7] * 400 + [10**6 - 1] * 100, seed=1))
+    whole, some = m.estimate(tally), m.estimate(tally, candidates=[7, 8, 10**6 - 1])
+    assert np.allclose(whole.values[[7, 8, -1]], some.values, atol=1e-12)
 
 
 # --- a lasso over candidates ----------------------------------------------------------------------------------------

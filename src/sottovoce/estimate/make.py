@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -118,8 +118,17 @@ def among(mechanism: Mechanism, found: Evidence, candidates: Iterable[object]) -
 
 def _codes(mechanism: Mechanism, candidates: Iterable[object]) -> tuple[Ints, tuple[object, ...]]:
     """The codes of candidates, and their names."""
+    sentence = "Candidates must be a list of at least one answer, all different"
+    if isinstance(candidates, (str, bytes, Mapping)) or not isinstance(candidates, Iterable):
+        raise ParameterError(f"{sentence}. Got one value of type {type(candidates).__name__}.")
     listed = list(candidates)
     codes = [mechanism.domain.encode(candidate) for candidate in listed]
-    if not codes or len({*codes}) < len(codes):
-        raise ParameterError("Candidates must be a list of at least one answer, all different.")
+    if not codes:
+        raise ParameterError(f"{sentence}. Got none.")
+    first: dict[int, int] = {}
+    for place, code in enumerate(codes):
+        if first.setdefault(code, place) != place:  # of 100,000 texts, two with one code are likely
+            raise ParameterError(
+                f"{sentence}. Those at positions {first[code]} and {place} have the same code: list one of them."
+            )
     return np.array(codes, np.int64), tuple(listed)

@@ -102,10 +102,11 @@ def said(rows: Sequence[Mapping[str, Any]]) -> str:
         "200,000 reports about any text, decoded by `lasso` with the stated false discovery rate of 5 %. Of 1,000"
         " candidates 200 are there, with shares like 1 / rank; a tenth of the answers are 500 words that are not"
         " listed, or a single one, with which candidates collide unevenly where cohorts are few. Every run has other"
-        f" words, so other hashes. Means of {RUNS} runs: discoveries; the share of them that is false, and its standard error; the"
-        " coverage of 95 % intervals; answers that are estimated to be no candidates (none of the discoveries, where"
-        " reports were held back); seconds of one decoding with its intervals. The procedure keeps its level times the"
-        f" share of candidates that are absent, which is 4 % here. {' '.join(summary(rows))}"
+        f" words, so other hashes. Means of {RUNS} runs: discoveries; the share of them that is false, and its"
+        " standard error; the coverage of 95 % intervals; answers that are estimated to be no candidates (none of the"
+        " discoveries, where reports were held back); seconds of one decoding with its intervals. The procedure keeps"
+        " its level times the share of candidates that are absent, which is 4 % here."
+        f" {' '.join(summary(rows))}"
     )
 
 

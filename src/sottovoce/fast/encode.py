@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from itertools import repeat
 from typing import Any
@@ -59,8 +59,8 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
     array = _plain(_one_column(domain, values))
     if isinstance(array, np.ndarray) and array.ndim != 1:
         raise DomainError("Answers come as a one-dimensional array.", domain=domain)
-    if isinstance(array, (str, bytes)) or not isinstance(array, (np.ndarray, Iterable)):
-        raise DomainError("Answers come as a list or an array, not as one value.", domain=domain)
+    if isinstance(array, (str, bytes, Mapping, Set)) or not isinstance(array, (np.ndarray, Iterable)):
+        raise DomainError("Answers come as a list or an array, not as one value, a set or a mapping.", domain=domain)
     # Booleans are not numbers, and times must not be read as the integers that store them.
     if isinstance(array, np.ndarray) and array.dtype.kind in "bmM":
         refuse(domain, array, np.ones(len(array), bool))

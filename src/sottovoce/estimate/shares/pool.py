@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import NumberedMap, PermutationMap, PoolMap, Public, Subset
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.shares.design import rows_of
+from sottovoce.estimate.shares.design import RowCounts, rows_of
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 
@@ -88,14 +88,22 @@ def _permuted(cells, codes, prime, g, start, stride, out):
         out[i] = total
 
 
+def _by_value(rows: RowCounts) -> Ints:
+    """How many reports of each row support each value, as if it were reported itself."""
+    found = rows.counts
+    if rows.signed:  # the values of a position are its two signs; those that agree with -1 are those whose bit is clear
+        found = np.stack([found, rows.totals[:, None] - found], axis=2)
+    return np.rint(found).astype(np.int64).ravel()
+
+
 def function_supports(mechanism: Mechanism, cells: Ints, codes: Ints | None = None) -> Ints:
     """How many reports support each code, or each of some codes, from the counts of each public function."""
     channel = mechanism.channel
     if not isinstance(channel, Public) or not isinstance(channel.map, NumberedMap):
         raise TypeError(f"The reports of a {channel.kind} channel are not counted by public function.")
-    whole = codes is None and isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset)
-    if whole and isinstance(channel.map, PoolMap):
-        return pool_supports(channel.map, cells)
+    if codes is None and isinstance(channel.map, PoolMap):  # there may be as many functions as codes: a million of each
+        counted = isinstance(channel.inner, Subset)
+        return pool_supports(channel.map, cells if counted else _by_value(rows_of(mechanism, cells)))
     wanted = np.arange(channel.inputs) if codes is None else codes
     if isinstance(channel.map, PermutationMap):
         out, stride = np.empty(len(wanted), np.int64), len(cells) // channel.map.seeds
