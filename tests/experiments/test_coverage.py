@@ -17,6 +17,7 @@ import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.channel import Contrast, Rates
 from sottovoce.experiments.catalogue import find, matching
+from sottovoce.experiments.coverage.declared.distributions import Unwarned
 from sottovoce.experiments.coverage.declared.studies import ORACLES, SHARES, SIZES
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.page import PageColumn, Section, rewritten, sections
@@ -142,6 +143,13 @@ def value_of(column: PageColumn, text: str) -> Any:
     return int(plain) if plain.isdigit() else text
 
 
+def unwarned(text: str) -> Row:
+    """What a column of coverages without a warning writes as this text: in brackets are those with one."""
+    number = None if text == "-" else float(text.strip("()")) / 100
+    bracketed = text.startswith("(")
+    return {"coverage": None if bracketed else number, "warned_coverage": number if bracketed else None}
+
+
 def rows_of(section: Section, text: str) -> list[Row]:
     """Rows that have the numbers of a section's table."""
     _, _, *lines = (line for line in text.splitlines() if line.startswith("|"))
@@ -153,6 +161,9 @@ def rows_of(section: Section, text: str) -> list[Row]:
         base = {**dict.fromkeys(section.by, place), **blank}
         rows: dict[tuple[Any, ...], Row] = {}
         for column, cell in zip(section.columns, cells, strict=True):
+            if isinstance(column, Unwarned):
+                rows.setdefault((("of", column.head),), {"of": column.head}).update(unwarned(cell))
+                continue
             value = {column.field: value_of(column, cell)}
             if column.where:
                 rows.setdefault(column.where, dict(column.where)).update(value)

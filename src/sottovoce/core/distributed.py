@@ -13,12 +13,19 @@ from sottovoce.core.params import check_decimal, decimal_text, reject
 
 _ORDERED = ("interval", "integers", "categories")
 _AROUND = "circle"
+_CLOSEST = 2.0**-32  # of the size of its ends that a continuum may be long: 16 bits for buckets, 5 inside each of them
 
 
 def check_distributed(owner: str, domain: object) -> None:
     """A domain of numbers, of categories in their order, or a circle."""
     if not isinstance(domain, Domain) or domain.kind not in (*_ORDERED, _AROUND):
         raise reject("domain", owner, "an Interval, Integers, Categories in their order, or a Circle", domain)
+    low, high = (float(getattr(domain, end, 0) or 0) for end in ("low", "high"))
+    if domain.size is None and high - low < _CLOSEST * max(abs(low), abs(high)):
+        raise ParameterError(
+            "The ends of this domain are so close to each other, for their size, that numbers of 53 bits do not tell"
+            " its buckets apart. Subtract a constant from the answers, so that the domain begins near zero."
+        )
 
 
 def check_ordered(owner: str, domain: object) -> None:

@@ -276,7 +276,7 @@ def deviate(level: float) -> float:
     return float(-ndtri((1 - level) / 2))
 
 
-def slack_deviate(level: float, slack: float, errors: Floats) -> Floats:
+def slack_deviate(level: float, slack: float | Floats, errors: Floats) -> Floats:
     """Half the width of the interval that covers for any mean error up to `slack`.
 
     It is c with P(|Z + slack / error| <= c / error) = level, which lies between both of the simple sums.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import cast
 
-from sottovoce.core.errors import ReportError
+from sottovoce.core.errors import ParameterError, ReportError
 from sottovoce.core.round import Estimates, History, Protocol, Round, Tallies, check_tallies
 
 Ask = Callable[[Round, int], Tallies | None]
@@ -32,6 +32,11 @@ class State:
     @classmethod
     def first(cls, protocol: Protocol) -> State:
         """The state before the first round."""
+        if not isinstance(protocol, Protocol):
+            raise ParameterError(
+                "A protocol asks questions, such as VarianceRounds(domain, epsilon). Reports of a mechanism are drawn"
+                " by its privatize, or their tally by simulate_counts."
+            )
         return cls(protocol, (), protocol.start())
 
     @property

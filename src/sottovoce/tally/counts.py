@@ -90,9 +90,10 @@ def simulate_held(mechanism: Mechanism, holders: Mapping[Any, int], *, seed: int
 
 
 def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int, joint: bool = True) -> Ints:
-    """The cells of many independent tallies of the same crowd, one row each."""
+    """The cells of many independent tallies, one row each, of the same crowd, or each of a row of `histogram`."""
     held = np.asarray(histogram)
-    if held.shape != (mechanism.channel.inputs,) or held.dtype.kind not in "iu" or held.min() < 0:
+    inputs = mechanism.channel.inputs
+    if held.shape not in ((inputs,), (runs, inputs)) or held.dtype.kind not in "iu" or held.min() < 0:
         raise ParameterError(
             f"The 'histogram' parameter of simulate_counts must hold {mechanism.channel.inputs} non-negative integers."
         )
@@ -103,7 +104,7 @@ def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int
         raise ParameterError(f"Tallies are drawn for counts of {known}, not of kind {mechanism.statistic.kind}.")
     if not joint and not isinstance(mechanism.statistic, BY_CELL):
         raise ParameterError("Only counts of supports can be drawn cell by cell; leave joint=True.")
-    each_run = np.broadcast_to(held.astype(np.int64), (runs, len(held)))
+    each_run = np.broadcast_to(held.astype(np.int64), (runs, inputs))
     return (
         _draw(mechanism.channel, each_run, rng)
         if joint

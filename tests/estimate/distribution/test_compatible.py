@@ -13,7 +13,7 @@ import sottovoce as sv
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.distribution.compatible import Region, averages, region
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
-from sottovoce.experiments.coverage.populations import law, moments, truth
+from sottovoce.experiments.coverage.distributions.populations import law, moments, truth
 from sottovoce.tally.laws import law_at, law_row
 from sottovoce.tally.tally import Tally
 

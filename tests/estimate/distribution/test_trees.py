@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from sottovoce.estimate.distribution.nearest import nearest_shares
+from sottovoce.estimate.decoders.admm import nearest_shares
 from sottovoce.estimate.distribution.tree import Tree
 
 TREES = {

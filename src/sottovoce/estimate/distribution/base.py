@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import late
+from sottovoce.core.errors import TooLargeError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Evidence, Offer
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 EARLY = 1e-3  # change of the total log-likelihood, times e**epsilon, at which EM ends
 
 COMPATIBLE = "compatible"
+MOST_TOGETHER = 1 << 11  # buckets, all covariances of whose shares are computed
 
 
 class Functional(NamedTuple):
@@ -116,6 +118,14 @@ class DistributionEvidence(Evidence):
         make the largest one of them, in standard errors, larger than that of normal deviations.
         """
         return self.functional(weights, target)
+
+    def check_together(self, what: str) -> None:
+        """Refuse what needs all covariances of too many buckets."""
+        if len(self.buckets) > MOST_TOGETHER:
+            raise TooLargeError(
+                f"{what} over {len(self.buckets)} buckets needs too large a matrix; {MOST_TOGETHER} are possible."
+                " Intervals of shares, cumulative shares and quantiles work for any number."
+            )
 
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
         """The variances of these functionals alone."""

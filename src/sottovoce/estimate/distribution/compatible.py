@@ -26,10 +26,10 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.distribution.band import reach
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.distribution.simulated import reach
 from sottovoce.tally.laws import law_row
 
 if TYPE_CHECKING:
@@ -130,10 +130,10 @@ def region(source: DistributionEvidence, level: float, target: str, seed: int = 
 def known_averages(source: OutputsEvidence, level: float, target: str, seed: int = 0) -> tuple[Floats, Floats, Floats]:
     """Averages of cumulative shares as weights of points, their unbiased values, and how far off all may be at once."""
     d = len(source.buckets)
-    weights = averages(d - 1) @ np.tri(d - 1, d)
-    found = source.fitted(weights, target)
-    half = reach(found.covariance, level, seed) * found.errors
-    return _on_the_grid(source.counted.mechanism.channel, d), found.values, half
+    found, means = source.fitted(np.tri(d - 1, d), target), averages(d - 1)
+    errors = np.sqrt(np.maximum(((means @ found.covariance) * means).sum(axis=1), 0))
+    half = reach(found.covariance, level, seed, means) * errors
+    return _on_the_grid(source.counted.mechanism.channel, d), means @ found.values, half
 
 
 @lru_cache(maxsize=4)

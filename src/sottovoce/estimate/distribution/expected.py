@@ -19,11 +19,12 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Distribution, Quantile, Question
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.distribution.answers import LinearAnswer, PartAnswer
+from sottovoce.estimate.distribution.answers import PartAnswer
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, quantile_bounds
 from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, functional_variances
 from sottovoce.estimate.distribution.linear import linear_decode
+from sottovoce.estimate.distribution.linear_answers import LinearAnswer
 from sottovoce.estimate.distribution.transition import transition_of
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.prior import Prior

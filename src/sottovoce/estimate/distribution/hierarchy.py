@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from sottovoce.estimate.distribution.tree import Tree
 from sottovoce.estimate.evidence import Offer
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 SMALL = 1 << 22  # entries of a matrix of scores that is kept
 FEW = 64  # functionals whose scores are computed one by one where it is not
 
@@ -161,18 +162,39 @@ class HaarTransform(LevelsDecode):
         return found
 
     def squares(self, rates: Floats) -> Floats:
-        """In linear time: on each level the score of a leaf has two values, that of its half and that of the other."""
-        if self.size != self.leaves:
-            return LevelsDecode.squares(self, rates)
-        found, start = np.zeros(self.size), 1 / self.size
+        """Of the scores of the leaves."""
+        leaf = np.arange(self.leaves)
+
+        def halves(width: int) -> Floats:
+            found = np.where(leaf // width % 2 == 0, 1.0, -1.0)
+            # The last leaf stands for all behind it, in the rest of its node.
+            inside = (self.leaves - 1) % (2 * width)
+            found[-1] = max(0, width - inside) - (2 * width - max(inside, width))
+            return found
+
+        return self._squares(rates, leaf, np.full(self.leaves, 1 / self.leaves), halves)
+
+    def height_squares(self, rates: Floats) -> Floats:
+        edge = np.arange(1, self.leaves)
+
+        def halves(width: int) -> Floats:
+            inside = edge % (2 * width)
+            return np.minimum(inside, width) - np.maximum(inside - width, 0.0)
+
+        return self._squares(rates, edge, edge / self.leaves, halves)
+
+    def _squares(self, rates: Floats, place: Ints, start: Floats, halves: Callable[[int], Floats]) -> Floats:
+        """The mean squares of scores in linear time, where on each level one node only weighs its halves differently.
+
+        `halves` gives, by the width of a half, the weight of the left one minus that of the right, of the node around
+        each place. So on each level a score has two values.
+        """
+        found = np.zeros(len(place))
         for gain, one in zip(self.gains, self.branches, strict=True):
-            own = rates[one.cells]
-            expected, inside = self.expected(one)[::2], one.gather(own)[::2]
-            sides = []
-            for signed in (gain, -gain):
-                base = start - signed * expected
-                sides.append(own.sum() * base**2 + inside * (2 * base * signed + signed**2))
-            found += np.repeat(np.stack(sides, axis=1).ravel(), one.sets.width)
+            own, node, signed = rates[one.cells], place // (2 * one.sets.width), gain * halves(one.sets.width)
+            expected, inside = self.expected(one)[::2][node], one.gather(own)[::2][node]
+            base = start - signed * expected
+            found += own.sum() * base**2 + inside * (2 * base * signed + signed**2)
         return found
 
 

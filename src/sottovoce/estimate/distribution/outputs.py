@@ -68,6 +68,7 @@ class OutputsEvidence(DistributionEvidence):
         return np.maximum(self.decode.squares(rates) - first, 0) / self.n
 
     def covariance(self, target: str) -> Floats:
+        self.check_together("The covariance")
         return self.functional(np.eye(len(self.buckets)), target).covariance
 
     def functional(self, weights: Floats, target: str = "population") -> Functional:
@@ -114,6 +115,7 @@ class OutputsEvidence(DistributionEvidence):
         return np.maximum(self.decode.height_squares(rates) - first, 0) / self.n
 
     def contributions(self) -> Contributions:
+        self.check_together("The effect of single reports")
         return self.contributions_of(np.eye(len(self.buckets)))
 
     def contributions_of(self, weights: Floats) -> Contributions:

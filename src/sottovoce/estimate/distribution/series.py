@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Mix, Table
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
-from sottovoce.estimate.distribution.answers import DirectionAnswer, LinearAnswer
 from sottovoce.estimate.distribution.base import Functional
 from sottovoce.estimate.distribution.linear import LinearDecode
+from sottovoce.estimate.distribution.linear_answers import DensityAnswer, DirectionAnswer, LinearAnswer
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.transition import Transition
 from sottovoce.estimate.evidence import Evidence
@@ -110,7 +110,7 @@ class SeriesEvidence(OutputsEvidence):
 
     def answer(self, question: Question) -> Evidence:
         found = OutputsEvidence.answer(self, question)
-        if not isinstance(found, (SeriesEvidence, LinearAnswer, DirectionAnswer)):
+        if not isinstance(found, (SeriesEvidence, LinearAnswer, DensityAnswer, DirectionAnswer)):
             raise ParameterError(
                 f"A truncated series tells shares, cumulative shares, ranges, densities and means of its projection; a"
                 f" {question.noun} is that of a distribution, which a projection need not be."

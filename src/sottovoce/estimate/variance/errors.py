@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.from_sums import SummedMeanEvidence
+
+Number = TypeVar("Number", float, NDArray[np.float64])  # of one estimate, or of many
 
 
 class MeanPart(NamedTuple):
@@ -54,7 +59,9 @@ class ReadingNoise(NamedTuple):
     covariance: float = 0.0
 
 
-def straight(number: float, square: float, covariance: float, distance: float, participants: tuple[int, int]) -> float:
+def straight(
+    number: Number, square: Number, covariance: Number, distance: Number, participants: tuple[int, int]
+) -> Number:
     """The variance of the readings of the square minus 2 d times those of the number, from those of single readings.
 
     `covariance` is that of both if one participant gives both; `distance` d is that of the mean from the centre, and 0
@@ -64,9 +71,9 @@ def straight(number: float, square: float, covariance: float, distance: float, p
     return square / m + 4 * distance**2 * number / n - 4 * distance * covariance / n
 
 
-def curved(number: float, n: int) -> float:
+def curved(number: Number, n: int) -> Number:
     """The variance of the square of the mean's error, with its expectation taken off; `number` that of a reading."""
-    return 2 * number**2 / (n * (n - 1)) if n > 1 else math.inf
+    return 2 * number**2 / (n * (n - 1)) if n > 1 else number + math.inf
 
 
 def error_variance(

@@ -160,20 +160,27 @@ class VarianceEvidence(Evidence):
                 f"{self.number.n} reports are about the mean and {self.square.n} about the squares: too few to know"
                 " their own variance. The interval allows for the worst and is wide."
             )
-        return self.warning() if method == "normal" else None
+        return self.warning() or self._impossible(level) if method == "normal" else None
 
     def warning(self) -> str | None:
-        if self.normal_is_poor()[0]:
-            return (
-                f"The normal interval is poor for these {self.n} reports: they are too few, or too few of them are"
-                " about the mean. The hoeffding interval holds."
-            )
-        value, error = float(self.exact), math.sqrt(self.variances("population")[0])
-        if value > 2 * error:
+        if not self.normal_is_poor()[0]:
             return None
         return (
-            f"This variance is not significantly above zero: {value:.3g} with a standard error of {error:.3g}. Its"
-            " interval may reach below zero, and that of the standard deviation is cut there."
+            f"The normal interval is poor for these {self.n} reports: they are too few, or too few of them are"
+            " about the mean. The hoeffding interval holds."
+        )
+
+    def _impossible(self, level: float) -> str | None:
+        """A doubt about an interval that surely misses.
+
+        An interval that reaches below zero is as good as any other. A doubt about estimates near zero would leave the
+        larger ones without a doubt, and of those too many miss: they are large because of their errors.
+        """
+        if self.normal(level, "population").high[0] >= 0:
+            return None
+        return (
+            f"All of this interval lies below zero, where no variance is: the estimate is {float(self.exact):.3g}, with"
+            f" a standard error of {math.sqrt(self.variances('population')[0]):.3g}. The hoeffding interval holds."
         )
 
 

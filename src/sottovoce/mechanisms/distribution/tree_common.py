@@ -22,7 +22,10 @@ def leaves(owner: str, domain: Domain, buckets: int | None) -> Domain:
     """The domain whose codes are the leaves."""
     view = coded(owner, domain, buckets)
     if (view.size or 0) > MOST_LEAVES:
-        raise ParameterError(f"The 'buckets' parameter of {owner} must be an integer in [2, {MOST_LEAVES}].")
+        raise ParameterError(
+            f"The 'buckets' parameter of {owner} must be an integer in [2, {MOST_LEAVES}]. Got {view.size}"
+            f"{'' if buckets else ', the number of values of the domain'}."
+        )
     return view
 
 
