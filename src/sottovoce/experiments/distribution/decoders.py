@@ -157,8 +157,7 @@ evidence, a step of EM from the averaged shares, a Dirichlet prior around them w
 mixing in EM or EMS ([decision 029](decisions/029-the-default-decoder-and-its-wave.md)).
 
 The sections are written by `sottovoce reproduce distribution-decoders --seed 1 --pages docs`, and the same with
-`distribution-frontier` and `distribution-reports`. The rows below come from the cells of these experiments, run one by
-one. The runs and data sets of `distribution-reports` were cut for time after its first rows had been seen.
+`distribution-frontier` and `distribution-reports`.
 """,
 )
 

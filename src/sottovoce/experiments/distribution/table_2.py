@@ -36,9 +36,7 @@ PAGE = Page(
 # Errors of estimated distributions
 
 Measured by `sottovoce reproduce`; `sottovoce reproduce sw-table-2 --pages docs` writes the first section anew, and
-`sottovoce reproduce 'sw-figure-*' --pages docs` the others. In Figures 2, 3, 4 and 7 the rows of the
-square wave in 1024 or more buckets were computed after its reports in so many buckets changed, and put beside the rows
-of the run before; the sentences above those tables are read from rounded numbers.
+`sottovoce reproduce 'sw-figure-*' --pages docs` the others.
 """,
 )
 
