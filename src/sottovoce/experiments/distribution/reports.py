@@ -31,19 +31,20 @@ RUNS = 10
 SQUARE, CODED, HALVES = "square wave", "coded wave", "half and half"
 REPORTS = (SQUARE, CODED, HALVES)
 NAMES = {SQUARE: "square-wave", CODED: "coded-wave"}
+COMBINED = ("square-wave-discrete", "coded-wave")  # of buckets, whose tallies `sv.combine` takes together
 
 
 @lru_cache(maxsize=8)
-def _built(wave: str, epsilon: float) -> tuple[Mechanism, Floats]:
+def _built(name: str, epsilon: float) -> tuple[Mechanism, Floats]:
     """A mechanism, and the probabilities of its reports, a row for each bucket."""
-    method = mechanism(NAMES[wave], Interval(0, 1), epsilon=epsilon, buckets=BUCKETS)
+    method = mechanism(name, Interval(0, 1), epsilon=epsilon, buckets=BUCKETS)
     law = from_cells(method, 0, np.zeros(method.statistic.cells(method.channel), np.int64)).transition.matrix.T
     return method, np.asarray(law / law.sum(axis=1, keepdims=True))
 
 
-def reported(wave: str, epsilon: float, held: Ints, rng: np.random.Generator) -> OutputsEvidence:
+def reported(name: str, epsilon: float, held: Ints, rng: np.random.Generator) -> OutputsEvidence:
     """The evidence of participants of whom `held` have answers in each bucket."""
-    method, law = _built(wave, epsilon)
+    method, law = _built(name, epsilon)
     return from_cells(method, int(held.sum()), rng.multinomial(held, law).sum(axis=0))
 
 
@@ -60,11 +61,12 @@ def one_run(epsilon: float, truth: Floats, rng: np.random.Generator) -> dict[str
     """
     held = rng.multinomial(PARTICIPANTS, truth)
     some = rng.multivariate_hypergeometric(held, PARTICIPANTS // 2)
-    square = reported(SQUARE, epsilon, held, rng)
-    both = (reported(wave, epsilon, part, rng).likelihood() for wave, part in ((SQUARE, some), (CODED, held - some)))
+    square = reported(NAMES[SQUARE], epsilon, held, rng)
+    halves = zip(COMBINED, (some, held - some), strict=True)
+    both = (reported(name, epsilon, part, rng).likelihood() for name, part in halves)
     found = {name: decoders()[name].decode(square).values for name in ("em", "ems")}
     found[SQUARE] = _decoded(square.likelihood())
-    found[CODED] = _decoded(reported(CODED, epsilon, held, rng).likelihood())
+    found[CODED] = _decoded(reported(NAMES[CODED], epsilon, held, rng).likelihood())
     found[HALVES] = _decoded(Product(list(both)))
     return {name: float(np.abs(np.cumsum(one - held / PARTICIPANTS)).mean()) for name, one in found.items()}
 
@@ -104,7 +106,8 @@ def text(rows: Sequence[PageRow]) -> str:
     lines = "\n".join(f"- {line}" for line in summary(rows))
     return (
         "These are *other reports*: the bars above are about reports of the square wave. The same 100,000 participants"
-        " send a square wave, a coded wave of 256 buckets, or half of them each, and `bayes` decodes; all ratios are to"
+        " send a square wave, a coded wave of 256 buckets, or half of them each (`sv.combine` of `square-wave-discrete`"
+        " and `coded-wave`), and `bayes` decodes; all ratios are to"
         " the better of EM and EMS from reports of square waves of all of them. The half called `report`,"
         f" Wasserstein distance x 1000, means of {RUNS} paired runs.\n\n{lines}"
     )
