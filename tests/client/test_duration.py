@@ -53,7 +53,7 @@ BALLS = {"duchi-l2", "priv-unit", "priv-unit-g", "proj-unit"}  # whose guarantee
 MEMOS = ("basic-rappor", "rappor")  # whose duration is that of a file
 PURE = [name for name in names() if name not in (*BALLS, *MEMOS)]  # proven below; `pure_names` builds all of them
 # By searches; tables and blocks, as those of other mechanisms.
-DESIGNED = {"designed", "group-designed", "n-output", "coded-wave", "designed-distribution"}
+DESIGNED = {"designed", "group-designed", "n-output", "coded-wave", "mixed-wave", "designed-distribution"}
 built_once = pytest.mark.xdist_group("subjects of durations")
 
 

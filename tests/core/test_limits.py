@@ -53,11 +53,13 @@ LINES: dict[str, sv.Domain] = {
     **VECTORS,
     **dict.fromkeys(sv.names(sv.Distribution), sv.Interval(0, 1)),
     **dict.fromkeys(sv.names(sv.Attributes), sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 1)})),
-    **dict.fromkeys(("designed-distribution", "coded-wave"), sv.Integers(0, 6)),  # a search for each number of buckets
+    **dict.fromkeys(
+        ("designed-distribution", "coded-wave", "mixed-wave"), sv.Integers(0, 6)
+    ),  # a search for each number of buckets
 }
 COSTLY = (  # to build
     *("designed", "n-output", "nprr", "sampled", "split-n", "split-epsilon", *sv.names(sv.GroupMean)),
-    *("she", "the", "laplace-histogram", "coded-wave", "designed-distribution", "binned"),
+    *("she", "the", "laplace-histogram", "coded-wave", "mixed-wave", "designed-distribution", "binned"),
 )
 every_line = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in COSTLY else ()) for name in LINES]

@@ -125,6 +125,21 @@ def test_a_wave_of_shape_one_is_the_square_wave() -> None:
             assert float(wave.likelihood(y, code) / window.likelihood(y, code)) == pytest.approx(1, rel=1e-12)
 
 
+@pytest.mark.parametrize("domain", [sv.Interval(0, 1), sv.Circle(24), sv.Categories(list("abcdefgh"))])
+def test_a_mixed_wave_is_either_wave_by_a_fair_coin(domain: sv.Domain) -> None:
+    size = {} if isinstance(domain, sv.Categories) else {"buckets": 8}
+    names = ("square-wave-discrete", "coded-wave", "mixed-wave")
+    square, coded, mixed = (sv.mechanism(name, domain, epsilon=1, **size) for name in names)
+    for code in range(8):
+        ways = [law(one.channel, code) for one in (square, coded)]
+        start = square.channel.outputs  # type: ignore[attr-defined]
+        halves = {report: p / 2 for report, p in ways[0].items()}
+        halves |= {(public, start + report): p / 2 for (public, report), p in ways[1].items()}
+        assert law(mixed.channel, code) == halves
+    assert mixed.question == coded.question
+    assert mixed.audit().epsilon <= 1
+
+
 def test_trapezoids_fall_in_a_straight_line() -> None:
     wave = sv.mechanism("general-wave", sv.Integers(0, 40), epsilon=1, shape="0.4").channel
     row = np.array(wave.rows[20], float)  # type: ignore[attr-defined]

@@ -104,7 +104,13 @@ def build_coded(
         buckets, in twenty for 256.
     Reference: ours; the square wave is the pattern of one block of ones.
     """
-    name = "coded-wave"
+    return coded_wave("coded-wave", domain, epsilon, buckets, workload, patterns, cells)
+
+
+def coded_wave(
+    name: str, domain: Domain, epsilon: Any, buckets: Any, workload: str, patterns: Any = None, cells: Any = None
+) -> Mechanism:
+    """The mechanism of `build_coded`, under the name of whatever is built of it."""
     budget = check_epsilon(name, epsilon)
     question, view, size, around = _asked(name, domain, buckets, workload, MOST_WAVE)
     width = usual_cells(size, budget, circular=around)

@@ -37,6 +37,7 @@ AROUND = {**WANTED, "cdf": "shares of arcs", "quantiles": "shares of arcs", "ran
 WHY = {
     "designed-distribution": "its table is designed for {wanted}",
     "coded-wave": "its patterns are designed for {wanted}",
+    "mixed-wave": "half of the reports have patterns designed for {wanted}, the others are good for a smoothed curve",
     "hierarchy": "each report is about one level of a tree, so a range is a sum of few nodes",
     "haar": "each report compares two halves at one level, and all levels are asked equally often",
     "binned": "each report is about single buckets, so that errors of long ranges add up",

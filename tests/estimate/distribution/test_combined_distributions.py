@@ -143,3 +143,23 @@ def test_what_cannot_be_combined_is_said(name: str, options: dict[str, int], sen
     reports = other.privatize(np.linspace(0, 1, 100), seed=1)
     with pytest.raises(sv.ParameterError, match=sentence):
         sv.combine([drawn(mechanisms()[0], 100, 1), other.tally(reports)])
+
+
+def test_a_mixed_wave_is_read_like_both_tallies() -> None:
+    """Its law is that of stacked outputs; given the coins its likelihood is that of both waves."""
+    mixed = sv.mechanism("mixed-wave", DOMAIN, epsilon=1, buckets=BUCKETS)
+    waves = mechanisms((1.0, 1.0))
+    tallies = [drawn(method, count, seed) for seed, (method, count) in enumerate(zip(waves, (400, 600), strict=True))]
+    both = sv.combine(tallies)
+    found = mixed.estimate(Tally(mixed, 1_000, np.concatenate([one.cells for one in tallies])))
+    transition, parts = found.evidence.transition, both.evidence.parts  # type: ignore[attr-defined]
+    stacked = np.concatenate([part.transition.matrix for part in parts]) / 2
+    assert transition.matrix == pytest.approx(stacked, abs=1e-15)
+    rng = np.random.default_rng(3)
+    ratios = rng.random(len(stacked))
+    assert transition.backward(ratios) == pytest.approx(ratios @ stacked)
+    some, other = rng.dirichlet(np.ones(BUCKETS), 2)
+    gains = [one.evidence.likelihood().value(some) - one.evidence.likelihood().value(other) for one in (found, both)]
+    assert gains[0] == pytest.approx(gains[1])
+    for decoder in ("em", "ems", "bayes"):
+        assert found.decoded(decoder).values == pytest.approx(both.decoded(decoder).values, abs=1e-9)

@@ -12,8 +12,9 @@ from sottovoce.estimate.distribution.base import COMPATIBLE, EARLY, Distribution
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
-from sottovoce.estimate.distribution.transition import BucketMixture, Transition, WaveTransition
+from sottovoce.estimate.distribution.transition import Transition, WaveTransition
 from sottovoce.estimate.evidence import Contributions, Counted, Offer
+from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -148,8 +149,8 @@ class OutputsEvidence(DistributionEvidence):
     def curve_decoder(self) -> str:
         return "bayes"
 
-    def likelihood(self) -> BucketMixture:
-        return BucketMixture(self.transition, self.cells.astype(np.float64))
+    def likelihood(self) -> Mixture:
+        return self.transition.likelihood(self.cells.astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

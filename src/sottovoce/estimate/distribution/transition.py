@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import units
-from sottovoce.core.channel import ArcSets, Block, Channel, Rounding, ShiftSets, Then, Window
+from sottovoce.core.channel import ArcSets, Block, Channel, Mix, Rounding, ShiftSets, Then, Window
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.estimate.distribution.branches import LevelReports, branches_of
-from sottovoce.estimate.shares.mixture import Mixture
+from sottovoce.estimate.shares.mixture import Mixture, Product
 from sottovoce.fast.compiled import compiled
 from sottovoce.tally.laws import law_row
 
@@ -39,6 +39,10 @@ class Transition(ABC):
     @abstractmethod
     def backward(self, ratios: Floats) -> Floats:
         """The transposed product: the mean of the ratios of the outputs, for each bucket."""
+
+    def likelihood(self, counts: Floats) -> Mixture:
+        """Of the shares of the buckets, given a count of each output."""
+        return BucketMixture(self, counts)
 
     @cached_property
     def matrix(self) -> Floats:
@@ -216,6 +220,28 @@ class ShiftTransition(Transition):
         return np.asarray(mean.reshape(self.buckets, self.per_bucket).mean(axis=1))
 
 
+class MixTransition(Transition):
+    """One of several transitions, chosen by a coin that a report shows."""
+
+    def __init__(self, shares: Sequence[float], parts: Sequence[Transition]) -> None:
+        self.shares, self.parts = tuple(shares), tuple(parts)
+        self.buckets = self.parts[0].buckets
+        self.ends = np.cumsum([part.outputs for part in self.parts])
+        self.outputs = int(self.ends[-1])
+
+    def forward(self, shares: Floats) -> Floats:
+        return np.concatenate([own * part.forward(shares) for own, part in zip(self.shares, self.parts, strict=True)])
+
+    def backward(self, ratios: Floats) -> Floats:
+        pieces = zip(self.shares, self.parts, np.split(ratios, self.ends[:-1]), strict=True)
+        return np.asarray(sum(own * part.backward(piece) for own, part, piece in pieces))
+
+    def likelihood(self, counts: Floats) -> Mixture:
+        """Given the coins, whose law says nothing about the shares."""
+        pieces = zip(self.parts, np.split(counts, self.ends[:-1]), strict=True)
+        return Product([part.likelihood(piece) for part, piece in pieces])
+
+
 class BucketMixture(Mixture):
     """The likelihood of the shares of buckets given a count of each output."""
 
@@ -244,6 +270,9 @@ def transition_of(channel: Channel, buckets: int) -> Transition:
         return WaveTransition(inner, buckets, cells // buckets, grid is not None)
     if isinstance(inner, Block) and isinstance(inner.sets, ShiftSets) and grid is None:
         return ShiftTransition(inner, inner.sets, buckets)
+    if isinstance(channel, Mix) and grid is None:
+        weights = [float(units(weight)) for weight in channel.weights]
+        return MixTransition(weights, [transition_of(part, buckets) for part in channel.channels])
     outputs = outputs_of(channel)
     if outputs is None or channel.publics:
         raise ParameterError(f"The reports of a {channel.kind} channel are not numbered.")

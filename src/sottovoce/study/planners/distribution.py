@@ -32,7 +32,7 @@ from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootW
 
 BUCKETS = 64  # of a range for which all methods are compared, where the question names no number
 MOST_VALUES = 256  # whole numbers that are buckets of their own, where the question names no number
-DESIGNED = ("designed-distribution", "coded-wave")  # built by a program that takes seconds
+DESIGNED = ("designed-distribution", "coded-wave", "mixed-wave")  # built by a program that takes seconds
 NEAR = 1.1  # of the least possible error
 AT_POINTS = "binned (at the points)"
 READINGS = (Cdf, CircularMean, Quantile, Range)  # planned by the width of their own interval
