@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,6 @@ from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, deviate
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 

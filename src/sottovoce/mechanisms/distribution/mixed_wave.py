@@ -16,7 +16,7 @@ def build(domain: Domain, *, epsilon: Any, buckets: Any = None, workload: str = 
 
     Law: that of `square-wave-discrete` with probability 1/2, else that of `coded-wave`; a report shows which.
     Privacy: that of both waves, e**epsilon; the coin is independent of the answer.
-    Estimator: as for both; `curve()` is closer to the truth than with either wave alone at epsilon 1 and 2.
+    Estimator: as for both; `curve()` is closer to the truth on average than with either wave alone.
     Cost: two bytes, and the patterns of the coded wave, which are found in seconds.
     Reference: ours.
     """
