@@ -15,7 +15,7 @@ SHAPES = {
     "general-wave, triangle": ("general-wave", {"shape": "0"}),
     "general-wave, trapezoid": ("general-wave", {"shape": "0.5"}),
 }
-BINS = (*SHAPES, "binned", "laplace-histogram")
+BINS = ("mixed-wave", *SHAPES, "binned", "laplace-histogram")
 CROWDS = ("smooth", "spiky", "whole")
 DISTRIBUTION_RUNS = 5_000
 _KINDS = ("mean", "variance", "cdf", "cdf, cut", "quantile", "quantile, end", "band")
@@ -115,13 +115,13 @@ BINNED = study(
     "Intervals and bands of a distribution, from bins and other waves",
     cell="distributions.cells:middle_cell",
     grid=(("mechanism", BINS), ("crowd", CROWDS), *_AXES),
-    quick=(("mechanism", BINS[1:]), ("crowd", CROWDS[:1]), *_QUICK),
+    quick=(("mechanism", BINS[2:]), ("crowd", CROWDS[:1]), *_QUICK),
     runs=DISTRIBUTION_RUNS,
     quick_runs=5,
     section=Section(
         page=PAGE,
         heading="### Bins and other waves",
-        text="The same for waves in the shape of a triangle and of a trapezoid, and for bins, through a frequency"
+        text="The same for either wave by a coin, waves in the shape of a triangle and of a trapezoid, and bins, through a frequency"
         f" oracle and with Laplace noise; {DISTRIBUTION_RUNS:,} runs; the standard error of a mean and of a band is"
         f" {standard_error(DISTRIBUTION_RUNS):.1f} points.",
         by=("mechanism", "crowd", "n"),
