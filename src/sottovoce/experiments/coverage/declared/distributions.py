@@ -122,8 +122,8 @@ BINNED = study(
         page=PAGE,
         heading="### Bins and other waves",
         text="The same for either wave by a coin, waves in the shape of a triangle and of a trapezoid, and bins,"
-        f" through a frequency oracle and with Laplace noise; {DISTRIBUTION_RUNS:,} runs; the standard error of a mean and of a band is"
-        f" {standard_error(DISTRIBUTION_RUNS):.1f} points.",
+        f" through a frequency oracle and with Laplace noise; {DISTRIBUTION_RUNS:,} runs; the standard error of a mean"
+        f" and of a band is {standard_error(DISTRIBUTION_RUNS):.1f} points.",
         by=("mechanism", "crowd", "n"),
         columns=_columns(_PLAIN),
     ),
