@@ -12,7 +12,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.exchange import codec
 from sottovoce.estimate.shares.evidence import from_cells
-from sottovoce.study.planners.shares import CLOSE, LARGE
+from sottovoce.study.planners.shares import CLOSE, LARGE, _rank
 from sottovoce.tally.counts import simulate_cells
 
 SIZES, EPSILONS = (2, 3, 5, 16, 100, 1024), (0.2, 1.0, 2.0, 4.0, 8.0)
@@ -261,3 +261,10 @@ def test_no_share_is_distinguished_from_zero_by_one_report_and_the_advice_says_w
     for wrong in ({"level": 1.5}, {"power": 0.0}, {"among": 0}):
         with pytest.raises(sv.ParameterError):
             sv.smallest_share(m, 10, **wrong)
+
+
+def test_close_methods_are_within_five_percent_and_hashing_many_candidates_comes_last() -> None:
+    assert pytest.approx(1.05, rel=1e-12) == CLOSE**2
+    few, many = (sv.mechanism("olh", sv.Integers(1, size), epsilon=1) for size in (4096, 4097))
+    assert not _rank(few, CLOSE, 8)[0] and _rank(few, 1.0001 * CLOSE, 8)[0]
+    assert _rank(few, 1.0, 8) < _rank(many, 1.0, 8)
