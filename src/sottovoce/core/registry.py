@@ -97,7 +97,7 @@ DISTRIBUTIONS = {
     "laplace-histogram": "mechanisms.distribution.laplace_histogram:build",
     "designed-distribution": "design.distribution:build",
     "coded-wave": "design.distribution:build_coded",
-    "mixed-wave": "mechanisms.distribution.mixed_wave:build",
+    "mixed-wave": "design.mixed:build",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,
