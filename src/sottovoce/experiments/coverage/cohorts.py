@@ -13,7 +13,18 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import most_excess
 from sottovoce.estimate.shares.evidence import from_cells
-from sottovoce.experiments.coverage.declared.shares import ALL, COHORT_KINDS, HASHED, LEVELS, MANY, ONE, SHARES
+from sottovoce.experiments.coverage.declared.shares import (
+    ALL,
+    COHORT_KINDS,
+    FEW_HELD,
+    HASHED,
+    LEVELS,
+    MANY,
+    MANY_HELD,
+    ONE,
+    SHARES,
+    named,
+)
 from sottovoce.experiments.coverage.study import Coverage
 from sottovoce.tally.counts import simulate_cells
 
@@ -41,9 +52,8 @@ class Counts(NamedTuple):
 
 def shares_of(size: int) -> NDArray[np.float64]:
     """The shares of all values: some of each of `SHARES`, and the rest equally common."""
-    few = size < MANY
-    several = [4, 4, 4, 2] if few else [min(size // 4, 1000), min(size // 4, 1000), 16, 2]
-    shown = np.repeat(SHARES, several)
+    several = FEW_HELD if size < MANY else MANY_HELD
+    shown = np.repeat(list(several), list(several.values()))
     return np.concatenate([shown, np.full(size - len(shown), (1 - shown.sum()) / (size - len(shown)))])
 
 
@@ -96,9 +106,7 @@ def by_share(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     found = counted(point, runs, seed)
     rows = []
     for kind in KINDS:
-        rows += [
-            _row(f"share {share:g}", kind, found.covered(kind, share), found.crowds[ONE, kind]) for share in SHARES
-        ]
+        rows += [_row(named(share), kind, found.covered(kind, share), found.crowds[ONE, kind]) for share in SHARES]
         rows.append(_row(ALL, kind, found.together(kind), found.crowds[ALL, kind]))
     return rows
 

@@ -12,7 +12,7 @@ import numpy as np
 from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.estimate import PoorIntervalWarning
-from sottovoce.experiments.coverage.declared.shares import ALL, DECODED, DECODED_KINDS, LEVELS, ONE
+from sottovoce.experiments.coverage.declared.shares import ALL, DECODED, DECODED_KINDS, LEVELS, ONE, named
 from sottovoce.experiments.coverage.study import Coverage
 from sottovoce.tally.counts import simulate_counts
 
@@ -40,7 +40,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
             widths[kind] += float((high - low).mean()) / runs
     return [
         Coverage(
-            of=f"share {DECODED[place]:g}" if kind[-1] == ONE else ALL,
+            of=named(DECODED[place]) if kind[-1] == ONE else ALL,
             method=", ".join(kind[0]),
             level=kind[1],
             coverage=None if kind in warned else float(covered[kind][place] / runs),
