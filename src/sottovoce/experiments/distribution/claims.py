@@ -6,9 +6,9 @@ Its figures are curves without numbers, so sentences are compared. Methods that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from sottovoce.core.params import check_epsilon
+from sottovoce.experiments.claim import Claim
 from sottovoce.experiments.distribution.crowds import BETA
 from sottovoce.experiments.experiment import Row
 from sottovoce.mechanisms.distribution.common import bandwidth
@@ -21,19 +21,6 @@ COMPARABLE = 1.25  # errors within this factor
 AMONG = 1.1  # a width is among the best within this factor of the least error
 
 Errors = dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A sentence of the paper, and whether it holds in each case."""
-
-    sentence: str
-    cases: Callable[[Sequence[Row]], Iterator[bool]]
-
-    def said(self, rows: Sequence[Row]) -> str:
-        """The sentence, and how often it holds."""
-        found = list(self.cases(rows))
-        return f"The paper: {self.sentence}. Here: in {sum(found)} of {len(found)} cases."
 
 
 def by_case(rows: Sequence[Row], metric: str, axis: str = "method") -> dict[tuple[str, float], Errors]:

@@ -18,6 +18,7 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.decoder import decoder
 from sottovoce.experiments.experiment import Axes, Experiment, Late, Row
+from sottovoce.experiments.frequencies.claims import CLAIMS, CORRECTED, RAPPOR
 from sottovoce.experiments.frequencies.data import GEOMETRIC_SIZES, TABLE_3, crowd
 from sottovoce.experiments.frequencies.draws import decoded
 from sottovoce.experiments.frequencies.published import PAGE
@@ -25,8 +26,7 @@ from sottovoce.experiments.page import PageColumn, Section
 
 Floats = NDArray[np.float64]
 PAPER = "SoK: Descriptive Statistics under Local Differential Privacy, PoPETs 2025"
-CORRECTED = "grr, small-sample"  # Murakami, Hino, Sakuma
-METHODS = ("grr", "sue", "oue", "olh", "hrr", "hadamard", "subset", CORRECTED)
+METHODS = ("grr", "sue", "oue", "olh", "hrr", "hadamard", "subset", RAPPOR, CORRECTED)
 BUDGETS = (0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 LARGEST = 128  # values up to which the correction is computed, which takes the cube of their number
 RUNS = 20
@@ -83,12 +83,15 @@ class _Shown:
 
     field: str
     words: str
+    number: int
     by: tuple[str, ...] = ("n",)
     best: bool = False  # whether the methods of least error are named
 
     def text(self, rows: Sequence[Mapping[str, Any]]) -> str:
         named = f" {' '.join(summary(rows))}" if self.best else ""
-        return f"{self.words} by epsilon, times 1,000,000; {RUNS} runs of each method on each data set.{named}"
+        first = f"{self.words} by epsilon, times 1,000,000; {RUNS} runs of each method on each data set.{named}"
+        claims = [f"- {claim.said([dict(row) for row in rows])}" for claim in CLAIMS.get(self.number, ())]
+        return "\n".join([first, "", *claims] if claims else [first])
 
     def columns(self) -> tuple[PageColumn, ...]:
         budgets = ((f"{e:g}", (("epsilon", e),)) for e in BUDGETS)
@@ -142,9 +145,11 @@ EXPERIMENTS = (
         _all(_SOME),
         _QUICK,
         "everywhere",
-        _Shown("mse", _ERROR, best=True),
+        _Shown("mse", _ERROR, 4, best=True),
     ),
-    _figure(6, "the same with deviations", "deviations", _all(_SOME), _QUICK, "everywhere", _Shown("std", _DEVIATION)),
+    _figure(
+        6, "the same with deviations", "deviations", _all(_SOME), _QUICK, "everywhere", _Shown("std", _DEVIATION, 6)
+    ),
     _figure(
         14,
         "the same from 100 to 10,000,000 participants",
@@ -152,10 +157,18 @@ EXPERIMENTS = (
         _all(_MANY),
         _QUICK,
         "everywhere",
-        _Shown("mse", _ERROR, best=True),
+        _Shown("mse", _ERROR, 14, best=True),
     ),
     _figure(
-        15, "variance of the estimates", "variances", _all(_MANY), _QUICK, "everywhere", _Shown("variance", _VARIANCE)
+        15,
+        "variance of the estimates",
+        "variances",
+        _all(_MANY),
+        _QUICK,
+        "everywhere",
+        _Shown("variance", _VARIANCE, 15),
     ),
-    _figure(16, "by the number of values", "sizes", _SIZES, _QUICK_SIZES, "by_size", _Shown("mse", _ERROR, ("k", "n"))),
+    _figure(
+        16, "by the number of values", "sizes", _SIZES, _QUICK_SIZES, "by_size", _Shown("mse", _ERROR, 16, ("k", "n"))
+    ),
 )

@@ -1,0 +1,65 @@
+"""Sentences of papers: in which cases they hold, on rows whose answer is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import pytest
+
+from sottovoce.experiments.experiment import Row
+from sottovoce.experiments.frequencies.claims import CLAIMS
+from sottovoce.experiments.frequencies.sok import BUDGETS, METHODS
+
+
+def rows(**changed: float) -> list[Row]:
+    """Errors that fall with participants and epsilon alike, except where a factor says otherwise."""
+    return [
+        {
+            "k": k,
+            "n": n,
+            "method": method,
+            "epsilon": epsilon,
+            "mse": changed.get(method.replace("-", "_"), 1.0) / n / epsilon,
+            "variance": 1 / n / epsilon,
+        }
+        for k, n, method, epsilon in product((8, 128), (1_000, 10_000), METHODS, BUDGETS)
+    ]
+
+
+def held(number: int, place: int, given: Sequence[Row]) -> tuple[int, int]:
+    cases = list(CLAIMS[number][place].cases(given))
+    return sum(cases), len(cases)
+
+
+def test_errors_that_always_fall_never_level_off_or_rise() -> None:
+    small = [row for row in rows() if row["k"] == 8]
+    methods, people, budgets = len(METHODS), 2, len(BUDGETS)
+    everywhere = methods * budgets * (people - 1) + methods * people * (budgets - 1)
+    assert held(14, 0, small) == (everywhere, everywhere)
+    assert held(14, 1, small) == (0, 3 * people)
+    assert held(14, 2, small) == (0, 2 * people)
+    assert held(14, 3, small) == (0, 4)
+    assert held(14, 4, small) == (0, people)
+    assert held(15, 0, small) == (0, methods * people)
+    assert held(15, 1, small) == (0, methods)
+
+
+def test_a_curve_that_levels_off_is_seen() -> None:
+    small = [dict(row) for row in rows() if row["k"] == 8]
+    for row in small:
+        if row["method"] == "oue" and row["epsilon"] > 1:
+            row["mse"] = 1.2 / row["n"]  # more than at epsilon 1, and the same from there on
+        row["variance"] = 1e-6
+    assert held(14, 1, small) == (2, 6)
+    assert held(14, 2, small) == (2, 4)
+    assert held(15, 0, small) == (len(METHODS) * 2, len(METHODS) * 2)
+    assert held(15, 1, small) == (len(METHODS), len(METHODS))
+
+
+@pytest.mark.parametrize(("factor", "worse"), [(1.5, True), (0.5, False)])
+def test_methods_are_compared_where_the_paper_compares_them(factor: float, worse: bool) -> None:
+    grr, subset = rows(grr=factor), rows(subset=factor)
+    assert held(16, 0, grr) == (6 * worse, 6)  # 128 values, two numbers of participants, three budgets
+    assert held(16, 1, subset) == (3 * worse, 3)  # 8 values, 10,000 participants, three budgets
+    assert held(16, 2, grr) == (4 * worse, 4)  # both numbers of values, 1,000 participants, two budgets
