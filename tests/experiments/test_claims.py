@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from sottovoce.experiments.coverage.declared.shares import lowest
 from sottovoce.experiments.experiment import Row
 from sottovoce.experiments.frequencies.claims import CLAIMS
 from sottovoce.experiments.frequencies.sok import BUDGETS, METHODS
@@ -63,3 +64,16 @@ def test_methods_are_compared_where_the_paper_compares_them(factor: float, worse
     assert held(16, 0, grr) == (6 * worse, 6)  # 128 values, two numbers of participants, three budgets
     assert held(16, 1, subset) == (3 * worse, 3)  # 8 values, 10,000 participants, three budgets
     assert held(16, 2, grr) == (4 * worse, 4)  # both numbers of values, 1,000 participants, two budgets
+
+
+def test_the_cell_furthest_below_its_level_is_named() -> None:
+    base = {"mechanism": "rappor", "k": 1024, "epsilon": 1.0, "n": 1_000, "target": "sample", "runs": 100}
+    given: list[Row] = [
+        {**base, "of": "share 0.3", "level": 0.95, "coverage": 0.92},  # of 300 intervals: 1.6 standard errors of 1.26
+        {**base, "of": "all shares", "level": 0.9, "coverage": 0.86},  # of 100 crowds: 1 of 3
+        {**base, "of": "share 0", "level": 0.99, "coverage": None},
+    ]
+    assert lowest(given) == (
+        "Of 2 single coverages 2 are more than a point below their level; the furthest in its own standard errors is"
+        " 92.0 at 95 (rappor, 1,024 values, epsilon 1, n = 1,000, share 0.3, sample), 1.6 of them below."
+    )

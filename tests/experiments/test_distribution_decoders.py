@@ -161,7 +161,7 @@ def test_cells_of_choices_and_of_other_reports(monkeypatch: pytest.MonkeyPatch) 
     (row,) = frontier.EXPERIMENT.cell({"data": "Beta(5, 2)", "epsilon": 2.0}, 2, 7)
     assert row["mixture"] <= row["single"] <= row["prior"] and row["mixture"] <= row["bayes"] + 1e-12
     rows = reports.EXPERIMENT.cell({"data": "uniform", "epsilon": 2.0}, 2, 7)
-    assert [one["reports"] for one in rows] == ["square wave", "coded wave", "half and half"]
+    assert [one["reports"] for one in rows] == ["square wave", "coded wave", "mixed wave"]
     assert len({one["better"] for one in rows}) == 1 and all(one["ratio"] < 3 for one in rows)
     assert rows == reports.EXPERIMENT.cell({"data": "uniform", "epsilon": 2.0}, 2, 7)
     text = reports.EXPERIMENT.section.text([{"data": "uniform", "epsilon": 2.0, **one} for one in rows])

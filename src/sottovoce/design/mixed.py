@@ -18,7 +18,7 @@ def build(domain: Domain, *, epsilon: Any, buckets: Any = None, workload: str = 
     Privacy: that of both waves, e**epsilon; the coin is independent of the answer.
     Estimator: as for both; `curve()` is closer to the truth on average than with either wave alone.
     Cost: two bytes, and the patterns of the coded wave, which are found in seconds.
-    Reference: ours.
+    Reference: ours, of the waves that `square-wave-discrete` and `coded-wave` refer to.
     """
     name = "mixed-wave"
     coded = coded_wave(name, domain, epsilon, buckets, workload)

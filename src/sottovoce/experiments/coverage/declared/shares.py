@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 from sottovoce.experiments.coverage.declared.studies import SHARE_KINDS
-from sottovoce.experiments.coverage.study import study
-from sottovoce.experiments.page import Page, PageColumn, Row, Section, percent
+from sottovoce.experiments.coverage.study import study, summary
+from sottovoce.experiments.experiment import Row
+from sottovoce.experiments.page import Page, PageColumn, Section, percent
 
 PAGE = Page(
     "coverage-of-shares.md",
@@ -185,6 +187,18 @@ MANY_VALUES = (
 )
 MANY_RUNS = 250
 ALLOWED = 0.01  # below the level
+MANY_TEXT = (
+    f"Simulated, {MANY_RUNS} crowds for each of epsilon 0.5, 1 and 3 and of 1,000 to 1,000,000 participants. With 1,024"
+    " values public functions are balanced; 13,929 values are more than balanced cohorts take, so"
+    f" {HASHED} hashed cohorts are given. Which values have which share is drawn anew for each crowd. Coverage in"
+    " percent by true share and level, of intervals that `ci` gives without a warning, about the population and the sample."
+    " *Least*: the least of all kinds of crowds and both targets, of 250 values of this share in each. The others are"
+    " means over all crowds: 0.01 has four values in a crowd, 0.3 has three, so that standard errors near 90, 95 and 99"
+    " are 0.3, 0.2 and 0.1. *All*: how often all intervals with `simultaneous=True` hold, on average; standard errors"
+    " 0.5, 0.4 and 0.2, or more where `ci` warns of many of them. Empty: it warns everywhere. The rows that the command"
+    " writes have every epsilon and n by itself, and it prints which of them is furthest below its level less a point,"
+    " in its own standard errors."
+)
 
 
 def lowest(rows: Sequence[Row]) -> str:
@@ -205,48 +219,41 @@ def lowest(rows: Sequence[Row]) -> str:
     )
 
 
-def many_text(rows: Sequence[Row]) -> str:
-    """What was simulated, and the furthest cell."""
-    return (
-        f"Simulated, {MANY_RUNS} crowds for each of epsilon 0.5, 1 and 3 and of 1,000 to 1,000,000 participants. With"
-        " 1,024 values public functions are balanced; 13,929 values are more than balanced cohorts take, so"
-        f" {HASHED} hashed cohorts are given. Which values have which share is drawn anew for each crowd. Coverage in"
-        " percent by true share and level, of intervals that `ci` gives without a warning, about the population and the"
-        " sample. *Least*: the least of all kinds of crowds and both targets, of 250 values of this share in each. The"
-        " others are means over all crowds: 0.01 has four values in a crowd, 0.3 has three, so that standard errors"
-        " near 90, 95 and 99 are 0.3, 0.2 and 0.1. *All*: how often all intervals with `simultaneous=True` hold, on"
-        " average; standard errors 0.5, 0.4 and 0.2, or more where `ci` warns of many of them. Empty: it warns"
-        f" everywhere. {lowest(rows)}"
-    )
+def many_summary(rows: Sequence[Row]) -> list[str]:
+    """The usual lines, and the furthest cell."""
+    return [*summary(rows), lowest(rows)]
 
 
-MANY_COHORTS_STUDY = study(
-    "many-cohorts",
-    "Intervals for shares of Bloom filters and cohorts with 1,024 and 13,929 values",
-    cell="cohorts:by_share",
-    grid=((FOUND, MANY_VALUES),),
-    quick=((FOUND, (("rappor", MANY, 3.0, 1_000),)),),
-    runs=MANY_RUNS,
-    quick_runs=2,
-    section=Section(
-        page=PAGE,
-        heading="## Bloom filters with many values",
-        text=many_text,
-        by=("mechanism", "k"),
-        columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("k", "k"),
-            *(
-                percent(f"{share:g}, {100 * level:g}, least", 1, least=True, of=named(share), level=level)
-                for share, level in product(SHARES[:2], LEVELS)
+MANY_COHORTS_STUDY = replace(
+    study(
+        "many-cohorts",
+        "Intervals for shares of Bloom filters and cohorts with 1,024 and 13,929 values",
+        cell="cohorts:by_share",
+        grid=((FOUND, MANY_VALUES),),
+        quick=((FOUND, (("rappor", MANY, 3.0, 1_000),)),),
+        runs=MANY_RUNS,
+        quick_runs=2,
+        section=Section(
+            page=PAGE,
+            heading="## Bloom filters with many values",
+            text=MANY_TEXT,
+            by=("mechanism", "k"),
+            columns=(
+                PageColumn("mechanism", "mechanism"),
+                PageColumn("k", "k"),
+                *(
+                    percent(f"{share:g}, {100 * level:g}, least", 1, least=True, of=named(share), level=level)
+                    for share, level in product(SHARES[:2], LEVELS)
+                ),
+                *(
+                    percent(f"{share:g}, {100 * level:g}", 1, mean=True, of=named(share), level=level)
+                    for share, level in product(SHARES[2:], LEVELS)
+                ),
+                *(percent(f"all, {100 * level:g}", 1, mean=True, of=ALL, level=level) for level in LEVELS),
             ),
-            *(
-                percent(f"{share:g}, {100 * level:g}", 1, mean=True, of=named(share), level=level)
-                for share, level in product(SHARES[2:], LEVELS)
-            ),
-            *(percent(f"all, {100 * level:g}", 1, mean=True, of=ALL, level=level) for level in LEVELS),
         ),
     ),
+    summary=many_summary,
 )
 
 STUDIES = (LEVELS_STUDY, COHORTS_STUDY, MANY_COHORTS_STUDY, DECODED_STUDY)
