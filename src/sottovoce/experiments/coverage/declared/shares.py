@@ -188,16 +188,17 @@ MANY_VALUES = (
 MANY_RUNS = 250
 ALLOWED = 0.01  # below the level
 MANY_TEXT = (
-    f"Simulated, {MANY_RUNS} crowds for each of epsilon 0.5, 1 and 3 and of 1,000 to 1,000,000 participants. With 1,024"
-    " values public functions are balanced; 13,929 values are more than balanced cohorts take, so"
-    f" {HASHED} hashed cohorts are given. Which values have which share is drawn anew for each crowd. Coverage in"
-    " percent by true share and level, of intervals that `ci` gives without a warning, about the population and the sample."
-    " *Least*: the least of all kinds of crowds and both targets, of 250 values of this share in each. The others are"
-    " means over all crowds: 0.01 has four values in a crowd, 0.3 has three, so that standard errors near 90, 95 and 99"
-    " are 0.3, 0.2 and 0.1. *All*: how often all intervals with `simultaneous=True` hold, on average; standard errors"
-    " 0.5, 0.4 and 0.2, or more where `ci` warns of many of them. Empty: it warns everywhere. The rows that the command"
-    " writes have every epsilon and n by itself, and it prints which of them is furthest below its level less a point,"
-    " in its own standard errors."
+    f"Simulated, {MANY_RUNS} crowds for each of epsilon 0.5, 1 and 3 and of 1,000 to 1,000,000 participants."
+    " With 1,024 values public functions are balanced; 13,929 values are more than balanced cohorts take, so"
+    f" {HASHED} hashed cohorts are given. Which values have which share is drawn anew for each crowd. Coverage"
+    " in percent by true share and level, of intervals that `ci` gives without a warning, about the population"
+    " and the sample. *Least*: the least of all kinds of crowds and both targets, of 250 values of this share"
+    " in each. The others are means over all crowds: 0.01 has four values in a crowd, 0.3 has three, so that"
+    " standard errors near 90, 95 and 99 are 0.3, 0.2 and 0.1. *All*: how often all intervals with"
+    " `simultaneous=True` hold, on average; standard errors 0.5, 0.4 and 0.2, or more where `ci` warns of many"
+    " of them. Empty: it warns everywhere. The rows that the command writes have every epsilon and n by"
+    " itself, and it prints which of them is furthest below its level less a point, in its own standard"
+    " errors."
 )
 
 
