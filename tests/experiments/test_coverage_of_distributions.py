@@ -12,7 +12,9 @@ from sottovoce.estimate.distribution.band import DRAWS, bound_of, rank_of, reach
 from sottovoce.estimate.evidence import deviate
 from sottovoce.experiments.coverage.declared.distributions import BINS, DISTRIBUTIONS, HIERARCHIES, STUDIES
 from sottovoce.experiments.coverage.distributions import cells, many
+from sottovoce.experiments.coverage.distributions.populations import law
 from sottovoce.tally.counts import simulate_cells
+from sottovoce.tally.tally import Tally
 
 POINT = {"crowd": "spiky", "n": 20_000, "epsilon": 1.0, "buckets": 16}
 KINDS = {"mean", "variance", "cdf", "quantile", "band"}
@@ -99,3 +101,15 @@ def test_tallies_of_a_crowd_for_each_run() -> None:
 def test_every_mechanism_of_the_page_has_bands_in_a_study() -> None:
     judged = {point.get("mechanism") for study in STUDIES for point in study.points()}
     assert {*DISTRIBUTIONS, *HIERARCHIES, *BINS} <= judged
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("crowd", ["smooth", "spiky"])
+def test_bands_of_a_designed_table_are_narrow(crowd: str) -> None:
+    """At epsilon 1, 100,000 reports that are as they are expected, 64 buckets: before bands are cut."""
+    method = mechanism("designed-distribution", Interval(0, 1), epsilon=1, buckets=64)
+    counts = np.diff(np.rint(100_000 * np.cumsum(law(method, crowd)[1])), prepend=0).astype(np.int64)
+    found = method.estimate(Tally(method, 100_000, counts))
+    errors = found.cdf([edge / 64 for edge in range(1, 64)]).std_errors
+    assert (2 * 1.96 * errors).mean() < 40e-3
+    assert (2 * found.band(0.95).half[1:-1]).mean() < 66e-3
