@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
+
+from threadpoolctl import threadpool_limits
 
 from sottovoce.core.params import check_integer
 
@@ -20,6 +23,13 @@ def thread_count(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return check_integer("threads", "a batch", threads, 1, 1024)
+
+
+@contextmanager
+def small_matrices() -> Iterator[None]:
+    """Linear algebra in one thread: for small matrices several wait for each other, and sums depend on their number."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def chunks(first: int, last: int, size: int) -> Iterator[tuple[int, int]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy
+from threadpoolctl import threadpool_info
 
 import sottovoce as sv
 from sottovoce.estimate.distribution.bayes import modes
 from sottovoce.estimate.distribution.bayes.condense import LOSS, Condensed, _information, condensed
-from sottovoce.estimate.distribution.bayes.modes import NEAR, Posterior, smooth
+from sottovoce.estimate.distribution.bayes.modes import NEAR, Posterior, Smooth, smooth
 from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS, Walk, waves
 from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
@@ -312,3 +315,22 @@ def test_it_is_closer_than_the_better_of_em_and_ems() -> None:
         assert table[3, column] < 1.4 * better[3]
     # EM and EMS each fail where the other is good.
     assert table[0, 1] > 2 * table[0, 0] and table[2, 0] > 1.3 * table[2, 1]
+
+
+def test_small_matrices_are_computed_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several wait for each other; before and after, there are as many as ever."""
+    seen: list[set[int]] = []
+
+    def threads() -> set[int]:
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    def counted(*given: Any) -> Smooth:
+        seen.append(threads())
+        return smooth(*given)
+
+    monkeypatch.setattr("sottovoce.estimate.decoders.bayes.smooth", counted)
+    m = wave(buckets=8)
+    before = threads()
+    m.estimate(m.tally(m.privatize([0.2, 0.7] * 50, seed=1)), decoder="bayes")
+    assert seen == [{1}]
+    assert threads() == before

@@ -15,6 +15,7 @@ from sottovoce.estimate.distribution.bayes.modes import smooth
 from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS
 from sottovoce.estimate.evidence import Evidence, Offer
 from sottovoce.estimate.shares.maximise import NotConvergedWarning, certificate, outside
+from sottovoce.fast.threads import small_matrices
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class BayesDecoder(Decoder):
             given = condensed(mixture, widths)
         except TooLargeError:
             return _fallback(evidence, "their likelihood is too large")
-        found = smooth(given, source.circular, FEW_WALKS if self.fast else WALKS)
+        with small_matrices():
+            found = smooth(given, source.circular, FEW_WALKS if self.fast else WALKS)
         if found.shares is None:
             return _fallback(evidence, "no mode was found")
         values = given.spread(found.shares, widths)
