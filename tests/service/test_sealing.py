@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from starlette.testclient import TestClient
 
 from sottovoce.client import NoTick
 from sottovoce.client.participant import Participant
-from sottovoce.client.transport import Reply
-from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError, ReportError
+from sottovoce.client.transport import HttpTransport, Interrupted, Reply
+from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError, ReportError, SottovoceError
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.service.collector import Collector
+from sottovoce.service.http.app import Application
+from sottovoce.service.invitations import invite
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
-from sottovoce.service.shuffler.relay import Relay
+from sottovoce.service.shuffler.opening import sealed_route
+from sottovoce.service.shuffler.relay import Relay, settled
 from sottovoce.service.shuffler.sealing import (
     SEAL_BYTES,
     new_key,
@@ -28,7 +37,9 @@ from sottovoce.service.shuffler.sealing import (
     unseal,
     unseal_all,
 )
-from tests.client.collectors import ANSWERS, Scripted, facts, sleep
+from sottovoce.service.stores import open_store
+from tests.client.collectors import ANSWERS, COUNTED, Scripted, facts, sleep
+from tests.service.studies import SOURCE
 
 PRIVATE, PUBLIC = new_key()
 URL = "http://shuffler.test/v1/studies/0123456789abcdef"
@@ -68,9 +79,6 @@ def test_the_collector_alone_opens_what_devices_seal(key) -> None:
 
 def test_a_retry_sends_the_same_seal(tmp_path: Path) -> None:
     study = manifest()
-    from sottovoce.client.transport import Interrupted
-    from tests.client.collectors import COUNTED
-
     transport = Scripted(manifest=study, said=[Interrupted("x"), Reply(200, COUNTED)])
     device = Participant(tmp_path / "device", tick=NoTick(), transport=transport)
     assert device.answer(study, ANSWERS, url=URL).state == "queued"
@@ -95,7 +103,7 @@ def test_anything_else_is_refused(key) -> None:
     for wrong in (body[:-1], body + b"\0", b""):
         with pytest.raises(ReportError, match="another length"):
             unseal(key, study, wrong)
-    assert unseal_all(key, study, body + bytes(changed)) == ([unseal(key, study, body)], 1)
+    assert unseal_all(key, study, bytes(changed) + body) == [None, unseal(key, study, body)]
     with pytest.raises(ReportError, match="equally long"):
         unseal_all(key, study, body[:-1])
 
@@ -198,19 +206,19 @@ def test_a_file_of_an_earlier_shuffler_is_read_and_belongs_to_its_owner_alone(tm
 class Collecting(Scripted):
     """A collector that gives the manifests of a list, one after the other, and answers with a status."""
 
-    def __init__(self, *manifests: Manifest, status: int = 200) -> None:
-        super().__init__()
-        self.manifests, self.status = list(manifests), status
+    def __init__(self, *manifests: Manifest, said: Reply = Reply(200, b"{}"), older: tuple[Manifest, ...] = ()) -> None:
+        super().__init__(said=[said])
+        self.manifests, self.older = list(manifests), {f"hash={one.hash}": one for one in older}
 
-    def get(self, url: str) -> Reply:
+    def get(self, url: str, query: str = "") -> Reply:
+        if query:
+            return Reply(200, self.older[query].content) if query in self.older else Reply(404, b"{}")
         return Reply(200, (self.manifests.pop(0) if len(self.manifests) > 1 else self.manifests[0]).content)
 
-    def post(self, url: str, body: bytes, kind: str) -> Reply:
-        return Reply(self.status, b"{}")
 
-
-def relay_of(tmp_path: Path, collector: Collecting, least: int = 3) -> Relay:
-    return Relay(Mixer(str(tmp_path / "mixer")), "http://test", collector, least=least)
+def relay_of(path: Path, collector: Collecting, least: int = 3) -> Relay:
+    path.mkdir(exist_ok=True)
+    return Relay(Mixer(str(path / "mixer")), "http://test", collector, least=least)
 
 
 def test_a_shuffler_does_not_take_the_collectors_word(tmp_path: Path) -> None:
@@ -219,66 +227,183 @@ def test_a_shuffler_does_not_take_the_collectors_word(tmp_path: Path) -> None:
     name, later = first.hash[:16], first.next(first.stage)
     with pytest.raises(CollectorError, match="fewer than the 4"):
         relay_of(tmp_path, Collecting(first), least=4).manifest(name)
-    assert relay_of(tmp_path, Collecting(first, first, later), least=3).manifest(name) == first
-    again = replace(later, parent=hashlib.sha256(b"another").hexdigest())
+    third = later.next(later.stage)
     larger = replace(first.facts, collection=replace(first.facts.collection, batch=1000))
-    for wrong in (again, replace(later, number=3, facts=larger), replace(later, number=3, facts=facts())):
-        relay = relay_of(tmp_path, Collecting(first, later, wrong))
+    other = replace(first.stage, quota=7)
+    wrongs = (
+        replace(later, stage=other),  # a second manifest of a round
+        first,  # one of a round that is over
+        replace(third, number=4),  # a round is left out
+        replace(third, parent=first.hash),
+        replace(third, parent=hashlib.sha256(b"another").hexdigest()),
+        replace(third, facts=larger),
+        replace(third, facts=facts()),
+    )
+    for place, wrong in enumerate(wrongs):
+        path = tmp_path / str(place)
+        relay = relay_of(path, Collecting(first, later, wrong, older=(first, later)))
         assert [relay.manifest(name).number for _ in range(2)] == [1, 2]
-        with pytest.raises(CollectorError):
-            relay.manifest(name)
-        client = TestClient(relay.application())
-        assert client.get(f"/v1/studies/{name}/manifest").status_code == 503
+        for one in (relay, relay_of(path, Collecting(wrong, older=(first, later)))):  # also after a restart
+            with pytest.raises(CollectorError):
+                one.manifest(name)
+            assert TestClient(one.application()).get(f"/v1/studies/{name}/manifest").status_code == 503
+        assert relay_of(path, Collecting(third)).manifest(name) == third
     with pytest.raises(ParameterError):
         relay_of(tmp_path, Collecting(first), least=1)
 
 
+def test_numbers_of_rounds_do_not_open_a_manifest_for_each_device(tmp_path: Path) -> None:
+    """The same facts under the numbers 2 to 6: one is taken, and the others are not its children."""
+    first = manifest()
+    later = first.next(first.stage)
+    relay = relay_of(tmp_path, Collecting(*(replace(later, number=number) for number in range(2, 7))))
+    assert relay.manifest(first.hash[:16]).number == 2
+    for _ in range(4):
+        with pytest.raises(CollectorError, match="two manifests of one round"):
+            relay.manifest(first.hash[:16])
+
+
+def test_rounds_that_no_device_asked_about_are_followed_by_their_parents(tmp_path: Path) -> None:
+    rounds = [manifest()]
+    for _ in range(4):
+        rounds.append(rounds[-1].next(rounds[-1].stage))
+    name = rounds[0].hash[:16]
+    assert relay_of(tmp_path, Collecting(rounds[0])).manifest(name) == rounds[0]
+    forged = [replace(rounds[2], stage=replace(rounds[2].stage, quota=7)), rounds[0]]
+    for known in ((), tuple(rounds[2:]), tuple(forged)):
+        with pytest.raises(SottovoceError):
+            relay_of(tmp_path, Collecting(rounds[4], older=known)).manifest(name)
+    assert relay_of(tmp_path, Collecting(rounds[4], older=tuple(rounds))).manifest(name) == rounds[4]
+
+
+def test_seals_of_a_round_that_is_over_are_refused_and_waiting_ones_are_passed_on(tmp_path: Path) -> None:
+    """One manifest is open at a time: nobody can fill a batch of an old one around a single report."""
+    first = manifest()
+    name, bodies = first.hash[:16], sealed_by_devices(first, 4)
+    relay = relay_of(tmp_path, Collecting(first, first.next(first.stage)))
+    client = TestClient(relay.application())
+    address = f"/v1/studies/{name}/sealed"
+    assert [client.post(address, content=body).status_code for body in bodies[:3]] == [200] * 3
+    relay.manifest(name)
+    assert client.post(address, content=bodies[3]).status_code == 409
+    assert relay_of(tmp_path, Collecting(first)).pass_on() == 3  # a new process needs no manifest for it
+
+
+def test_two_processes_with_one_file_open_one_manifest(tmp_path: Path) -> None:
+    first = manifest()
+    name, later = first.hash[:16], first.next(first.stage)
+    other = replace(later, stage=replace(later.stage, quota=7))
+    one, two = (relay_of(tmp_path, Collecting(first, last)) for last in (later, other))
+    assert one.manifest(name) == two.manifest(name) == first
+    assert one.manifest(name) == later
+    with pytest.raises(CollectorError, match="Another process"):
+        two.manifest(name)
+
+
 def test_reports_are_dropped_only_where_the_collector_has_settled_them(tmp_path: Path) -> None:
-    """A proxy that says 404 or 403 for a moment must not lose them."""
-    study = manifest()
+    """A proxy that says 404 or 403 for a moment must not lose them; what the collector refuses is not sent for ever."""
+    study, page = manifest(), b"<html>Not here.</html>"
     bodies = sealed_by_devices(study, 3)
-    for status, dropped in ((404, 0), (403, 0), (502, 0), (503, 0), (409, 3)):
-        relay = relay_of(tmp_path, Collecting(study, status=status))
+    kept = [Reply(status, b"{}") for status in (408, 425, 429, 502, 503, 507)]
+    kept += [Reply(status, page) for status in (400, 401, 403, 404)] + [Reply(403, b'{"code":"not_open"}')]
+    for place, reply in enumerate([*kept, *(Reply(status, b"{}") for status in (400, 401, 403, 409, 410, 413, 422))]):
+        relay = relay_of(tmp_path / str(place), Collecting(study, said=reply))
+        relay.manifest(study.hash[:16])
         for body in bodies:
             relay.mixer.take(study.hash[:16], study.prefix, body)
-        assert relay.pass_on() == dropped
+        dropped = 0 if reply in kept else 3
+        assert relay.pass_on() == dropped, reply
         assert sum(relay.mixer.waiting().values()) == 3 - dropped
 
 
 # --- devices, shuffler and collector ------------------------------------------------------------------------------
-def test_reports_pass_from_devices_through_the_shuffler_to_the_collector(tmp_path: Path, key) -> None:
-    """A device knows the shuffler only, the shuffler no report, and the collector no sender; each is counted once."""
-    from sottovoce.client.transport import HttpTransport
-    from sottovoce.service.collector import Collector
-    from sottovoce.service.http.app import Application
-    from sottovoce.service.shuffler.opening import sealed_route
-    from sottovoce.service.stores import open_store
-    from tests.service.studies import SOURCE
+class Bridge(HttpTransport):
+    """Requests to an application in this process."""
 
-    class Bridge(HttpTransport):
-        """Requests to an application in this process."""
+    def __init__(self, application: object) -> None:
+        super().__init__()
+        self.client = TestClient(application, base_url="http://test")
 
-        def __init__(self, application: object) -> None:
-            super().__init__()
-            self.client = TestClient(application, base_url="http://test")
+    def get(self, url: str, query: str = "") -> Reply:
+        found = self.client.get(url, params=query)
+        return Reply(found.status_code, found.content)
 
-        def get(self, url: str) -> Reply:
-            found = self.client.get(url)
-            return Reply(found.status_code, found.content)
+    def post(self, url: str, body: bytes, kind: str) -> Reply:
+        found = self.client.post(url, content=body, headers={"content-type": kind})
+        return Reply(found.status_code, found.content)
 
-        def post(self, url: str, body: bytes, kind: str) -> Reply:
-            found = self.client.post(url, content=body, headers={"content-type": kind})
-            return Reply(found.status_code, found.content)
 
-    collector = Collector(open_store(str(tmp_path / "store.sqlite")))
+@contextmanager
+def sealed_study(tmp_path: Path, key: X25519PrivateKey, more: str = "", **limits: int) -> Iterator[tuple]:
+    """A collector, its application, and the name and address of a sealed study."""
+    collector = Collector(open_store(str(tmp_path / "store.sqlite")), **limits)
     collector.start()
     try:
-        source = SOURCE + f'\n[collection]\nsealed_for = "{PUBLIC}"\nbatch = 5\n'.encode()
+        source = SOURCE + f'\n[collection]\nsealed_for = "{PUBLIC}"\nbatch = 5\n{more}'.encode()
         name = collector.create(source, 1000)
-        to_collector = Bridge(Application(collector, [sealed_route(key)]))
+        yield collector, Bridge(Application(collector, [sealed_route(key)])), name, f"http://test/v1/studies/{name}"
+    finally:
+        collector.stop()
+
+
+def test_made_up_seals_fail_alone(tmp_path: Path, key) -> None:
+    """Anyone can seal a report without a token, of no arm, round or epoch: the others of its batch are counted."""
+    with sealed_study(tmp_path, key, "invitations = true\n") as (collector, to_collector, name, url):
+        study = collector.course(name).manifest
+        with collector.store.transaction() as work:
+            tokens = [bytes.fromhex(one) for one in invite(work, collector.course(name).number, study.hash, 3)]
+        today = study.facts.collection.epoch(collector.today())
+        width = collector.course(name).lanes[0].width
+        good = [
+            Batch(study.prefix, today, 1, 0, bytes([place]) * 16, bytes(width), token)
+            for place, token in enumerate(tokens)
+        ]
+        bad = [
+            replace(good[0], ids=b"x" * 16, tokens=b""),
+            replace(good[0], ids=b"y" * 16, arm=9),
+            replace(good[0], ids=b"z" * 16, round=5),
+            replace(good[0], ids=b"w" * 16, epoch=today + 9),
+        ]
+        made = [bad[0], good[0], bad[1], good[1], bad[2], bad[3], good[2]]
+        body = b"".join(seal(study, one) for one in made)
+        body += study.prefix + bytes(sealed_bytes(study) - 8)
+        reply = to_collector.post(f"{url}/sealed", body, "application/octet-stream")
+        codes = {0: "token_missing", 2: "invalid_batch", 4: "invalid_batch", 5: "epoch_in_future", 7: "invalid_payload"}
+        assert json.loads(reply.body) == {
+            "accepted": 3,
+            "duplicates": 0,
+            "failed": [{"index": index, "code": code} for index, code in codes.items()],
+        }
+        collector.set_state(name, "closed", by="test")
+        said = json.loads(to_collector.post(f"{url}/sealed", body, "application/octet-stream").body)
+        assert said["duplicates"] == 3 and {one["code"] for one in said["failed"]} == {
+            "study_closed",
+            "invalid_payload",
+        }
+
+
+def test_a_busy_collector_gets_the_batch_again_whatever_a_stranger_sealed(tmp_path: Path, key) -> None:
+    with sealed_study(tmp_path, key, most_waiting=2) as (collector, to_collector, name, url):
+        study = collector.course(name).manifest
+        today = study.facts.collection.epoch(collector.today())
+        one = Batch(study.prefix, today, 1, 0, bytes(16), bytes(collector.course(name).lanes[0].width))
+        made = [replace(one, ids=bytes([place]) * 16, arm=9 if place == 0 else 0) for place in range(8)]
+        body = b"".join(seal(study, one) for one in made)
+        gate = threading.Event()
+        held = threading.Thread(target=collector.writer.call, args=(gate.wait,))  # the writing thread is busy
+        held.start()
+        wait_for = threading.Timer(0.3, gate.set)
+        wait_for.start()
+        reply = to_collector.post(f"{url}/sealed", body, "application/octet-stream")
+        held.join()
+        assert reply.status == 429 and not settled(reply)
+
+
+def test_reports_pass_from_devices_through_the_shuffler_to_the_collector(tmp_path: Path, key) -> None:
+    """A device knows the shuffler only, the shuffler no report, and the collector no sender; each is counted once."""
+    with sealed_study(tmp_path, key) as (collector, to_collector, name, url):
         relay = Relay(Mixer(str(tmp_path / "mixer")), "http://test", to_collector, least=5)
         to_shuffler = Bridge(relay.application())
-        url = f"http://test/v1/studies/{name}"
 
         def answer(count: int) -> None:
             for _ in range(count):
@@ -303,5 +428,3 @@ def test_reports_pass_from_devices_through_the_shuffler_to_the_collector(tmp_pat
         assert to_shuffler.get("http://test/v1/studies/0000000000000000/manifest").status == 503
         assert to_shuffler.get("http://test/healthz").status == 200
         assert collector.course(name).reports == 7
-    finally:
-        collector.stop()

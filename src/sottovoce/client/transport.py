@@ -65,9 +65,9 @@ class HttpTransport:
     keep: bool = False
     _kept: dict[tuple[str, str], http.client.HTTPConnection] | None = None
 
-    def get(self, url: str) -> Reply:
+    def get(self, url: str, query: str = "") -> Reply:
         """Ask for a document."""
-        return self._request("GET", url, None, {"Accept": _CONTENT})
+        return self._request("GET", url, None, {"Accept": _CONTENT}, query and f"?{query}")
 
     def post(self, url: str, body: bytes, kind: str) -> Reply:
         """Send a report; `Unreached` means that nothing was sent, `Interrupted` that it may have arrived."""
@@ -79,11 +79,11 @@ class HttpTransport:
             connection.close()
         self._kept = None
 
-    def _request(self, method: str, url: str, body: bytes | None, headers: dict[str, str]) -> Reply:
+    def _request(self, method: str, url: str, body: bytes | None, headers: dict[str, str], query: str = "") -> Reply:
         parts = parsed(url)
         connection = self._connected(parts)
         try:
-            connection.request(method, parts.path or "/", body, headers)
+            connection.request(method, (parts.path or "/") + query, body, headers)
             answer = connection.getresponse()
             content = answer.read(MOST_BYTES + 1)
             # A connection that breaks within the answer ends it early, without an error.
@@ -159,7 +159,7 @@ def fetch_manifest(url: str, transport: HttpTransport) -> tuple[Manifest, str]:
 
 def _only_study(url: str, transport: HttpTransport) -> str:
     reply = transport.get(f"{url}/v1/studies")
-    listed = _plain(reply.body) if reply.status == http.client.OK else None
+    listed = plain(reply.body) if reply.status == http.client.OK else None
     if isinstance(listed, dict):
         listed = listed.get("studies")
     studies = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
@@ -175,12 +175,12 @@ def _only_study(url: str, transport: HttpTransport) -> str:
 def outcome(reply: Reply) -> Outcome:
     """What an answer says about the one report that was sent."""
     if reply.status == http.client.OK:
-        found = _plain(reply.body)
+        found = plain(reply.body)
         if isinstance(found, dict):
             return _counted(found)
         return Outcome(QUEUED)
     state = _BY_STATUS.get(reply.status)
-    problem = _plain(reply.body)
+    problem = plain(reply.body)
     if isinstance(problem, dict) and problem.get("code") == "not_open":  # the study begins later
         state = None
     if state is None:  # a full queue, a full disk, a server that restarts: later
@@ -202,7 +202,8 @@ def _counted(found: dict[str, Any]) -> Outcome:
     return Outcome(QUEUED)
 
 
-def _plain(body: bytes) -> Any:
+def plain(body: bytes) -> Any:
+    """What a JSON text says; None if it is none."""
     with suppress(ValueError, RecursionError):
         return json.loads(body)
     return None

@@ -287,9 +287,14 @@ SEALED: Plain = {
             "sealed",
             "Send sealed reports of one manifest, one after the other; each begins with the prefix of its hash",
             _responses(
-                {"200": ("What became of them; a seal that cannot be opened is invalid.", _json(_ref("Outcome")))},
-                *("invalid_request", "invalid_batch", "token_missing", "not_open", "unknown_study", "slow_sender"),
-                *("outdated_manifest", "study_closed", "too_large", *_BUSY),
+                {
+                    "200": (
+                        "What became of them; a seal that cannot be opened is invalid.",
+                        _json(_ref("SealedOutcome")),
+                    )
+                },
+                *("invalid_request", "invalid_batch", "not_open", "unknown_study", "slow_sender"),
+                *("outdated_manifest", "too_large", *_BUSY),
             ),
             _STUDY,
             requestBody={"required": True, **_bytes("application/octet-stream")},

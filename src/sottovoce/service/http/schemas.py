@@ -35,6 +35,15 @@ _MOVED = object_of(
         },
     }
 )
+
+
+def _outcome(*more: str) -> Plain:
+    """What became of the reports of a request, with the codes of those that failed."""
+    codes = sorted((*more, *(code for code, one in PROBLEMS.items() if one.status is None)))
+    failed = object_of({"index": COUNT, "code": {"type": "string", "enum": codes}})
+    return object_of({"accepted": COUNT, "duplicates": COUNT, "failed": {"type": "array", "items": failed}})
+
+
 SCHEMAS: Plain = {
     "Problem": object_of(
         {
@@ -60,24 +69,8 @@ SCHEMAS: Plain = {
         },
         optional=("tokens",),
     ),
-    "Outcome": object_of(
-        {
-            "accepted": COUNT,
-            "duplicates": COUNT,
-            "failed": {
-                "type": "array",
-                "items": object_of(
-                    {
-                        "index": COUNT,
-                        "code": {
-                            "type": "string",
-                            "enum": sorted(code for code, one in PROBLEMS.items() if one.status is None),
-                        },
-                    }
-                ),
-            },
-        }
-    ),
+    "Outcome": _outcome(),
+    "SealedOutcome": _outcome("invalid_batch", "outdated_manifest", "study_closed", "token_missing"),
     "Studies": object_of(
         {
             "studies": {

@@ -23,7 +23,7 @@ BYTES_AT_ONCE = 200_000
 
 
 class Mixer:
-    """Seals in an SQLite file, of studies whose manifests are given by `take`."""
+    """Seals in an SQLite file, and the open manifest of each study."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -34,6 +34,7 @@ class Mixer:
                 "CREATE TABLE IF NOT EXISTS seal (hash BLOB PRIMARY KEY, study TEXT NOT NULL, prefix BLOB NOT NULL,"
                 " sealed BLOB NOT NULL, begun INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID"
             )
+            database.execute("CREATE TABLE IF NOT EXISTS manifest (study TEXT PRIMARY KEY, content BLOB NOT NULL)")
             if "begun" not in {row[1] for row in database.execute("PRAGMA table_info(seal)")}:  # of an earlier version
                 database.execute("ALTER TABLE seal ADD COLUMN begun INTEGER NOT NULL DEFAULT 0")
 
@@ -49,6 +50,21 @@ class Mixer:
             database.execute("COMMIT")
         finally:
             database.close()
+
+    def manifest(self, study: str) -> bytes | None:
+        """The open manifest of a study."""
+        with self._changed() as database:
+            row = database.execute("SELECT content FROM manifest WHERE study = ?", (study,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def open_manifest(self, study: str, content: bytes, *, instead_of: bytes | None) -> bool:
+        """Keep the open manifest of a study; false if another one than `instead_of` is open."""
+        with self._changed() as database:
+            row = database.execute("SELECT content FROM manifest WHERE study = ?", (study,)).fetchone()
+            if (None if row is None else bytes(row[0])) != instead_of:
+                return False
+            database.execute("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (study, content))
+        return True
 
     def take(self, study: str, prefix: bytes, sealed: bytes) -> bool:
         """Keep a seal, durably; false if it was there already."""

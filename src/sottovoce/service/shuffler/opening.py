@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from starlette.concurrency import run_in_threadpool
@@ -16,7 +15,12 @@ from sottovoce.core.exchange.manifest import PREFIX_BYTES
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.public import collector_of
 from sottovoce.service.http.reports import Refused, read_body
+from sottovoce.service.intake import FAILED, INVALID, NOT_OPEN, Submission
 from sottovoce.service.shuffler.sealing import public_key, read_key, unseal_all
+from sottovoce.service.writer import DISK_FULL, QUEUE_FULL, UNAVAILABLE
+
+# Problems of the collector: all seals of a request are sent again. The others are problems of single reports.
+WHOLE = (QUEUE_FULL, UNAVAILABLE, DISK_FULL, FAILED, NOT_OPEN)
 
 
 def sealed_route_of(path: str) -> Route:
@@ -37,28 +41,33 @@ def sealed_route(key: X25519PrivateKey) -> Route:
         if body[:PREFIX_BYTES] != manifest.prefix:
             return problem("outdated_manifest", manifest=manifest.hash)
         try:
-            batches, invalid = await run_in_threadpool(unseal_all, key, manifest, body)
+            batches = await run_in_threadpool(unseal_all, key, manifest, body)
         except ReportError:
             raise Refused("invalid_batch") from None
         loop = asyncio.get_running_loop()
-        waiting: list[tuple[Any, Any]] = []
+        taken: list[Submission | None] = []
         for batch in batches:
-            future = loop.create_future()
-            waiting.append((collector.submit(course.name, batch, future), future))
-        for _, future in waiting:
-            await future
-        found = [one for one, _ in waiting]
-        busy = next((one.problem for one in found if one.problem is not None), None)
+            taken.append(None if batch is None else collector.submit(course.name, batch, loop.create_future()))
+        opened = [one for one in taken if one is not None]
+        for one in opened:
+            await one.future
+        busy = next((one.problem for one in opened if one.problem in WHOLE), None)
         if busy is not None:
             raise Refused(busy)  # all of them come again, and what was counted is a duplicate then
-        failed = [{"index": place, "code": code} for place, one in enumerate(found) for _, code in one.failed]
-        failed += [{"index": len(found) + place, "code": "invalid_payload"} for place in range(invalid)]
+        failed = [{"index": place, "code": code} for place, one in enumerate(taken) for code in _failures(one)]
         return JSONResponse(
             {
-                "accepted": sum(one.accepted for one in found),
-                "duplicates": sum(one.duplicates for one in found),
+                "accepted": sum(one.accepted for one in opened),
+                "duplicates": sum(one.duplicates for one in opened),
                 "failed": failed,
             }
         )
 
     return Route("/v1/studies/{study}/sealed", take, methods=["POST"])
+
+
+def _failures(one: Submission | None) -> list[str]:
+    """Why the report of a seal is not counted. A stranger can seal anything, so it is a matter of this seal alone."""
+    if one is None:
+        return [INVALID]
+    return [code for _, code in one.failed] if one.problem is None else [one.problem]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import sqlite3
 import threading
 from contextlib import suppress
@@ -13,9 +14,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from sottovoce.client.transport import HttpTransport, fetch_manifest
+from sottovoce.client.transport import HttpTransport, Reply, fetch_manifest, plain
 from sottovoce.core.errors import CollectorError, SottovoceError
-from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.manifest import PREFIX_BYTES, Manifest
 from sottovoce.core.params import check_integer
 from sottovoce.service.http import static
 from sottovoce.service.http.headers import guarded
@@ -26,8 +27,8 @@ from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
 from sottovoce.service.shuffler.sealing import sealed_bytes
 
 SEALED_TYPE = "application/octet-stream"
-# The collector has taken the batch, or never will: the round is over, the study closed, the seals are not its own.
-SETTLED = (200, 400, 409, 410, 413)
+LATER = (408, 425, 429)  # refusals after which the same bytes may be sent again
+MOST_ROUNDS = 100  # between two looks at a study
 LEAST = 100  # reports of a batch, where the shuffler's operator says nothing else
 PAUSE = 1.0  # seconds between looks at what waits
 COUNTED = {"accepted": 1, "duplicates": 0, "failed": []}
@@ -37,8 +38,8 @@ class Relay:
     """A mixer, and the collector that it passes on to.
 
     The shuffler protects devices from the collector, so it does not take its word: `least` is the shuffler's own bound
-    of a batch, a study says the same about itself in every manifest, and a round has one manifest. A collector that
-    gave each device a manifest of its own could tell their reports apart.
+    of a batch, a study says the same about itself in every manifest, and one manifest is open at a time, which names
+    the one before it. A collector that gave each device a manifest of its own could tell their reports apart.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Relay:
         self.mixer, self.collector = mixer, collector.rstrip("/")
         self.least = check_integer("least", "a shuffler", least, 2, 1 << 40)
         self._transport = HttpTransport() if transport is None else transport
-        self._manifests: dict[tuple[str, bytes], Manifest] = {}
+        self._open: dict[str, Manifest] = {}
         self._reading = threading.Lock()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mixer", daemon=True)
@@ -73,28 +74,54 @@ class Relay:
 
     def manifest(self, study: str) -> Manifest:
         """The current manifest of a study; of a study that is not sealed none is given."""
-        found, _ = fetch_manifest(f"{self.collector}/v1/studies/{study}", self._transport)
+        found, url = fetch_manifest(f"{self.collector}/v1/studies/{study}", self._transport)
         if found.facts.collection.sealed_for is None:
             raise CollectorError("This study does not go through a shuffler.")
         if (found.facts.collection.batch or 0) < self.least:
             raise CollectorError(f"This study asks for batches of fewer than the {self.least} of this shuffler.")
         with self._reading:
-            others = [one for (name, _), one in self._manifests.items() if name == study and one.hash != found.hash]
-            if any(one.facts != found.facts or one.number == found.number for one in others):
-                raise CollectorError("The collector gives two manifests of one round, or changes what a study says.")
-            self._manifests[study, found.prefix] = found
+            known = self._known(study)
+            if known is None or known.hash != found.hash:
+                if known is not None:
+                    self._check_descent(found, known, url)
+                if not self.mixer.open_manifest(study, found.content, instead_of=known and known.content):
+                    raise CollectorError("Another process with the same file has opened a manifest.")
+                self._open[study] = found
         return found
 
+    def _known(self, study: str) -> Manifest | None:
+        """The manifest that is open, also after a restart."""
+        if study not in self._open:
+            content = self.mixer.manifest(study)
+            if content is None:
+                return None
+            self._open[study] = Manifest.from_spec(content)
+        return self._open[study]
+
+    def _check_descent(self, found: Manifest, known: Manifest, url: str) -> None:
+        """Refuse a manifest unless its parents lead back to the open one, round by round."""
+        one = found
+        for _ in range(min(found.number - known.number, MOST_ROUNDS)):
+            if one.facts != known.facts or one.study != known.study or one.parent is None:
+                break
+            if one.parent == known.hash and one.number == known.number + 1:
+                return
+            reply = self._transport.get(f"{url}/manifest", f"hash={one.parent}")
+            if reply.status != http.client.OK:
+                break
+            parent = Manifest.from_spec(reply.body)
+            if parent.hash != one.parent or parent.number != one.number - 1:
+                break
+            one = parent
+        raise CollectorError("The collector gives two manifests of one round, or changes what a study says.")
+
     def _least(self, study: str, prefix: bytes) -> int | None:
-        if (study, prefix) not in self._manifests:
-            with suppress(SottovoceError):
-                self.manifest(study)
-        known = self._manifests.get((study, prefix))
+        with self._reading:
+            known = self._known(study)
         return None if known is None else known.facts.collection.batch
 
     def _send(self, study: str, body: bytes) -> None:
-        reply = self._transport.post(f"{self.collector}/v1/studies/{study}/sealed", body, SEALED_TYPE)
-        if reply.status not in SETTLED:
+        if not settled(self._transport.post(f"{self.collector}/v1/studies/{study}/sealed", body, SEALED_TYPE)):
             raise CollectorError("The collector takes this batch later.")
 
     # --- HTTP ------------------------------------------------------------------------------------
@@ -128,15 +155,24 @@ class Relay:
 
     async def _take(self, request: Request) -> Response:
         study, body = request.path_params["study"], await read_body(request.receive)
-        known = self._manifests.get((study, body[:8]))
-        if known is None:
+        known = self._open.get(study)
+        if known is None or body[:PREFIX_BYTES] != known.prefix:
             known = await run_in_threadpool(self.manifest, study)
-        if body[:8] != known.prefix:
+        if body[:PREFIX_BYTES] != known.prefix:
             return problem("outdated_manifest", manifest=known.hash)
         if len(body) != sealed_bytes(known):
             raise Refused("invalid_batch")
         await run_in_threadpool(self.mixer.take, study, known.prefix, body)
         return JSONResponse(COUNTED)
+
+
+def settled(reply: Reply) -> bool:
+    """Whether the collector has taken a batch, or never will. The error page of a proxy does not say so."""
+    if reply.status == http.client.OK:
+        return True
+    said = plain(reply.body)
+    refused = 400 <= reply.status < 500 and reply.status not in LATER and isinstance(said, dict)
+    return refused and said.get("code") != "not_open"
 
 
 async def _preflight(request: Request) -> Response:

@@ -89,18 +89,18 @@ def unseal(private: X25519PrivateKey, manifest: Manifest, sealed: bytes) -> Batc
     return found
 
 
-def unseal_all(private: X25519PrivateKey, manifest: Manifest, body: bytes) -> tuple[list[Batch], int]:
-    """The reports of a body of seals of equal length, and how many of them could not be opened."""
+def unseal_all(private: X25519PrivateKey, manifest: Manifest, body: bytes) -> list[Batch | None]:
+    """The reports of a body of seals of equal length; None for a seal that cannot be opened."""
     width = sealed_bytes(manifest)
     if not body or len(body) % width:
         raise ReportError("A body of sealed reports has equally long ones of one manifest.")
-    found, invalid = [], 0
+    found: list[Batch | None] = []
     for place in range(0, len(body), width):
         try:
             found.append(unseal(private, manifest, body[place : place + width]))
         except ReportError:
-            invalid += 1
-    return found, invalid
+            found.append(None)
+    return found
 
 
 def _info(manifest: Manifest) -> bytes:
