@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -13,14 +16,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 
 import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
-from sottovoce.service import acts, intake
+from sottovoce.service import acts, intake, writer
 from sottovoce.service.course import stored_tallies
+from sottovoce.service.http.app import Application
 from sottovoce.service.invitations import invite, token_hash
 from sottovoce.service.stores import open_store
-from sottovoce.service.stores.base import CLOSED, Store
+from sottovoce.service.stores.base import CLOSED, Store, StoreFullError
+from sottovoce.testing import databases
 from tests.service.studies import EPOCH, TODAY, add, batch_of, collecting, drawn, everyone, grr, send, told, wait
 
 A, B, C = (bytes([n]) * 16 for n in (1, 2, 3))
@@ -120,6 +126,79 @@ def test_epochs_close_and_digests_go(store: Store) -> None:
         again = batch_of(manifest, 0, [bytes([50]) * 16], [NO], epoch=EPOCH + 3)
         assert told(send(collector, name, again)) == (0, 1, [], None)
     assert cells(store) == [[3, 0, 0]]
+
+
+def test_the_same_id_with_other_bytes_is_a_conflict_also_when_it_is_late(store: Store) -> None:
+    """Of an old epoch, an old manifest, a closed study: the stored digest decides as long as there is one."""
+    days, log = [TODAY], io.StringIO()
+    name = add(store, everyone(grr()))
+    with collecting(store, days=days, log=log) as collector:
+        manifest = collector.course(name).manifest
+        sent = batch_of(manifest, 0, [A, B], [YES, NO])
+        assert send(collector, name, sent).accepted == 2
+        other = replace(sent, payloads=NO + NO)
+        late = (0, 1, [(0, "conflict")], None)
+        for changes in ({"epoch": EPOCH - 5}, {"epoch": EPOCH + 5}):
+            assert told(send(collector, name, replace(sent, **changes))) == (0, 2, [], None)
+            assert told(send(collector, name, replace(other, **changes))) == late
+        # The digest holds the manifest and the arm, so a batch that says another one has other bytes.
+        assert told(send(collector, name, replace(sent, manifest=bytes(8))))[2] == [(0, "conflict"), (1, "conflict")]
+        collector.set_state(name, CLOSED, by="test")
+        assert told(send(collector, name, sent)) == (0, 2, [], None)
+        assert told(send(collector, name, other)) == late
+        assert log.getvalue().count('"conflict"') == 4
+    with store.read() as work:
+        assert work.outcomes(1) == {"conflict": 5}
+    assert cells(store) == [[1, 1, 0]]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("postgresql")
+def test_readiness_follows_the_database(require_tool: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody sends a report meanwhile, as behind a load balancer that obeys the answer."""
+    require_tool("initdb")
+    monkeypatch.setattr(writer, "DOUBT", 0.5)
+    log = io.StringIO()
+    with databases.temporary_postgresql() as url, open_store(url) as store:
+        name = add(store, everyone(grr()))
+        with collecting(store, log=log) as collector, TestClient(Application(collector)) as client:
+
+            def status() -> int:
+                return int(client.get("/readyz").status_code)
+
+            manifest = collector.course(name).manifest
+            assert status() == 200
+            databases.stop(url)
+            _until(lambda: status() == 503)  # without a report
+            databases.start(url)
+            _until(lambda: status() == 200)
+            databases.stop(url)
+            assert send(collector, name, batch_of(manifest, 0, [A], [YES])).problem == "unavailable"
+            assert status() == 503
+            databases.start(url)
+            _until(lambda: status() == 200)
+            assert send(collector, name, batch_of(manifest, 0, [A], [YES])).accepted == 1
+    states = [json.loads(line).get("state") for line in log.getvalue().splitlines()]
+    assert [one for one in states if one] == ["unavailable", "well"] * 2
+
+
+def test_a_look_at_the_store_does_not_hide_a_commit_that_failed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk can be read: it is doubted for some seconds, and then reports may try again."""
+    name = add(store, everyone(grr()))
+    with collecting(store) as collector:
+        with monkeypatch.context() as full:
+            full.setattr(intake, "_counted", _no_room)
+            assert (
+                send(collector, name, batch_of(collector.course(name).manifest, 0, [A], [YES])).problem == "disk_full"
+            )
+        time.sleep(3 * writer.REST)
+        assert not collector.writer.is_well
+        collector.writer._doubted = 0.0
+        _until(lambda: collector.writer.is_well)
+
+
+def _no_room(*given: Any) -> Any:
+    raise StoreFullError("No room.")
 
 
 def _until(holds: Any) -> None:

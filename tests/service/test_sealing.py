@@ -203,10 +203,13 @@ def test_a_file_of_an_earlier_shuffler_is_read_and_belongs_to_its_owner_alone(tm
     assert (tmp_path / "new").stat().st_mode & 0o077 == 0
 
 
+TAKEN = Reply(200, b"{}")
+
+
 class Collecting(Scripted):
     """A collector that gives the manifests of a list, one after the other, and answers with a status."""
 
-    def __init__(self, *manifests: Manifest, said: Reply = Reply(200, b"{}"), older: tuple[Manifest, ...] = ()) -> None:
+    def __init__(self, *manifests: Manifest, said: Reply = TAKEN, older: tuple[Manifest, ...] = ()) -> None:
         super().__init__(said=[said])
         self.manifests, self.older = list(manifests), {f"hash={one.hash}": one for one in older}
 

@@ -25,6 +25,7 @@ from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE
 from sottovoce.service.http import reports, server
 from sottovoce.service.http.app import Application
+from sottovoce.service.http.streams import Streams
 from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.service.writer import utc_today
 from tests.service.studies import add, batch_of, collecting, drawn, everyone, grr
@@ -95,6 +96,54 @@ def test_a_slow_sender_is_told_and_others_go_on(file_store: SQLiteStore, monkeyp
             later.sendall(head)
             while later.recv(4096):
                 pass
+
+
+LONG = 64 << 20  # bytes: more than all buffers between the two ends
+
+
+@pytest.mark.parametrize(
+    ("begin", "more"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nhost: x\r\n", b"a: b\r\n" * 10_000),
+        (b"GET /healthz HTTP/1.1\r\nhost: x\r\na: ", b"a" * 65_536),
+        (b"GET /", b"a" * 65_536),
+        (b"POST /healthz HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n", b"a: b\r\n" * 10_000),
+        (b"POST /healthz HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\na: ", b"a" * 65_536),
+    ],
+    ids=["headers", "one header", "address", "trailers", "one trailer"],
+)
+def test_a_request_without_an_end_is_closed(file_store: SQLiteStore, begin: bytes, more: bytes) -> None:
+    """Sixty megabytes of headers took 600 MB of memory, or half a minute of processor time."""
+    with (
+        served(file_store) as (port, _, _),
+        socket.create_connection(("127.0.0.1", port), timeout=30) as sender,
+        pytest.raises(ConnectionError),
+    ):
+        sender.sendall(begin + more * (LONG // len(more)))
+
+
+def test_the_head_of_a_request_has_a_bound(file_store: SQLiteStore) -> None:
+    with served(file_store) as (port, _, _):
+        for size, status in ((60_000, 200), (70_000, 400), (200_000, 400)):
+            for head in (f"/healthz?{'a' * size} HTTP/1.1\r\n", f"/healthz HTTP/1.1\r\na: {'a' * size}\r\n"):
+                with socket.create_connection(("127.0.0.1", port), timeout=30) as sender:
+                    sender.sendall(f"GET {head}host: x\r\n\r\n".encode())
+                    answer = _received(sender)
+                    assert answer.startswith(f"HTTP/1.1 {status}".encode()) or (answer == b"" and status == 400)
+        # Requests one after the other on a connection, with bodies, are counted each by itself.
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        for _ in range(5):
+            connection.request("POST", "/v1/studies/none/reports", bytes(200_000), {"a": "a" * 30_000})
+            answer = connection.getresponse()
+            assert answer.status == 404 and answer.read()
+        connection.close()
+
+
+def _received(sender: socket.socket) -> bytes:
+    try:
+        return sender.recv(4096)
+    except ConnectionError:
+        return b""
 
 
 @pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.long)])
@@ -178,6 +227,22 @@ def test_events_come_when_reports_were_counted(file_store: SQLiteStore) -> None:
                 _post(port, study, batch.to_cbor())
         connection.close()
     assert found == [0, 200]
+
+
+def test_one_sender_does_not_hold_all_event_streams(file_store: SQLiteStore) -> None:
+    study = add(file_store, everyone(grr()))
+    with served(file_store) as (port, _, app):
+        app._rest.state.streams = Streams(most=2)
+        connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=30) for _ in range(3)]
+        answers = []
+        for connection in connections:
+            connection.request("GET", f"/v1/studies/{study}/estimates/stream")
+            answers.append(connection.getresponse())
+            assert answers[-1].status == 200 and answers[-1].readline() == b"event: estimates\n"
+        assert b"data: " in answers[0].read()  # to its end
+        assert answers[2].readline().startswith(b"data: ")
+        for connection in connections:
+            connection.close()
 
 
 STUDY = """

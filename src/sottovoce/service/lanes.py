@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import ID_BYTES, Manifest
+from sottovoce.core.exchange.wire import Batch
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import Reports, from_payloads, invalid, trusted
 from sottovoce.tally.count import count_cells
@@ -30,7 +31,7 @@ class Lane:
         self.cells = np.zeros(self.mechanism.cells, np.int64)
         self._manifest = manifest
         self._given = manifest.stage.chosen or len(manifest.stage.arms) == 1
-        self._name = hashlib.sha256(manifest.prefix + arm.to_bytes(4, "big"))
+        self._name = _named(manifest.prefix, arm)
         self.count(self.read(b"", b"")[1], np.zeros(0, bool))  # compiles what counts, before the first report
 
     # --- checking --------------------------------------------------------------------------------
@@ -59,9 +60,7 @@ class Lane:
 
     def digest(self, payload: bytes) -> int:
         """What is kept of a payload until its epoch closes, to notice the same id with other bytes."""
-        own = self._name.copy()
-        own.update(payload)
-        return int.from_bytes(own.digest()[:DIGEST_BYTES], "big", signed=True)
+        return _digest(self._name, payload)
 
     # --- counting --------------------------------------------------------------------------------
     def count(self, reports: Reports, keep: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -90,6 +89,20 @@ class Lane:
     def tally(self) -> Tally:
         """Its counts."""
         return Tally(self.mechanism, self.reports, self.cells)
+
+
+def digests_of(batch: Batch) -> list[int]:
+    """The digests of a batch of any round, as the lane of its arm computes them."""
+    name, width = _named(batch.manifest, batch.arm), batch.width
+    return [_digest(name, batch.payloads[place : place + width]) for place in range(0, len(batch.payloads), width)]
+
+
+def _named(prefix: bytes, arm: int) -> bytes:
+    return prefix + arm.to_bytes(4, "big")
+
+
+def _digest(name: bytes, payload: bytes) -> int:
+    return int.from_bytes(hashlib.sha256(name + payload).digest()[:DIGEST_BYTES], "big", signed=True)
 
 
 def cells_of(blocks: list[tuple[int, bytes]], size: int) -> NDArray[np.int64]:

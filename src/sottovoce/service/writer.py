@@ -22,6 +22,7 @@ MOST_WAITING = 20_000  # reports; a sender beyond is asked to come back later
 MOST_WAITING_BYTES = 64 << 20
 MOST_AT_ONCE = 4_096  # reports of one commit
 REST = 0.25  # seconds between looks at what other processes did
+DOUBT = 5.0  # seconds after a commit that failed: a store that can be read may still have no room
 QUEUE_FULL, DISK_FULL, UNAVAILABLE = "queue_full", "disk_full", "unavailable"
 TIDY = 10.0  # seconds between two times that the traces of recent commits are removed
 SLICES = 256  # parts in which the digests of an epoch are dropped, between commits
@@ -47,7 +48,8 @@ class CommitWriter:
         self._store, self._log, self._metrics, self._today = store, log, metrics, today
         self._most_waiting = most_waiting
         self.courses: dict[str, Course] = {}
-        self.is_well = True  # whether the last commit worked
+        self._trouble: str | None = None  # the problem of the last commit, or of the last look at the store
+        self._doubted = 0.0  # until when a look alone does not end it
         self._waiting: deque[Submission | Callable[[], None]] = deque()
         self._reports = self._bytes = 0
         self._ready = threading.Condition()
@@ -98,6 +100,11 @@ class CommitWriter:
             self._waiting.append(run)
             self._ready.notify()
         return done.result()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the store took the last commit, and answers when nothing is committed."""
+        return self._trouble is None
 
     @property
     def waiting(self) -> int:
@@ -165,9 +172,8 @@ class CommitWriter:
                 one.problem = problem
             for name in by_study:  # what was stored is not known: read it again
                 self.courses[name].is_stale = True
-        if self.is_well != (problem is None):
-            self.is_well = problem is None
-            self._log.warning("store", state="well" if problem is None else problem)
+            self._doubted = perf_counter() + DOUBT
+        self._note(problem)
         self._untidy = self._untidy or start
         _answer(group)
         self._metrics.commit(group, perf_counter() - start)
@@ -175,6 +181,12 @@ class CommitWriter:
             self._alarm(group)
             for name in by_study:
                 self._advance(self.courses[name])
+
+    def _note(self, problem: str | None) -> None:
+        """Log when the store ceases to work, and when it works again."""
+        if (self._trouble is None) != (problem is None):
+            self._log.warning("store", state="well" if problem is None else problem)
+        self._trouble = problem
 
     def _fresh(self, name: str) -> Course:
         """A study as it is in memory, read again after a commit that failed."""
@@ -207,17 +219,25 @@ class CommitWriter:
             self._log.info("round", study=course.name, round=course.manifest.number, over=manifest is None)
 
     def _upkeep(self) -> None:
-        """When nothing waits: notice what others did, drop the digests of closed epochs a part at a time."""
+        """When nothing waits: notice what others did, drop the digests of closed epochs a part at a time.
+
+        It also shows whether the store answers: a load balancer that sees 503 sends no report that would show it.
+        """
         try:
+            with self._store.transaction() as work:
+                rows = {row.name: row for row in work.studies()}
             for name in list(self.courses):
                 course = self._fresh(name)
                 if name not in self._slices:
-                    with self._store.transaction() as work:
-                        course.noted(work.study(course.number))
+                    course.noted(rows[name])
                     self._advance(course)
                 self._forget(course)
-        except (StoreFullError, StoreDownError, StoreError):
-            return  # tried again later
+            if perf_counter() >= self._doubted:
+                self._note(None)
+        except StoreFullError:
+            self._note(DISK_FULL)
+        except (StoreDownError, StoreError):
+            self._note(UNAVAILABLE)
         except Exception as found:  # a bug must not end the thread
             self._log.error("upkeep_failed", kind=type(found).__name__)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from sottovoce.core.errors import SottovoceError
 
+_NEW = ["-U", "sottovoce", "-A", "trust", "-E", "UTF8"]
 USERS = ("postgres", "nobody")  # PostgreSQL refuses to run as root
 
 
@@ -35,21 +36,38 @@ def temporary_postgresql() -> Iterator[str]:
     """The URL of a database that ends with the block. Its commits are durable, as in real use."""
     where = programs()
     folder = Path(tempfile.mkdtemp(prefix="sottovoce-pg-"))
-    user = _user()
     try:
+        user = _user()
         if user is not None:
             shutil.chown(folder, user.pw_uid, user.pw_gid)
         folder.chmod(0o700)
-        data = str(folder / "data")
-        _run(where / "initdb", ["-D", data, "-U", "sottovoce", "-A", "trust", "-E", "UTF8"], folder, user)
-        options = f"-k {folder} -c listen_addresses='' -c fsync=on -c shared_buffers=64MB"
-        _run(where / "pg_ctl", ["-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start"], folder, user)
+        _run(where / "initdb", ["-D", str(folder / "data"), *_NEW], folder)
+        url = f"postgresql://sottovoce@/postgres?host={folder}"
+        start(url)
         try:
-            yield f"postgresql://sottovoce@/postgres?host={folder}"
+            yield url
         finally:
-            _run(where / "pg_ctl", ["-D", data, "-m", "immediate", "-w", "stop"], folder, user)
+            stop(url)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def start(url: str) -> None:
+    """Start the server of a temporary database again."""
+    folder = _folder(url)
+    options = f"-k {folder} -c listen_addresses='' -c fsync=on -c shared_buffers=64MB"
+    log = str(folder / "log")
+    _run(programs() / "pg_ctl", ["-D", str(folder / "data"), "-o", options, "-l", log, "-w", "start"], folder)
+
+
+def stop(url: str) -> None:
+    """End the server of a temporary database as a crash does."""
+    folder = _folder(url)
+    _run(programs() / "pg_ctl", ["-D", str(folder / "data"), "-m", "immediate", "-w", "stop"], folder)
+
+
+def _folder(url: str) -> Path:
+    return Path(url.partition("host=")[2])
 
 
 def _user() -> pwd.struct_passwd | None:
@@ -64,7 +82,8 @@ def _user() -> pwd.struct_passwd | None:
     raise NoDatabaseError("PostgreSQL needs a user other than root to run as.")
 
 
-def _run(program: Path, arguments: Sequence[str], folder: Path, user: pwd.struct_passwd | None) -> None:
+def _run(program: Path, arguments: Sequence[str], folder: Path) -> None:
+    user = _user()
     who: dict[str, Any] = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     done = subprocess.run(
         [str(program), *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, **who

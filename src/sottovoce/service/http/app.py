@@ -18,6 +18,7 @@ from sottovoce.service.http import admin, public, static
 from sottovoce.service.http.headers import guarded
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import Receive, Refused, ReportsRoute, Scope, Send
+from sottovoce.service.http.streams import Streams
 from sottovoce.service.pages import routes as pages
 from sottovoce.service.pages.live import LiveParts, WarmUp
 from sottovoce.service.stores.base import StoreDownError, StoreError, StoreFullError
@@ -37,7 +38,7 @@ class Application:
             lifespan=_lifespan,
         )
         self._rest.state.collector, self._rest.state.sealed = collector, bool(sealed)
-        self._rest.state.live_parts = LiveParts()
+        self._rest.state.live_parts, self._rest.state.streams = LiveParts(), Streams()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +20,7 @@ from sottovoce.service.course import stored_tallies
 from sottovoce.service.http import openapi
 from sottovoce.service.http.problems import PROBLEMS, page
 from sottovoce.service.http.reports import Refused
+from sottovoce.service.http.streams import Streams
 from sottovoce.service.signs import FAKES, MOST_FAKES
 
 FORMS: dict[str, tuple[str, Callable[[results.StudyOutcome, float], bytes]]] = {
@@ -28,7 +30,6 @@ FORMS: dict[str, tuple[str, Callable[[results.StudyOutcome, float], bytes]]] = {
 }
 STREAM_SECONDS = 1.0  # between looks for new reports
 QUIET_SECONDS = 15.0  # after which a stream says that it is alive
-MOST_STREAMS = 500
 
 
 def collector_of(request: Request) -> Collector:
@@ -132,15 +133,12 @@ def events(request: Request, say: Callable[[], Awaitable[bytes]]) -> Response:
     """A stream of what there is to say, whenever reports were counted; at most once a second."""
     collector, name = collector_of(request), request.path_params["study"]
     collector.course(name)
-    state = request.app.state
-    if getattr(state, "streams", 0) >= MOST_STREAMS:
-        raise Refused("queue_full")
+    streams: Streams = request.app.state.streams
 
     async def parts() -> AsyncIterator[bytes]:
-        state.streams = getattr(state, "streams", 0) + 1
-        try:
+        with streams.held(name) as ended:
             seen, quiet = None, 0.0
-            while not await request.is_disconnected():
+            while not ended.is_set() and not await request.is_disconnected():
                 row = collector.course(name).row
                 now = (row.state, row.round, row.reports, row.checksum)
                 if now != seen:
@@ -149,10 +147,9 @@ def events(request: Request, say: Callable[[], Awaitable[bytes]]) -> Response:
                 elif quiet >= QUIET_SECONDS:
                     quiet = 0.0
                     yield b": nothing new\n\n"
-                await asyncio.sleep(STREAM_SECONDS)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(ended.wait(), STREAM_SECONDS)
                 quiet += STREAM_SECONDS
-        finally:
-            state.streams -= 1
 
     return StreamingResponse(parts(), media_type="text/event-stream", headers={"cache-control": "no-store"})
 
@@ -203,7 +200,7 @@ async def alive(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """Whether reports can be taken: the last commit worked."""
+    """Whether reports can be taken: the last commit worked, and so did the last look at the store."""
     collector = collector_of(request)
     well = collector.writer.is_well and not any(one.failed for one in collector.courses.values())
     return PlainTextResponse("ready\n" if well else "not ready\n", 200 if well else 503)

@@ -13,6 +13,8 @@ from psycopg import errors
 from sottovoce.service.stores.base import Known, Store, StoreDownError, StoreError, StoreFullError, Transaction
 
 LOCK = 0x50770CE
+# Seconds until a connection attempt fails; a database that went away without a word is noticed after 20 seconds.
+PATIENCE: dict[str, Any] = {"connect_timeout": 10, "keepalives_idle": 10, "tcp_user_timeout": 20_000}
 PART = 10_000  # rows of a long result at a time
 
 
@@ -80,7 +82,7 @@ class PostgreSQLStore(Store):
 
     def _connect(self) -> psycopg.Connection[Any]:
         try:
-            made = psycopg.connect(self._url, autocommit=True, connect_timeout=10, application_name="sottovoce")
+            made = psycopg.connect(self._url, autocommit=True, application_name="sottovoce", **PATIENCE)
             made.execute("SET search_path TO sottovoce")
             made.execute("SET synchronous_commit TO on")
         except psycopg.Error:
