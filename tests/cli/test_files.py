@@ -345,6 +345,20 @@ def test_a_file_appears_whole_on_every_system(
     with writing(str(tmp_path / "link"), force=True) as file:
         file.write(b"three")
     assert path.read_bytes() == b"three" and sorted(os.listdir(tmp_path)) == ["a.txt", "link"]
+    # Secrets: for their owner alone, and not through a link that somebody has put there.
+    before = os.umask(0)
+    try:
+        with writing(str(tmp_path / "secret"), secret=True) as file:
+            file.write(b"secret")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "trap").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileProblem, match="exists"), writing(str(tmp_path / "trap"), secret=True):
+        raise AssertionError
+    with writing(str(tmp_path / "trap"), secret=True, force=True) as file:
+        file.write(b"secret")
+    assert not (tmp_path / "elsewhere").exists() and not (tmp_path / "trap").is_symlink()
 
 
 # --- processes --------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
+from sottovoce.cli import main
+from sottovoce.core.exchange.manifest import Collection
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service import acts, operations
 from sottovoce.service.collector import Collector
@@ -235,6 +238,18 @@ def test_tokens_come_and_go(store: Store) -> None:
         with pytest.raises(sv.ParameterError):
             revoke_token(work, "anna")
         assert [one["act"] for one in acts.entries(work)] == ["token", "revoke"]
+
+
+def test_invitations_are_for_their_owner_alone(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "s.sqlite") as store:
+        add(store, everyone(grr()), Collection(invitations=True))
+    target = tmp_path / "invitations.txt"
+    before = os.umask(0o022)
+    try:
+        main(["invite", str(tmp_path / "s.sqlite"), "--count", "3", "-o", str(target)])
+    finally:
+        os.umask(before)
+    assert target.stat().st_mode & 0o777 == 0o600 and len(target.read_text().split()) == 3
 
 
 def test_files_that_are_not_stores(tmp_path: Path) -> None:

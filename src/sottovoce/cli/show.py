@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from sottovoce.core.language.escape import spreadsheet
+
 T = TypeVar("T")
 
 PATIENCE = 1.0  # seconds before a bar appears
@@ -63,7 +65,7 @@ def comma_separated(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Non
     """The same as CSV."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows(map(spreadsheet, row) for row in rows)
 
 
 class Gauge:

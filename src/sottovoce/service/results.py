@@ -15,6 +15,7 @@ from sottovoce.service.course import name_of, read_manifest, read_protocol, stat
 from sottovoce.service.intake import CONFLICT
 from sottovoce.service.signs import FAKES, alarms_of, manipulation_rows
 from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
+from sottovoce.study.export import comma_separated
 from sottovoce.study.reading import parse_study
 from sottovoce.study.results import COLUMNS, StudyResults, results_of
 from sottovoce.study.study import Study
@@ -67,8 +68,7 @@ class StudyOutcome:
 
     def to_csv(self) -> bytes:
         """The rows as CSV."""
-        text: str = self.results.to_frame().to_csv(index=False, lineterminator="\n")
-        return text.encode()
+        return comma_separated(self.results.to_frame())
 
     def to_arrow(self) -> bytes:
         """The rows as an Arrow stream, with the header as metadata."""

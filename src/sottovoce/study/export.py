@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.core.language.escape import markdown, spreadsheet
 from sottovoce.core.language.plural import plural
 from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
@@ -47,7 +48,7 @@ def write_export(results: StudyResults, folder: Path) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     frame = results.to_frame()
-    frame.to_csv(folder / "estimates.csv", index=False, lineterminator="\n")
+    (folder / "estimates.csv").write_bytes(comma_separated(frame))
     table = pa.Table.from_pandas(frame, preserve_index=False)
     fields = [field.with_metadata({"label": LABELS[field.name]}) for field in table.schema]
     pq.write_table(table.cast(pa.schema(fields)), folder / "estimates.parquet")
@@ -67,6 +68,12 @@ def write_export(results: StudyResults, folder: Path) -> list[Path]:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return sorted(folder.iterdir())
+
+
+def comma_separated(frame: Any) -> bytes:
+    """A table as CSV that spreadsheets may open: no label is taken for a formula."""
+    text: str = frame.map(spreadsheet).to_csv(index=False, lineterminator="\n")
+    return text.encode()
 
 
 def _names(results: StudyResults) -> dict[str, str]:
@@ -104,29 +111,30 @@ def codebook(results: StudyResults) -> dict[str, Any]:
 def codebook_text(results: StudyResults) -> str:
     """The codebook for people."""
     study = results.study
-    lines = [f"# Codebook of {study.name}", "", study.purpose, "", "| column | meaning |", "|---|---|"]
+    title, purpose = markdown(study.name), markdown(study.purpose)
+    lines = [f"# Codebook of {title}", "", purpose, "", "| column | meaning |", "|---|---|"]
     lines += [f"| {name} | {label} |" for name, label in LABELS.items()]
     lines += ["", "| question | kind | text | reasons for giving no answer |", "|---|---|---|---|"]
     for one in study.questions:
         cells = (one.name, one.question.kind, one.text(study.languages[0]), ", ".join(one.missing))
-        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+        lines.append(f"| {' | '.join(map(markdown, cells))} |")
     return "\n".join(lines) + "\n"
 
 
 def publication(results: StudyResults) -> str:
     """Tables for a paper, with a paragraph on methods; what is too uncertain is left out, and the text says so."""
     study, hidden = results.study, 0
-    lines = [f"# {study.name}", ""]
+    lines = [f"# {markdown(study.name)}", ""]
     for result in results.questions:
-        lines += [f"## {result.asked.text(study.languages[0])}", ""]
+        lines += [f"## {markdown(result.asked.text(study.languages[0]))}", ""]
         lines += [f"| | estimate | {100 * results.level:g} % interval |", "|---|---|---|"]
         for line in result.lines(results.level):
-            name = " ".join(filter(None, (line.measure, line.label)))
+            name = markdown(" ".join(filter(None, (line.measure, line.label))))
             if _too_wide(line.measure, line.value, line.high - line.low):
                 hidden += 1
-                lines.append(f"| {_cell(name)} | .. | .. |")
+                lines.append(f"| {name} | .. | .. |")
             else:
-                lines.append(f"| {_cell(name)} | {line.value:.4g} | {line.low:.4g} to {line.high:.4g} |")
+                lines.append(f"| {name} | {line.value:.4g} | {line.low:.4g} to {line.high:.4g} |")
         lines.append("")
     return "\n".join([*lines, methods_paragraph(results, hidden)]) + "\n"
 
@@ -148,7 +156,7 @@ def methods_paragraph(results: StudyResults, hidden: int) -> str:
             f" {plural(hidden, 'number')} with an interval wider than {2 * WIDEST:g} times the estimate, or a share"
             f" wider than {2 * WIDEST * 100:g} points, {'is' if hidden == 1 else 'are'} not shown (..)."
         )
-    said += "".join(f" {doubt}" for doubt in results.doubts)
+    said += "".join(f" {markdown(doubt)}" for doubt in results.doubts)
     if bool(frame["simulated"].any()):
         said = "SIMULATION. " + said
     return said
@@ -157,10 +165,6 @@ def methods_paragraph(results: StudyResults, hidden: int) -> str:
 def _too_wide(measure: str, value: float, width: float) -> bool:
     whole = 1.0 if measure.startswith("share") else abs(value)
     return not width <= 2 * WIDEST * whole  # also where a mean has no estimate, which is not a number
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _r_script() -> str:

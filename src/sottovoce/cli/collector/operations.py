@@ -104,7 +104,7 @@ def invite(place: str, study: str | None, count: int, output: str, *, force: boo
         if not facts.facts.collection.invitations:
             raise ParameterError("This study needs no invitations: its study file does not ask for them.")
         made = invitations.invite(work, row.number, facts.study, count)
-        with writing(output, force=force, name="The file of invitations") as file:
+        with writing(output, force=force, name="The file of invitations", secret=True) as file:
             file.write("".join(f"{one}\n" for one in made).encode())
     note(f"{plural(count, 'invitation', ',')} written; they are stored as hashes only.")
 

@@ -163,8 +163,11 @@ def naming(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def writing(path: str, *, force: bool = False, name: str = "The output") -> Iterator[IO[bytes]]:
-    """A file that appears whole at the end of the block, or not at all; devices and pipes are written as they are."""
+def writing(path: str, *, force: bool = False, name: str = "The output", secret: bool = False) -> Iterator[IO[bytes]]:
+    """A file that appears whole at the end of the block, or not at all; devices and pipes are written as they are.
+
+    A secret file belongs to its owner alone (mode 0600), and a link in its place is not followed.
+    """
     called = "Standard output" if path == STANDARD else name
     try:
         if path == STANDARD:
@@ -174,7 +177,7 @@ def writing(path: str, *, force: bool = False, name: str = "The output") -> Iter
             with open(path, "wb") as file:
                 yield file
         else:
-            with _whole(Path(os.path.realpath(path)), force, name) as file:
+            with _whole(Path(path if secret else os.path.realpath(path)), force, name, secret=secret) as file:
                 yield file
     except BrokenPipeError:
         raise FileProblem(f"{called} was closed by its reader before everything was written.") from None
@@ -193,7 +196,7 @@ def check_free(path: str, force: bool, *, name: str = "The output") -> None:
         raise FileProblem(f"{name} cannot be written: it is a folder.")
     if not target.parent.is_dir():
         raise FileProblem(f"{name} cannot be written: its folder does not exist.")
-    if target.exists() and not force and not _is_special(path):
+    if os.path.lexists(target) and not force and not _is_special(path):
         raise FileProblem(f"{name} exists: --force overwrites it.")
 
 
@@ -233,10 +236,11 @@ def _standard_output() -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _whole(target: Path, force: bool, called: str) -> Iterator[IO[bytes]]:
+def _whole(target: Path, force: bool, called: str, *, secret: bool) -> Iterator[IO[bytes]]:
     check_free(str(target), force, name=called)
     name = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    descriptor, named = _part(name)
+    mode = 0o600 if secret else 0o666
+    descriptor, named = _part(name, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -244,7 +248,7 @@ def _whole(target: Path, force: bool, called: str) -> Iterator[IO[bytes]]:
             os.fsync(descriptor)
             check_free(str(target), force, name=called)
             if not named:
-                _give_name(descriptor, name)
+                _give_name(descriptor, name, mode)
         os.replace(name, target)
     except BaseException:
         name.unlink(missing_ok=True)
@@ -252,22 +256,26 @@ def _whole(target: Path, force: bool, called: str) -> Iterator[IO[bytes]]:
     _sync_folder(target.parent)
 
 
-def _part(name: Path) -> tuple[int, bool]:
+def _part(name: Path, mode: int) -> tuple[int, bool]:
     """A new file in the folder of the target, without a name where the system can do that: then a killed process leaves
     nothing behind."""
     if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
         with suppress(OSError):
-            return os.open(name.parent, os.O_WRONLY | os.O_TMPFILE, 0o666), False
-    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), True
+            return os.open(name.parent, os.O_WRONLY | os.O_TMPFILE, mode), False
+    return _new(name, mode), True
 
 
-def _give_name(descriptor: int, name: Path) -> None:
+def _new(name: Path, mode: int) -> int:
+    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), mode)
+
+
+def _give_name(descriptor: int, name: Path, mode: int) -> None:
     folder = os.open(name.parent, os.O_RDONLY)
     try:
         # A folder is given only because Python then calls linkat, which follows the link to the open file.
         os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=folder, follow_symlinks=True)
     except OSError:  # some file systems can hold a file without a name but not name it later
-        with open(f"/proc/self/fd/{descriptor}", "rb") as part, open(name, "xb") as copy:
+        with open(f"/proc/self/fd/{descriptor}", "rb") as part, os.fdopen(_new(name, mode), "wb") as copy:
             shutil.copyfileobj(part, copy)
             copy.flush()
             os.fsync(copy.fileno())

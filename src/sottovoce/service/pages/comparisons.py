@@ -10,6 +10,7 @@ from sottovoce.core.language.plural import plural
 from sottovoce.core.question import GroupMean
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.group.contrasts import Pairs
+from sottovoce.study.export import comma_separated
 from sottovoce.study.results import QuestionResult
 
 MOST_PAIRS = 66  # on a page: those of twelve groups; the download has all
@@ -72,10 +73,7 @@ def to_csv(result: QuestionResult, level: float) -> bytes | None:
     if pairs is None:
         return None
     frame, missing = pairs.to_frame(), result.asked.missing
-    text: str = frame[~frame["group"].isin(missing) & ~frame["other"].isin(missing)].to_csv(
-        index=False, lineterminator="\n"
-    )
-    return text.encode()
+    return comma_separated(frame[~frame["group"].isin(missing) & ~frame["other"].isin(missing)])
 
 
 def _all_pairs(result: QuestionResult, level: float) -> tuple[Estimate | None, Pairs | None]:
