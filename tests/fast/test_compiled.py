@@ -43,6 +43,23 @@ def test_code_of_another_type_is_never_loaded(tmp_path: Path, monkeypatch: pytes
     assert (stats.cache_hits.total(), stats.cache_misses.total()) == (1, 1)  # the entry that was lost is made again
 
 
+def test_a_cache_that_others_may_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its index is a pickle, which runs what it says."""
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    for mode in (0o777, 0o1777):
+        tmp_path.chmod(mode)
+        with pytest.warns(UserWarning, match="chmod 700"):
+            made = compiled(total)
+        assert made(np.array([1, 2], np.int64)) == 3 and not [*tmp_path.rglob("*.nb?")]
+    tmp_path.chmod(0o700)
+    (own,) = tmp_path.iterdir()
+    own.chmod(0o777)  # somebody made it before
+    with pytest.warns(UserWarning, match="chmod 700"):
+        compiled(total)
+    own.chmod(0o700)
+    assert compiled(total)(np.array([1, 2], np.int64)) == 3 and [*tmp_path.rglob("*.nbi")]
+
+
 def test_every_cached_kernel_is_compiled_here() -> None:
     using = {p.name for p in PACKAGE.rglob("*.py") if re.search(r"\bcache=True", p.read_text(encoding="utf-8"))}
     assert using == {"compiled.py"}

@@ -10,12 +10,31 @@ named by what it holds, so that the loser of such a race is compiled once more a
 # mypy: disable-error-code="no-untyped-call"
 from __future__ import annotations
 
+import os
+import stat
+import warnings
 from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import config
 from numba.core.caching import IndexDataCacheFile
+
+
+OPEN_CACHE = (
+    "Compiled kernels are not kept: others may write to the folder of the cache, and code from it would be run. Set"
+    " NUMBA_CACHE_DIR to a folder of your own (chmod 700)."
+)
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether nobody else can put code into a folder of kernels. Beside the source it is as safe as the source."""
+    if not config.CACHE_DIR or not hasattr(os, "geteuid"):
+        return True
+    stats = [one.stat() for one in (folder, Path(config.CACHE_DIR)) if one.exists()]
+    return all(one.st_uid in (0, os.geteuid()) and not one.st_mode & stat.S_IWOTH for one in stats)
 
 
 class CodeFiles(IndexDataCacheFile):
@@ -33,6 +52,9 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, compiled on its first call with each combination of types, without the interpreter's lock."""
     dispatcher: Any = njit(nogil=True, cache=True)(function)
     files = dispatcher._cache._cache_file
+    if not _is_own(Path(files._cache_path)):
+        warnings.warn(OPEN_CACHE, stacklevel=1)  # the same place for all kernels: shown once
+        return njit(nogil=True)(function)  # type: ignore[no-any-return]
     base = files._index_name.removesuffix(".nbi")
     dispatcher._cache._cache_file = CodeFiles(files._cache_path, base, files._source_stamp)
     return dispatcher  # type: ignore[no-any-return]

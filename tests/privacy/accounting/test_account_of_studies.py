@@ -59,6 +59,7 @@ def test_coins_decide_how_many_of_a_crowd_send_a_report():
         most = max(m for m in range(n + 1) if sum(law[:m]) <= probability)
         assert fewest_of(n, float(rate), probability) == most
     assert fewest_of(0, 0.5, 0.1) == 0
+    assert abs(fewest_of(1 << 40, 0.5, 1e-6) - (1 << 39)) < 5 * (1 << 19)  # five standard deviations
 
 
 def test_a_shuffler_hides_a_report_in_its_batch_and_not_in_the_study(manifest):

@@ -1,12 +1,13 @@
 """Bounds of shuffling against the exact loss of every small crowd."""
 
 import math
+import time
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.privacy.accounting import bounds, exact_shuffle
+from sottovoce.privacy.accounting import bounds, clones, exact_shuffle
 from sottovoce.privacy.accounting.shuffling import shuffled, smallest_epsilon
 
 LOCAL = (0.4, 1.0, 2.0, 4.0)
@@ -89,6 +90,44 @@ def test_the_totals_that_are_summed_reach_as_far_as_bernstein_says():
                 assert enough == [False, True]
     few = bounds.Tokens(12, 0.37, 0.6, 0.15)._likely_totals()
     assert few.tolist() == list(range(13))
+
+
+@pytest.mark.parametrize(("local", "n"), [(0.1, 20_000), (1.0, 1_000_000), (4.0, 1_000_000)])
+def test_a_sum_in_blocks_is_a_close_upper_bound(local, n, monkeypatch):
+    tokens = bounds.clones(local, n)
+    for sigmas in (0.5, 2, 5):
+        epsilon = sigmas * local * math.exp(local / 2) / math.sqrt(n)
+        with monkeypatch.context() as changed:
+            changed.setattr(clones, "MOST_TOTALS", math.inf)
+            each = tokens.delta(epsilon)
+            changed.setattr(clones, "MOST_TOTALS", 0)
+            blocks = tokens.delta(epsilon)
+        assert each <= blocks <= each * (1 + 5e-4)
+
+
+def test_a_sum_in_blocks_holds_for_a_person_without_a_token(monkeypatch):
+    """The observer is told who has one, so the bound is looser."""
+    tokens = bounds.Tokens(400, 0.37, 0.6, 0.15)
+    each = [tokens.delta(epsilon) for epsilon in (0.0, 0.05, 0.2, 0.8)]
+    monkeypatch.setattr(clones, "MOST_TOTALS", 0)
+    assert all(tokens.delta(epsilon) >= one for epsilon, one in zip((0.0, 0.05, 0.2, 0.8), each, strict=True))
+
+
+def test_a_trillion_people_take_seconds():
+    """Listing all likely totals took minutes. The law is nearly normal, so delta follows from the size of the crowd."""
+    start = time.process_time()
+    found = [bounds.clones(1.0, n).delta(sigmas / math.sqrt(n)) for n in (10**8, 10**12) for sigmas in (3, 5)]
+    assert time.process_time() - start < 5
+    small, large = found[:2], found[2:]
+    for one, other in zip(small, large, strict=True):
+        assert 100 * other == pytest.approx(one, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_the_largest_crowd_that_is_allowed():
+    start = time.process_time()
+    found = shuffled(0.01, participants=10**12, delta=1e-300)
+    assert found.epsilon < 4e-7 and time.process_time() - start < 30
 
 
 def test_a_blanket_promises_nothing_without_a_loss():

@@ -5,7 +5,9 @@ a token with probability `clone`, of either kind equally likely. The person cont
 `own`, the second with `other`, and none else; with the other answer the two are swapped. Feldman, McMillan and Talwar
 show how any local randomizer is a post-processing of such a pair, so the pair's delta is an upper bound.
 
-Sums run over the likely numbers of tokens only; what is left out counts against privacy.
+Sums run over the likely numbers of tokens only; what is left out counts against privacy. In crowds with very many
+likely numbers the observer is also told how many clones there are, and these numbers are summed in blocks: more
+clones hide better, because a further token is drawn alike for both answers, so the fewest of a block bound the others.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from scipy.stats import binom
 
 Floats = NDArray[np.float64]
 _LEFT_OUT = 1e-25  # probability of the numbers of tokens that are not summed
+MOST_TOTALS = 1 << 15  # numbers of tokens that are summed one by one
+BLOCKS = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,9 @@ class Tokens:
 
     def delta(self, epsilon: float) -> float:
         """The smallest delta at which the pair is (epsilon, delta)-indistinguishable, rounded against privacy."""
+        low, high = self._likely_range()
+        if high - low > MOST_TOTALS:
+            return self._delta_in_blocks(epsilon, low, high)
         odds, rest = np.exp(epsilon), max(0.0, 1 - self.own - self.other)
         others = self.n - 1
         total = self._likely_totals()
@@ -45,13 +52,29 @@ class Tokens:
         lost = lost + rest * (odds - 1) * same * _tail(total, first)
         return float(min(1.0, max(0.0, np.sum(gained - lost)) * (1 + 1e-9) + 2 * _LEFT_OUT))
 
+    def _delta_in_blocks(self, epsilon: float, low: int, high: int) -> float:
+        """An upper bound of `delta`; it exceeds it only by what the clones of a block differ in."""
+        ends = np.unique(np.floor(np.linspace(low, high + 1, BLOCKS + 1)))
+        clones, weights = ends[:-1], np.diff(binom.cdf(ends - 1, self.n - 1, self.clone))
+        odds = np.exp(epsilon)
+        edge = (clones + 1) * (odds * self.own - self.other) / ((self.own - self.other) * (1 + odds))
+        first = np.floor(edge) + 1
+        # The two tails of `delta` nearly cancel in a large crowd; their difference is one probability.
+        gained = (self.own - odds * self.other) * binom.pmf(first - 1, clones, 0.5)
+        lost = np.expm1(epsilon) * (self.own + self.other) * _tail(clones, first)
+        found = np.sum(np.maximum(weights, 0.0) * np.maximum(gained - lost, 0.0))
+        return float(min(1.0, found * (1 + 1e-6) + 2 * _LEFT_OUT))
+
     def _likely_totals(self) -> Floats:
-        """All totals but a set of probability `_LEFT_OUT`, by Bernstein's inequality on both sides."""
+        low, high = self._likely_range()
+        return np.arange(low, high + 2, dtype=np.float64)
+
+    def _likely_range(self) -> tuple[int, int]:
+        """The numbers of clones but a set of probability `_LEFT_OUT`, by Bernstein's inequality on both sides."""
         others, log = self.n - 1, -np.log(_LEFT_OUT / 2)
         mean, variance = others * self.clone, others * self.clone * (1 - self.clone)
         reach = log / 3 + np.sqrt(log**2 / 9 + 2 * variance * log)
-        low, high = max(0, int(np.floor(mean - reach))), min(others, int(np.ceil(mean + reach)))
-        return np.arange(low, high + 2, dtype=np.float64)
+        return max(0, int(np.floor(mean - reach))), min(others, int(np.ceil(mean + reach)))
 
 
 def _tail(trials: Floats, least: Floats) -> Floats:

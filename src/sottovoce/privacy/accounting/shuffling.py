@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scipy.special import bdtr
+from scipy.special import betainc
 
 from sottovoce.core.channel import Subset
 from sottovoce.core.errors import ParameterError
@@ -21,7 +21,7 @@ from sottovoce.privacy.accounting import bounds
 from sottovoce.privacy.accounting.exact_shuffle import MAX_YES_NO, YesNo
 
 OWNER = "shuffling"
-MOST = 10**12
+MOST = 1 << 40  # also the largest batch of a shuffler
 _STEPS = 60
 CLAIMED = ("exact", "clones", "clones, closed form", "blanket", "erlingsson")
 
@@ -92,7 +92,8 @@ def fewest_of(n: int, rate: float, probability: float) -> int:
     low, high = 0, n
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if bdtr(middle - 1, n, rate) <= probability else (low, middle - 1)
+        fewer = betainc(n - middle + 1, middle, 1 - rate)  # `bdtr` has no room for more than 2**31 people
+        low, high = (middle, high) if fewer <= probability else (low, middle - 1)
     return low
 
 
