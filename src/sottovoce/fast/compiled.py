@@ -22,7 +22,6 @@ from numba import njit
 from numba.core import config
 from numba.core.caching import IndexDataCacheFile
 
-
 OPEN_CACHE = (
     "Compiled kernels are not kept: others may write to the folder of the cache, and code from it would be run. Set"
     " NUMBA_CACHE_DIR to a folder of your own (chmod 700)."
