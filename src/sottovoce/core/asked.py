@@ -79,8 +79,7 @@ class Asked:
         if isinstance(asked, GroupMean) and (listed := _listed(asked.by)) is not None:
             return GroupMean(self._categories(listed), asked.value)
         raise ParameterError(
-            "This question cannot have reasons for giving no answer: only shares of categories, means and"
-            " means by group can."
+            "Only shares of categories, means and means by group can have reasons for giving no answer."
         )
 
     def _categories(self, listed: Iterable[str]) -> Categories:

@@ -19,13 +19,17 @@ from sottovoce.study.dossier.sentences import LANGUAGES, known
 from sottovoce.study.lines import key_lines, line_of
 from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import KINDS, QuestionTable
-from sottovoce.study.study import Stratum, Study
+from sottovoce.study.study import Study
 
-TABLES = ("study", "questions", "strata", "population", "collection")
+TABLES = ("study", "questions", "population", "collection")
 COLLECTION = ("epoch_days", "invitations", "sealed_for", "batch")
 KEYS = (
     *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
     *("unit", "epsilon", "lifetime", "languages"),
+)
+NO_STRATA = (
+    "A study file cannot have strata: no report says to which stratum its participant belongs.",
+    "Serve a study for each stratum and weight the estimates with `over_strata`, or leave the table out.",
 )
 MUST = {
     "name": 'Give the study a short name, such as name = "sleep-2027".',
@@ -111,7 +115,9 @@ class _StudyReader:
 
     def study(self) -> Study | None:
         """The study, if nothing is wrong."""
-        self.unknown((), self.tables, TABLES, "table")
+        self.unknown((), {key: table for key, table in self.tables.items() if key != "strata"}, TABLES, "table")
+        if "strata" in self.tables:
+            self.note(("strata",), *NO_STRATA)
         about = self.tables.get("study")
         if not isinstance(about, Mapping):
             self.note(("study",), "There is no table [study].", "Begin the file with [study] and its keys.")
@@ -127,7 +133,6 @@ class _StudyReader:
             **dates,
             "languages": languages,
             "questions": questions,
-            "strata": self._strata(),
             "population": PopulationTables(self.tables.get("population", {}), questions, self).population(),
             "collection": self._collection(),
         }
@@ -244,18 +249,3 @@ class _StudyReader:
         except SpecError as problem:
             self.note(("collection",), str(problem), "Such as epoch_days = 1 and invitations = false.")
             return Collection()
-
-    def _strata(self) -> list[Stratum]:
-        tables = self.tables.get("strata", {})
-        if not isinstance(tables, Mapping):
-            self.note(("strata",), "The strata are not a table.", "Write [strata] and a line NAME = PEOPLE for each.")
-            return []
-        found = []
-        for name, people in tables.items():
-            try:
-                found.append(Stratum(name, people))
-            except ParameterError as problem:
-                self.note(("strata", name), str(problem), "Write how many people it has, such as north = 120000.")
-        if len(tables) == 1:
-            self.note(("strata",), "One stratum is everyone.", "Name two or more strata, or leave the table out.")
-        return found

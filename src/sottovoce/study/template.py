@@ -44,11 +44,6 @@ categories = ["yes", "no"]
 # by = ["f", "m", "d"]
 # low = 30
 # high = 250
-
-# Public parts of the population, with the number of people in each.
-# [strata]
-# north = 120000
-# south = 80000
 """
 DEFAULTS = {
     "name": "my-study",
