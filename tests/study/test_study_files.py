@@ -16,7 +16,7 @@ start = 2027-01-01
 end = 2027-03-31
 unit = "person"
 epsilon = "1"
-lifetime = "2"
+lifetime = "1"
 languages = ["en", "de"]
 
 [questions.hours]
@@ -52,7 +52,7 @@ def test_a_good_file():
     study, mistakes = parse_study(GOOD.encode())
     assert mistakes == []
     assert [asked.name for asked in study.questions] == ["hours", "smoker", "weight"]
-    assert (study.unit, str(study.epsilon), str(study.lifetime), study.languages) == ("person", "1", "2", ("en", "de"))
+    assert (study.unit, str(study.epsilon), str(study.lifetime), study.languages) == ("person", "1", "1", ("en", "de"))
     assert study.question("hours").missing == ("don't know", "refused")
     assert study.question("hours").text("de") == "Wie viele Stunden schlafen Sie?"
     assert study.question("smoker").share == 2
@@ -81,8 +81,9 @@ MISTAKES = {
     "epsilon is a word": ('epsilon = "1"', 'epsilon = "small"', 11, "must be a number in (0, 20]"),
     "epsilon is negative": ('epsilon = "1"', "epsilon = -1", 11, "must be a number in (0, 20]"),
     "epsilon is huge": ('epsilon = "1"', "epsilon = 100", 11, "must be a number in (0, 20]"),
-    "lifetime too small": ('lifetime = "2"', 'lifetime = "0.5"', 12, "at least the epsilon of one participation"),
-    "lifetime is a list": ('lifetime = "2"', "lifetime = [2]", 12, "must be a number"),
+    "lifetime too small": ('lifetime = "1"', 'lifetime = "0.5"', 12, "at least the epsilon of one participation"),
+    "lifetime of a person": ('lifetime = "1"', 'lifetime = "2"', 12, "answers a study once"),
+    "lifetime is a list": ('lifetime = "1"', "lifetime = [2]", 12, "must be a number"),
     "start is a text": ("start = 2027-01-01", 'start = "January"', 8, "The start is not a date."),
     "end is a time": ("end = 2027-03-31", "end = 2027-03-31T00:00:00", 9, "The end is not a date."),
     "ends before it starts": ("end = 2027-03-31", "end = 2026-03-31", 9, "ends before it starts"),
@@ -143,7 +144,12 @@ MISTAKES = {
         "not two of them",
     ),
     "a circle without a period": ('ask = "mean"', 'ask = "distribution"\nbuckets = 1', 17, "buckets"),
-    "a population of nobody": ("whole = true\n", "whole = true\n[population.age]\nlaw = 'uniform'\n", 36, "not in the study"),
+    "a population of nobody": (
+        "whole = true\n",
+        "whole = true\n[population.age]\nlaw = 'uniform'\n",
+        36,
+        "not in the study",
+    ),
     "a population without a law": ("whole = true\n", "whole = true\n[population.hours]\nmean = 3\n", 36, "no law"),
 }
 

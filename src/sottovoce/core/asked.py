@@ -116,6 +116,12 @@ class Asked:
             return self.unit
         return f"{self.unit}²" if self.unit and isinstance(self.question, Variance) else ""
 
+    def margin(self, half_width: float) -> str:
+        """Half the width of an interval with its unit; that of a share in percentage points."""
+        if self.question.noun.startswith("share"):
+            return f"{100 * half_width:.3g} points"
+        return f"{half_width:.3g} {self.unit_of_numbers}".rstrip()
+
     def text(self, language: str) -> str:
         """In a language, else in the first one; without any, the name."""
         found = dict(self.texts)

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -176,9 +177,19 @@ class _StudyReader:
             except ParameterError as problem:
                 if not (key == "lifetime" and self._noted("epsilon")):
                     self.note(("study", key), str(problem), MUST.get(key, "Give it as a text or a number."))
+        self._lifetime(about)
         start, end = rest.get("start"), rest.get("end")
         if start is not None and end is not None and end < start:
             self.note(("study", "end"), "The study ends before it starts.", "Exchange start and end.")
+
+    def _lifetime(self, about: Mapping[str, Any]) -> None:
+        """Devices answer a study of persons or devices once: a larger lifetime budget would promise more."""
+        unit, wrong = about.get("unit"), self._noted("lifetime") or self._noted("epsilon")
+        if unit not in ("person", "device") or wrong or not {"lifetime", "epsilon"} <= about.keys():
+            return
+        if Decimal(str(about["lifetime"])) > Decimal(str(about["epsilon"])):
+            said = f"A {unit} answers a study once, so that its lifetime budget cannot exceed epsilon."
+            self.note(("study", "lifetime"), said, 'Leave the lifetime out, or write unit = "event".')
 
     def _noted(self, key: str) -> bool:
         line = line_of(self.lines, ("study", key))

@@ -29,7 +29,7 @@ class Study:
 
     Attributes:
         epsilon: of one participation: each participant is asked one of the questions, with all of it.
-        lifetime: the most that one unit ever loses here, over all waves.
+        lifetime: the most that all reports of a device lose together, where it may send several.
         unit: what the budget protects: a person, a device, or a single event.
         contact: of the data-protection officer, an address of mail or of a page.
         collection: how reports reach the collector.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, decimal_text
 from sottovoce.core.question import Distribution, Mean
@@ -67,15 +68,14 @@ class PlannedQuestion:
 
     def text(self) -> str:
         """One line."""
-        unit = f" {self.asked.unit_of_numbers}" if self.asked.unit_of_numbers else ""
         said = (
-            f"{self.asked.name}: {self.plan.best.method}, {self.participants:,} participants,"
-            f" +- {self.half_width:.3g}{unit}, {self.plan.best.bytes_per_report} bytes"
+            f"{self.asked.name}: {self.plan.best.method}, {plural(self.participants, 'participant', ',')},"
+            f" +- {self.asked.margin(self.half_width)}, {plural(self.plan.best.bytes_per_report, 'byte')}"
         )
         if self.shared:
             said += f"; read from the report of {self.report}" if self.report != self.asked.name else "; shared"
         if self.without_reasons is not None:
-            said += f"; without reasons for giving no answer it would be +- {self.without_reasons:.3g}"
+            said += f"; without reasons for giving no answer it would be +- {self.asked.margin(self.without_reasons)}"
         return said
 
 

@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = SentenceParser("explain", TAKES, "What a study means for one person.")
     parser.add_argument("file", help="a study file (TOML) or a manifest (JSON)")
     parser.add_argument("--participants", type=int, help="of one wave")
-    parser.add_argument("--waves", type=int, default=1, help="how often the person takes part")
+    parser.add_argument("--waves", type=int, default=1, help="of which a device answers as many as the study allows")
     parser.add_argument("--values", type=int, default=1, help="different answers to a memoised question")
     parser.add_argument("--also", action="append", default=[], help="the epsilon of another study; may be repeated")
     parser.add_argument("--delta", type=float, default=DELTA, help="what advanced composition and shuffling may spend")
@@ -148,4 +148,4 @@ def _sought(manifest: Manifest, study: Study | None) -> str | None:
     except ParameterError:  # a question that is not described, or reports whose law is too large
         return None
     listed = ", ".join(arm.name for arm, _ in arms)
-    return f"Who answered all of {listed}, in several waves: {found.text()}"
+    return f"If a person answered all of {listed}, each in a study of its own: {found.text()}"

@@ -91,8 +91,8 @@ def plan(
             one.plan.best.method,
             f"{one.participants:,}",
             str(one.plan.best.bytes_per_report),
-            f"{one.half_width:.4g}",
-            "" if one.goal is None else str(one.goal),
+            one.asked.margin(one.half_width),
+            "" if one.goal is None else one.asked.margin(float(one.goal)),
         )
         for one in found.questions
     ]
