@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.cli.data.files import reading
-from sottovoce.cli.studies.study import load_study
+from sottovoce.cli.studies.study import load_study, planned
 from sottovoce.client.arguments import SentenceParser
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
@@ -19,7 +19,6 @@ from sottovoce.privacy.leakage import Leakage, leakage, reidentify
 from sottovoce.study.dossier.deployments import compared
 from sottovoce.study.population import drawn_answers
 from sottovoce.study.study import Study
-from sottovoce.study.whole import plan_study
 
 CROWD = 1000  # people among whom an observer looks for one
 TAKES = (
@@ -83,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--belief", help="probabilities of its answers, separated by commas")
     parser.add_argument("--json", action="store_true", help="print plain data")
     options = parser.parse_args(arguments)
-    study, manifest = _opened(options.file, options.participants)
+    study, manifest = _opened(options.file, options.participants, shown=not options.json)
     account = StudyAccount.of(
         manifest,
         participants=options.participants,
@@ -98,14 +97,14 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _opened(path: str, participants: int | None) -> tuple[Study | None, Manifest]:
+def _opened(path: str, participants: int | None, *, shown: bool) -> tuple[Study | None, Manifest]:
     if path.lower().endswith(".json"):
         with reading(path, "The manifest") as file:
             return None, Manifest.from_spec(file.read())
     study = load_study(path)
     if participants is None:
         raise ParameterError("A study file needs --participants, since methods depend on them.")
-    return study, plan_study(study, participants).manifest()
+    return study, planned(study, participants, shown=shown).manifest()
 
 
 def _told(manifest: Manifest, question: str | None, belief: str | None) -> dict[str, Leakage]:
