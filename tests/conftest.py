@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 # Before NumPy is imported, and for the processes that tests start: threads of OpenBLAS wait for each other by spinning,
 # and on cores that are busy with another worker a product of two short vectors then takes ten times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Tests design anew: a design on disk would hide a mistake in what the searches import.
+os.environ.setdefault("SOTTOVOCE_CACHE", "off")
 
 DEFAULT_SEED = 20_250_117
 SEED_VARIABLE = "SOTTOVOCE_TEST_SEED"

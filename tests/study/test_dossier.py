@@ -50,7 +50,6 @@ def folder(tmp_path_factory):
     study = sv.Study(
         "sleep",
         epsilon=1,
-        lifetime=3,
         unit="person",
         owner="Institute <of> Sleep",
         contact="privacy@example.org",
@@ -152,9 +151,9 @@ def test_consent_lists_every_field_and_the_numbers(folder):
     # e and e/(1 + e), with the decimal sign of the language.
     assert "höchstens um den Faktor 2,72" in text
     assert "73,1 %" in text
-    assert "gibt Ihr Gerät höchstens 3 aus" in text
-    assert "<td>ja, nein</td>" in text
-    assert "<td>keine Angabe</td>" in text
+    assert "gibt Ihr Gerät höchstens 1 aus" in text
+    assert "<li>ja</li>\n<li>nein</li>" in text
+    assert "<li>keine Angabe</li>" in text
     assert '<html lang="de">' in text
     assert "factor 2.72" in (folder / "consent-en.html").read_text()
 
@@ -194,7 +193,7 @@ def test_certificates_are_exact_and_belong_to_the_manifest(folder):
 
 def test_numbers_of_the_index(folder):
     text = (folder / "index.html").read_text()
-    assert "3 participations within the lifetime budget" in text
+    assert "The device answers this study once and refuses a second answer." in text
     assert "2 of 2 mechanisms have an exact certificate" in text
     rows = compared(Decimal(1), "person")
     assert rows[0][0] == "this study"

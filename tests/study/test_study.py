@@ -237,8 +237,6 @@ def test_refusals_of_answers(plan, people):
         ({"lifetime": "0.1"}, "lifetime"),
         ({"start": date(2027, 2, 1), "end": date(2027, 1, 1)}, "end before"),
         ({"questions": {}}, "1 to 200 questions"),
-        ({"strata": {"north": 5}}, "One stratum"),
-        ({"strata": {"north": 5, "south": 0}}, "must be an integer"),
     ],
 )
 def test_studies_that_are_refused(change, words):

@@ -16,7 +16,7 @@ start = 2027-01-01
 end = 2027-03-31
 unit = "person"
 epsilon = "1"
-lifetime = "2"
+lifetime = "1"
 languages = ["en", "de"]
 
 [questions.hours]
@@ -40,10 +40,6 @@ by = ["f", "m", "d"]
 low = 30
 high = 250
 whole = true
-
-[strata]
-north = 120000
-south = 80000
 """
 
 
@@ -56,11 +52,10 @@ def test_a_good_file():
     study, mistakes = parse_study(GOOD.encode())
     assert mistakes == []
     assert [asked.name for asked in study.questions] == ["hours", "smoker", "weight"]
-    assert (study.unit, str(study.epsilon), str(study.lifetime), study.languages) == ("person", "1", "2", ("en", "de"))
+    assert (study.unit, str(study.epsilon), str(study.lifetime), study.languages) == ("person", "1", "1", ("en", "de"))
     assert study.question("hours").missing == ("don't know", "refused")
     assert study.question("hours").text("de") == "Wie viele Stunden schlafen Sie?"
     assert study.question("smoker").share == 2
-    assert [(one.name, one.people) for one in study.strata] == [("north", 120000), ("south", 80000)]
 
 
 # The change of the good file, the line, and words of the sentence.
@@ -69,7 +64,8 @@ MISTAKES = {
     "unclosed text": ('owner = "Institute of Sleep"', 'owner = "Institute', 4, "not TOML"),
     "the same key twice": ('unit = "person"', 'unit = "person"\nunit = "device"', 11, "not TOML"),
     "no table": ("[study]\n", "[studies]\n", 2, "Do you mean study?"),
-    "unknown table": ("[strata]", "[stratum]", 37, "Do you mean strata?"),
+    "unknown table": ("[study]\n", "[people]\n[study]\n", 2, "Known: study, questions, population, collection."),
+    "strata": ("whole = true\n", "whole = true\n[strata]\nnorth = 5\n", 36, "cannot have strata"),
     "unknown key": ('purpose = "How', 'porpose = "How', 6, "Do you mean purpose?"),
     "no name": ('name = "sleep-2027"\n', "\n", 2, "The name is missing."),
     "bad name": ('"sleep-2027"', '"Sleep 2027"', 3, "The name of a study"),
@@ -85,14 +81,15 @@ MISTAKES = {
     "epsilon is a word": ('epsilon = "1"', 'epsilon = "small"', 11, "must be a number in (0, 20]"),
     "epsilon is negative": ('epsilon = "1"', "epsilon = -1", 11, "must be a number in (0, 20]"),
     "epsilon is huge": ('epsilon = "1"', "epsilon = 100", 11, "must be a number in (0, 20]"),
-    "lifetime too small": ('lifetime = "2"', 'lifetime = "0.5"', 12, "at least the epsilon of one participation"),
-    "lifetime is a list": ('lifetime = "2"', "lifetime = [2]", 12, "must be a number"),
+    "lifetime too small": ('lifetime = "1"', 'lifetime = "0.5"', 12, "at least the epsilon of one participation"),
+    "lifetime of a person": ('lifetime = "1"', 'lifetime = "2"', 12, "answers a study once"),
+    "lifetime is a list": ('lifetime = "1"', "lifetime = [2]", 12, "must be a number"),
     "start is a text": ("start = 2027-01-01", 'start = "January"', 8, "The start is not a date."),
     "end is a time": ("end = 2027-03-31", "end = 2027-03-31T00:00:00", 9, "The end is not a date."),
     "ends before it starts": ("end = 2027-03-31", "end = 2026-03-31", 9, "ends before it starts"),
     "languages are a text": ('languages = ["en", "de"]', 'languages = "en"', 13, "not a list of different short"),
     "a language twice": ('languages = ["en", "de"]', 'languages = ["en", "en"]', 13, "not a list of different"),
-    "question is no table": ("[strata]", "[questions]\nsmokers = 3\n[strata]", 38, "is not a table"),
+    "question is no table": ("whole = true\n", "whole = true\n[questions]\nsmokers = 3\n", 37, "is not a table"),
     "bad name of a question": ("[questions.smoker]", "[questions.Smoker]", 23, "The name of a question"),
     "no kind": ('ask = "mean"\n', "\n", 15, "does not say what to ask"),
     "unknown kind": ('ask = "mean"', 'ask = "average"', 16, "This is no kind of question."),
@@ -124,16 +121,16 @@ MISTAKES = {
     "reasons are a text": ('["don\'t know", "refused"]', '"refused"', 20, "must be a list of texts"),
     "a reason twice": ('["don\'t know", "refused"]', '["refused", "refused"]', 20, "must differ"),
     "a reason is an answer": ("share = 2", 'missing = ["no"]', 27, "is among the answers already"),
-    "reasons for a variance": ('ask = "mean"', 'ask = "variance"', 20, "cannot have reasons"),
+    "reasons for a variance": ('ask = "mean"', 'ask = "variance"', 20, "no answer. Remove missing"),
     "share is zero": ("share = 2", "share = 0", 27, "must be an integer in [1, 1000]"),
     "unknown language": ('languages = ["en", "de"]', 'languages = ["en", "tlh"]', 13, "no sentences for participants"),
     "labels in a foreign language": ("share = 2", 'labels = { fr = { yes = "oui" } }', 27, "a language that the study"),
     "a label of nothing": ("share = 2", 'labels = { de = { maybe = "vielleicht" } }', 27, "does not have"),
     "no such attribute": ('ask = "mean"\n', 'ask = "mean"\nattribute = "age"\n', 17, "not the name of another"),
     "a range of an attribute": (
-        "[strata]",
-        '[questions.spread]\nask = "variance"\nattribute = "hours"\nlow = 0\n[strata]',
-        40,
+        "whole = true\n",
+        'whole = true\n[questions.spread]\nask = "variance"\nattribute = "hours"\nlow = 0\n',
+        39,
         "that of its attribute",
     ),
     "no quantiles": ('ask = "mean"', 'ask = "quantiles"', 15, "list of at least one"),
@@ -147,11 +144,13 @@ MISTAKES = {
         "not two of them",
     ),
     "a circle without a period": ('ask = "mean"', 'ask = "distribution"\nbuckets = 1', 17, "buckets"),
-    "a population of nobody": ("[strata]", "[population.age]\nlaw = 'uniform'\n[strata]", 37, "not in the study"),
-    "a population without a law": ("[strata]", "[population.hours]\nmean = 3\n[strata]", 37, "no law"),
-    "a stratum is a text": ("north = 120000", 'north = "many"', 38, "must be an integer"),
-    "one stratum": ("south = 80000\n", "", 37, "One stratum is everyone."),
-    "bad name of a stratum": ("north = 120000", "North = 120000", 38, "The name of a stratum"),
+    "a population of nobody": (
+        "whole = true\n",
+        "whole = true\n[population.age]\nlaw = 'uniform'\n",
+        36,
+        "not in the study",
+    ),
+    "a population without a law": ("whole = true\n", "whole = true\n[population.hours]\nmean = 3\n", 36, "no law"),
 }
 
 

@@ -6,6 +6,7 @@ import csv
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sottovoce.core.language.escape import spreadsheet
@@ -109,6 +110,18 @@ class Gauge:
         """The present input is read."""
         self.to(size)
         self._before += size
+
+
+@contextmanager
+def steps(*, shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """A function that shows the present step of something slow, on one line of a terminal, until all is done."""
+    if not shown or not sys.stderr.isatty():
+        yield lambda step: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("planning", spinner="line") as status:
+        yield lambda step: status.update(printable(step))
 
 
 def progress(items: Iterable[T], what: str, measure: Callable[[T], tuple[int, int]]) -> Iterator[T]:

@@ -79,8 +79,7 @@ class Asked:
         if isinstance(asked, GroupMean) and (listed := _listed(asked.by)) is not None:
             return GroupMean(self._categories(listed), asked.value)
         raise ParameterError(
-            "This question cannot have reasons for giving no answer: only shares of categories, means and"
-            " means by group can."
+            "Only shares of categories, means and means by group can have reasons for giving no answer."
         )
 
     def _categories(self, listed: Iterable[str]) -> Categories:
@@ -116,6 +115,12 @@ class Asked:
         if isinstance(self.question, (Mean, GroupMean, Quantile, CircularMean)):
             return self.unit
         return f"{self.unit}²" if self.unit and isinstance(self.question, Variance) else ""
+
+    def margin(self, half_width: float) -> str:
+        """Half the width of an interval with its unit; that of a share in percentage points."""
+        if self.question.noun.startswith("share"):
+            return f"{100 * half_width:.3g} points"
+        return f"{half_width:.3g} {self.unit_of_numbers}".rstrip()
 
     def text(self, language: str) -> str:
         """In a language, else in the first one; without any, the name."""

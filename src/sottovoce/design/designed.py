@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +21,8 @@ from sottovoce.core.question import Mean
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.design.layout import Floats, Layout, wide
 from sottovoce.design.program import BULGE, Program, Solution, worst_variance
-from sottovoce.design.rows import RepairError, Rows, integer_rows, trimmed
+from sottovoce.design.rows import RepairError, Rows, check_rows, integer_rows, trimmed
+from sottovoce.design.stored import stored
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.mean.common import scale
 
@@ -167,6 +168,7 @@ def _solved(
     """Grid, rows, symmetry and the program's value; they do not depend on the range."""
     symmetric = weights is None or weights == weights[::-1]
     layout = wide(inputs, float(budget))
+    asked = {"objective": objective, "inputs": inputs, "weights": weights, "between": between}
 
     def solve(ratio: float) -> Solution:
         program = Program(layout, ratio, symmetric=symmetric)
@@ -178,20 +180,41 @@ def _solved(
         bound = PRICE * least.value - (BULGE * layout.step**2 if between else 0)
         return program.average(uniform(inputs, between=between).tolist(), bound=bound, between=between)
 
-    return shipped(budget, solve, symmetric=symmetric)
+    return shipped("designed", asked, budget, solve, symmetric=symmetric)
 
 
 def shipped(
-    budget: Decimal, solve: Callable[[float], Solution], *, symmetric: bool, trim: bool = True
+    name: str, asked: Mapping[str, Any], budget: Decimal, solve: Callable[[float], Solution], *, symmetric: bool
 ) -> tuple[Layout, Rows, bool, float]:
+    """The rows of `integer_table`, from the disk if they were found before; checked in both cases."""
+
+    def plain() -> dict[str, Any]:
+        layout, rows, value = integer_table(budget, solve, symmetric=symmetric)
+        sizes = {"inputs": layout.inputs, "outputs": layout.outputs}
+        return {**sizes, "slope": layout.slope.as_integer_ratio(), "rows": rows, "value": value.hex()}
+
+    def read(found: Any) -> tuple[Layout, Rows, bool, float]:
+        layout = Layout(int(found["inputs"]), int(found["outputs"]), Fraction(*map(int, found["slope"])))
+        rows = tuple(tuple(map(int, row)) for row in found["rows"])
+        if layout.inputs not in (asked["inputs"], 2):  # two outputs need two inputs only
+            raise RepairError("A designed table has another number of inputs than was asked for.")
+        check_rows(layout, rows, odds(budget), symmetric=symmetric)
+        return layout, rows, symmetric, float.fromhex(found["value"])
+
+    return stored(name, {**asked, "epsilon": str(budget), "symmetric": symmetric}, plain, read)
+
+
+def integer_table(
+    budget: Decimal, solve: Callable[[float], Solution], *, symmetric: bool
+) -> tuple[Layout, Rows, float]:
     """The first solution whose integer rows pass all checks, for odds further and further below e**epsilon."""
     most = odds(budget)
     failure = ""
     for shave in SHAVES:
         solution = solve(float(most) * (1 - shave * min(1.0, float(budget))))
-        layout, law = trimmed(solution.layout, solution.law) if trim else (solution.layout, solution.law)
+        layout, law = trimmed(solution.layout, solution.law)
         try:
-            return layout, integer_rows(layout, law, most, symmetric=symmetric), symmetric, solution.value
+            return layout, integer_rows(layout, law, most, symmetric=symmetric), float(solution.value)
         except RepairError as error:
             failure = str(error)
     raise SottovoceError(f"No exact table was found for epsilon {budget} and these inputs: {failure}")

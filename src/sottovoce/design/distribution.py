@@ -15,7 +15,7 @@ from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Block, ListedSets, ShiftSets
 from sottovoce.core.channel.finite.block import Sets
 from sottovoce.core.domain import Circle, Domain
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.question import Distribution
@@ -24,6 +24,7 @@ from sottovoce.design.bound import bound
 from sottovoce.design.coded import coded_bits
 from sottovoce.design.descent import Cost
 from sottovoce.design.listed import listed_bits
+from sottovoce.design.stored import stored
 from sottovoce.design.workload import Floats, Workload, workload
 from sottovoce.estimate.distribution.buckets import coded_buckets
 from sottovoce.estimate.prior import Prior
@@ -162,26 +163,40 @@ def _designed(
     name: str,
     circular: bool,
     prior: tuple[float, ...] | None,
-    search: Callable[..., Sets],
+    search: Callable[..., list[str]],
     sizes: tuple[int, ...],
 ) -> DistributionDesign:
     wanted, e = workload(name, bins, circular=circular), odds(budget)
     shares = np.full(bins, 1 / bins) if prior is None else np.array(prior)
-    sets = search(Cost(wanted, float(e), shares), *sizes)
+    asked = {"epsilon": str(budget), "bins": bins, "workload": name, "circular": circular, "prior": prior}
+    sets = stored(
+        search.__name__.strip("_"),
+        {**asked, "sizes": sizes},
+        lambda: search(Cost(wanted, float(e), shares), *sizes),
+        lambda found: _sets(search, bins, sizes, found),
+    )
     channel = Block(sets, floor_unit(e * sets.size / (e * sets.size + sets.outputs - sets.size)))
     least = bound(wanted, float(budget), None if prior is None else shares)
     return DistributionDesign(channel, wanted, shares, least)
 
 
-def _table(price: Cost, outputs: int) -> ListedSets:
+def _sets(search: Callable[..., list[str]], bins: int, sizes: tuple[int, ...], found: Any) -> Sets:
+    """The sets of what was found, which must be as large as was asked."""
+    shape = (len(found), *{len(row) for row in found})
+    if shape != ((*sizes, bins) if search is _table else sizes[::-1]):
+        raise SottovoceError("A design has another size than was asked for.")
+    return ListedSets(found) if search is _table else ShiftSets(bins, found)
+
+
+def _table(price: Cost, outputs: int) -> list[str]:
     even = np.abs(price.prior - price.prior[::-1]).max() < 10.0**-PLACES
     bits = listed_bits(price, outputs, mirrored=bool(even) and outputs % 2 == 0)
-    return ListedSets(map(_text, bits))
+    return list(map(_text, bits))
 
 
-def _wave(price: Cost, cells: int, patterns: int) -> ShiftSets:
+def _wave(price: Cost, cells: int, patterns: int) -> list[str]:
     starts = MANY_STARTS if price.wanted.bins <= BUCKETS else FEW_STARTS
-    return ShiftSets(price.wanted.bins, map(_text, coded_bits(price, cells, patterns, starts)))
+    return list(map(_text, coded_bits(price, cells, patterns, starts)))
 
 
 def _text(bits: Floats) -> str:

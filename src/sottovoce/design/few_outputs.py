@@ -71,6 +71,8 @@ def design(epsilon: Any, *, outputs: Any = None, inputs: int = 33, between: bool
 def _solved(budget: Decimal, outputs: int, inputs: int, between: bool) -> tuple[Layout, Rows, bool, float]:
     """One output less is tried as well: a middle one can be worth more than a further pair."""
     return shipped(
+        NAME,
+        {"outputs": outputs, "inputs": inputs, "between": between},
         budget,
         lambda ratio: min(
             (_best(ratio, width, inputs, between) for width in {outputs, max(2, outputs - 1)}),

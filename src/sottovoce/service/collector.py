@@ -20,7 +20,7 @@ from sottovoce.service.metrics import Metrics
 from sottovoce.service.stores.base import CLOSED, DONE, DRAFT, OPEN, Store, StudyRow, Transaction
 from sottovoce.service.writer import QUEUE_FULL, CommitWriter, utc_today
 from sottovoce.study.reading import check_study
-from sottovoce.study.whole import plan_study
+from sottovoce.study.whole import plan_study, silent
 
 MOST_LEVELS = 4  # for which the estimates of a study are kept
 PARTICIPANTS = 10_000  # of a plan, where nobody says how many are expected
@@ -75,7 +75,13 @@ class Collector:
             raise UnknownStudyError("No study of this name is collected here.") from None
 
     def create(
-        self, source: bytes, participants: int | None = None, *, by: str = "operator", draft: bool = False
+        self,
+        source: bytes,
+        participants: int | None = None,
+        *,
+        by: str = "operator",
+        draft: bool = False,
+        tell: Callable[[str], None] = silent,
     ) -> str:
         """Plan and add the study of a file; the same file again is the same study. Returns its name."""
         with self.store.read() as work:
@@ -83,7 +89,8 @@ class Collector:
         if same is not None:
             return same.name
         people = PARTICIPANTS if participants is None else participants
-        manifest, protocol, errors = planned(source, people)
+        manifest, protocol, errors = planned(source, people, tell)
+        tell("auditing the channels")
         certificates.arms(manifest)  # before anyone looks at them
 
         def add() -> str:
@@ -144,9 +151,11 @@ class Collector:
         return self.metrics.text()
 
 
-def planned(source: bytes, participants: int) -> tuple[Manifest, bytes, dict[str, str]]:
+def planned(
+    source: bytes, participants: int, tell: Callable[[str], None] = silent
+) -> tuple[Manifest, bytes, dict[str, str]]:
     """The first manifest of a study file, its protocol in plain data, and the +- of each question at the end."""
-    made = plan_study(check_study(source), participants)
+    made = plan_study(check_study(source), participants, tell=tell)
     protocol = written_protocol(made.protocol, {one.asked.name: one.report for one in made.questions})
     return made.manifest(), protocol, {one.asked.name: f"{one.half_width:.6g}" for one in made.questions}
 

@@ -102,10 +102,10 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
         notes = tuple(dict.fromkeys(filter(None, (getattr(one, "missing", None) for one in found.values()))))
     except ParameterError:  # no report was counted, or too few
         found, notes = {}, (NOTHING_YET,)
-    _, reports = read_protocol(row.protocol)
+    _, report_names = read_protocol(row.protocol)
     conflicts = work.outcomes(row.number).get(CONFLICT, 0)
     signs = alarms_of(manifests, rounds, work.first_bytes(row.number), conflicts)
-    results = results_of(study, reports, found, level)
+    results = results_of(study, report_names, found, level, reports=row.reports)
     kept = any(arm.mechanism.claimed_forever is not None for one in manifests for arm in one.stage.arms)
     notes = (*notes, *results.doubts, *((REPEATED,) if kept and found else ()))
     return StudyOutcome(row, manifests[-1], results, notes, signs)

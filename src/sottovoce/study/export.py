@@ -143,12 +143,12 @@ def methods_paragraph(results: StudyResults, hidden: int) -> str:
     """What a paper says about how the numbers came about."""
     study = results.study
     frame = results.to_frame()
-    per_question = frame.groupby("question", sort=False)["n"].max()
     methods = ", ".join(dict.fromkeys(frame["method"]))
+    senders = "report" if study.unit == "event" else "participant"
     said = (
-        f"Methods: {int(per_question.sum()):,} participants answered one question each on their own device under"
-        f" local differential privacy with epsilon {decimal_text(study.epsilon)} per {study.unit} (mechanisms:"
-        f" {methods})."
+        f"Methods: {plural(results.reports, senders, ',')} answered under local differential privacy with epsilon"
+        f" {decimal_text(study.epsilon)} per {study.unit}: the participant's own device added the noise and sent one"
+        f" report (mechanisms: {methods})."
         " Estimates are unbiased; intervals include the noise of the mechanism and the sampling of participants."
     )
     if hidden:

@@ -71,7 +71,7 @@ def by_epsilon(plan: StudyPlan, one: PlannedQuestion) -> tuple[list[float], list
 
 
 def _row(plan: StudyPlan, one: PlannedQuestion, axes: Sequence[Any], *, last: bool) -> None:
-    unit = one.asked.unit_of_numbers
+    unit = "as a share" if one.asked.question.noun.startswith("share") else one.asked.unit_of_numbers
     curves: list[tuple[Sequence[float], Sequence[float]]] = [by_participants(plan, one), by_epsilon(plan, one)]
     points = (float(one.participants), float(plan.epsilon))
     for ax, (places, widths), at in zip(axes, curves, points, strict=True):
@@ -88,7 +88,8 @@ def _row(plan: StudyPlan, one: PlannedQuestion, axes: Sequence[Any], *, last: bo
         _ticks(ax.xaxis, sorted({places[0], at, places[-1]}))
         _ticks(ax.yaxis, sorted({widths[0], here, widths[-1]}))
     axes[0].set_ylabel(f"+- {unit}" if unit else "+-")
-    axes[0].set_title(f"{one.asked.name}: +- {one.half_width:.3g} with {one.participants:,}", fontsize="small")
+    margin = one.asked.margin(one.half_width)
+    axes[0].set_title(f"{one.asked.name}: +- {margin} with {one.participants:,}", fontsize="small")
     axes[1].set_title(f"at epsilon {decimal_text(plan.epsilon)}", fontsize="small")
     if last:
         axes[0].set_xlabel("participants of the report")

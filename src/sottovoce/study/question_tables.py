@@ -67,7 +67,8 @@ class QuestionTable:
             key = next((one for one in ("missing", "share", "label") if one in str(problem)), "")
             key = "labels" if key == "label" else key
             key = "missing" if "reason" in str(problem) else key
-            self.note(key, str(problem), _REMEDIES.get(key, "Choose another name."))
+            remedy = _NO_REASONS if "can have reasons" in str(problem) else _REMEDIES.get(key, "Choose another name.")
+            self.note(key, str(problem), remedy)
             return None
 
     # --- parts -----------------------------------------------------------------------------------
@@ -251,6 +252,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[QuestionTable], Question | Non
     "quantiles": (("quantiles", *_RANGE), _quantiles),
     "share of a range": (("from", "to", *_RANGE), _range),
 }
+_NO_REASONS = 'Remove missing, also from the question that `attribute` names, or ask for "shares" or "mean".'
 _REMEDIES = {
     "missing": 'Write reasons that are no answers, such as missing = ["don\'t know", "refused"].',
     "share": "Write a whole number: 2 asks twice as many participants as 1.",

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,17 @@ from sottovoce.study.dossier.sentences import LANGUAGES, known
 from sottovoce.study.lines import key_lines, line_of
 from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import KINDS, QuestionTable
-from sottovoce.study.study import Stratum, Study
+from sottovoce.study.study import Study
 
-TABLES = ("study", "questions", "strata", "population", "collection")
+TABLES = ("study", "questions", "population", "collection")
 COLLECTION = ("epoch_days", "invitations", "sealed_for", "batch")
 KEYS = (
     *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
     *("unit", "epsilon", "lifetime", "languages"),
+)
+NO_STRATA = (
+    "A study file cannot have strata: no report says to which stratum its participant belongs.",
+    "Serve a study for each stratum and weight the estimates with `over_strata`, or leave the table out.",
 )
 MUST = {
     "name": 'Give the study a short name, such as name = "sleep-2027".',
@@ -111,7 +116,9 @@ class _StudyReader:
 
     def study(self) -> Study | None:
         """The study, if nothing is wrong."""
-        self.unknown((), self.tables, TABLES, "table")
+        self.unknown((), {key: table for key, table in self.tables.items() if key != "strata"}, TABLES, "table")
+        if "strata" in self.tables:
+            self.note(("strata",), *NO_STRATA)
         about = self.tables.get("study")
         if not isinstance(about, Mapping):
             self.note(("study",), "There is no table [study].", "Begin the file with [study] and its keys.")
@@ -127,7 +134,6 @@ class _StudyReader:
             **dates,
             "languages": languages,
             "questions": questions,
-            "strata": self._strata(),
             "population": PopulationTables(self.tables.get("population", {}), questions, self).population(),
             "collection": self._collection(),
         }
@@ -171,9 +177,19 @@ class _StudyReader:
             except ParameterError as problem:
                 if not (key == "lifetime" and self._noted("epsilon")):
                     self.note(("study", key), str(problem), MUST.get(key, "Give it as a text or a number."))
+        self._lifetime(about)
         start, end = rest.get("start"), rest.get("end")
         if start is not None and end is not None and end < start:
             self.note(("study", "end"), "The study ends before it starts.", "Exchange start and end.")
+
+    def _lifetime(self, about: Mapping[str, Any]) -> None:
+        """Devices answer a study of persons or devices once: a larger lifetime budget would promise more."""
+        unit, wrong = about.get("unit"), self._noted("lifetime") or self._noted("epsilon")
+        if unit not in ("person", "device") or wrong or not {"lifetime", "epsilon"} <= about.keys():
+            return
+        if Decimal(str(about["lifetime"])) > Decimal(str(about["epsilon"])):
+            said = f"A {unit} answers a study once, so that its lifetime budget cannot exceed epsilon."
+            self.note(("study", "lifetime"), said, 'Leave the lifetime out, or write unit = "event".')
 
     def _noted(self, key: str) -> bool:
         line = line_of(self.lines, ("study", key))
@@ -244,18 +260,3 @@ class _StudyReader:
         except SpecError as problem:
             self.note(("collection",), str(problem), "Such as epoch_days = 1 and invitations = false.")
             return Collection()
-
-    def _strata(self) -> list[Stratum]:
-        tables = self.tables.get("strata", {})
-        if not isinstance(tables, Mapping):
-            self.note(("strata",), "The strata are not a table.", "Write [strata] and a line NAME = PEOPLE for each.")
-            return []
-        found = []
-        for name, people in tables.items():
-            try:
-                found.append(Stratum(name, people))
-            except ParameterError as problem:
-                self.note(("strata", name), str(problem), "Write how many people it has, such as north = 120000.")
-        if len(tables) == 1:
-            self.note(("strata",), "One stratum is everyone.", "Name two or more strata, or leave the table out.")
-        return found

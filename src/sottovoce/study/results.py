@@ -23,7 +23,6 @@ from sottovoce.estimate.evidence import Evidence, most_excess
 from sottovoce.study.planners.distribution import READINGS
 from sottovoce.study.sharing import READ
 from sottovoce.study.study import Study
-from sottovoce.study.whole import StudyPlan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,10 +96,15 @@ class QuestionResult:
 
 @dataclass(frozen=True, slots=True)
 class StudyResults:
-    """All estimates of a study."""
+    """All estimates of a study.
+
+    Attributes:
+        reports: how many reports were counted; several questions may be answered from one report.
+    """
 
     study: Study
     questions: tuple[QuestionResult, ...]
+    reports: int
     level: float = 0.95
 
     def __getitem__(self, name: str) -> QuestionResult:
@@ -149,16 +153,13 @@ class StudyResults:
             }
 
 
-def study_results(plan: StudyPlan, estimates: Estimates) -> StudyResults:
-    """The results of a planned study from the estimates of its protocol."""
-    return results_of(plan.study, {one.asked.name: one.report for one in plan.questions}, estimates, plan.level)
-
-
-def results_of(study: Study, reports: Mapping[str, str], estimates: Estimates, level: float) -> StudyResults:
-    """The results of a study, in simulation and in earnest; `reports` names the report of each question."""
+def results_of(
+    study: Study, report_names: Mapping[str, str], estimates: Estimates, level: float, *, reports: int
+) -> StudyResults:
+    """The results of a study, in simulation and in earnest; `report_names` has the report of each question."""
     found = []
     for asked in study.questions:
-        report = reports[asked.name]
+        report = report_names[asked.name]
         begin = f"{report}: "
         own = {
             name.removeprefix(begin): estimate
@@ -167,7 +168,7 @@ def results_of(study: Study, reports: Mapping[str, str], estimates: Estimates, l
         }
         if own:
             found.append(QuestionResult(asked, _answered(asked, own)))
-    return StudyResults(study, tuple(found), level)
+    return StudyResults(study, tuple(found), reports, level)
 
 
 def _answered(asked: Asked, estimates: Mapping[str, Any]) -> Estimates:

@@ -17,7 +17,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.protocols.simulate import derived_seed, simulate
-from sottovoce.study.results import StudyResults, study_results
+from sottovoce.study.results import StudyResults, results_of
 from sottovoce.study.study import Study
 from sottovoce.study.truth import truth_of
 from sottovoce.study.whole import PlannedQuestion, StudyPlan
@@ -64,7 +64,8 @@ def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) ->
             raise ParameterError(f"Nobody was asked {one.asked.name}: more participants are needed.")
         for name, estimate in _ask(one, chosen, derived_seed(seed, f"question {place}")).items():
             found[name if name == one.asked.name else f"{one.asked.name}: {name}"] = estimate
-    results = study_results(made, found)
+    report_names = {one.asked.name: one.report for one in made.questions}
+    results = results_of(made.study, report_names, found, made.level, reports=size)
     truth = {one.asked.name: truth_of(one.asked, columns[one.asked.name], one.estimates) for one in results.questions}
     return SimulatedStudy(results, truth)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sottovoce.core.asked import MAX_TEXT, NAME, Asked
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import UNITS, Collection, StudyFacts
-from sottovoce.core.params import check_epsilon, check_integer, decimal_text
+from sottovoce.core.params import check_epsilon, decimal_text
 from sottovoce.core.question import Question
 from sottovoce.study.population import ExpectedAnswers
 
@@ -24,28 +24,14 @@ _CONTACT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+|https://\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Stratum:
-    """A public part of the population, such as a region of the invitation: everyone knows who belongs to it."""
-
-    name: str
-    people: int
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
-            raise ParameterError("The name of a stratum is made like that of a question.")
-        check_integer("people", "a stratum", self.people, 1, 1 << 40)
-
-
-@dataclass(frozen=True, slots=True)
 class Study:
     """Named questions with one budget.
 
     Attributes:
         epsilon: of one participation: each participant is asked one of the questions, with all of it.
-        lifetime: the most that one unit ever loses here, over all waves.
+        lifetime: the most that all reports of a device lose together, where it may send several.
         unit: what the budget protects: a person, a device, or a single event.
         contact: of the data-protection officer, an address of mail or of a page.
-        strata: public parts of the population; estimates are then weighted by their sizes.
         collection: how reports reach the collector.
         population: the answers that are expected, by question: plans and simulations use them where there are no data.
     """
@@ -62,7 +48,6 @@ class Study:
     start: date | None = None
     end: date | None = None
     languages: tuple[str, ...] = ("en",)
-    strata: tuple[Stratum, ...] = ()
     collection: Collection | None = None
     population: tuple[tuple[str, ExpectedAnswers], ...] = ()
 
@@ -81,7 +66,6 @@ class Study:
         start: date | None = None,
         end: date | None = None,
         languages: Sequence[str] = ("en",),
-        strata: Mapping[str, int] | Sequence[Stratum] = (),
         collection: Collection | None = None,
         population: Mapping[str, ExpectedAnswers] | Sequence[tuple[str, ExpectedAnswers]] = (),
     ) -> None:
@@ -114,7 +98,6 @@ class Study:
             "start": start,
             "end": end,
             "languages": tuple(languages) or ("en",),
-            "strata": _strata(strata),
             "collection": collection,
             "population": _population(population, asked),
         }
@@ -206,14 +189,4 @@ def _population(given: Any, questions: Sequence[Asked]) -> tuple[tuple[str, Expe
         if name not in known or known[name].attribute:
             raise ParameterError("A population describes the answers to questions of the study, each attribute once.")
         expected.check(known[name])
-    return found
-
-
-def _strata(given: Any) -> tuple[Stratum, ...]:
-    listed = [Stratum(name, people) for name, people in given.items()] if isinstance(given, Mapping) else given
-    found = tuple(listed)
-    if len({one.name for one in found}) < len(found):
-        raise ParameterError("The names of the strata of a study must differ.")
-    if len(found) == 1:
-        raise ParameterError("One stratum is everyone: name two or more, or none.")
     return found

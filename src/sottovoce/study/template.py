@@ -19,7 +19,7 @@ analysts = ""  # who sees the noisy reports and the estimates
 # end = 2027-03-31
 unit = {unit}  # what the budget protects: person, device or event
 epsilon = {epsilon}  # of one participation: smaller is more private, larger is more accurate
-lifetime = {epsilon}  # the most that one {plain_unit} ever loses here, over all waves
+# lifetime = "5"  # only for events: the most that all reports of one device lose together
 languages = ["en"]
 
 # Every question is asked of a part of the participants, with the whole epsilon.
@@ -44,11 +44,6 @@ categories = ["yes", "no"]
 # by = ["f", "m", "d"]
 # low = 30
 # high = 250
-
-# Public parts of the population, with the number of people in each.
-# [strata]
-# north = 120000
-# south = 80000
 """
 DEFAULTS = {
     "name": "my-study",
@@ -65,4 +60,4 @@ def filled(template: str, answers: Mapping[str, str]) -> str:
     values = {**DEFAULTS, **answers}
     for key, value in values.items():
         template = template.replace("{" + key + "}", json.dumps(value, ensure_ascii=False))
-    return template.replace("{plain_unit}", values["unit"])
+    return template

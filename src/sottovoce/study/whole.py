@@ -7,7 +7,7 @@ Questions about one attribute may share a report (`study/sharing.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, decimal_text
 from sottovoce.core.question import Distribution, Mean
@@ -67,15 +68,14 @@ class PlannedQuestion:
 
     def text(self) -> str:
         """One line."""
-        unit = f" {self.asked.unit_of_numbers}" if self.asked.unit_of_numbers else ""
         said = (
-            f"{self.asked.name}: {self.plan.best.method}, {self.participants:,} participants,"
-            f" +- {self.half_width:.3g}{unit}, {self.plan.best.bytes_per_report} bytes"
+            f"{self.asked.name}: {self.plan.best.method}, {plural(self.participants, 'participant', ',')},"
+            f" +- {self.asked.margin(self.half_width)}, {plural(self.plan.best.bytes_per_report, 'byte')}"
         )
         if self.shared:
             said += f"; read from the report of {self.report}" if self.report != self.asked.name else "; shared"
         if self.without_reasons is not None:
-            said += f"; without reasons for giving no answer it would be +- {self.without_reasons:.3g}"
+            said += f"; without reasons for giving no answer it would be +- {self.asked.margin(self.without_reasons)}"
         return said
 
 
@@ -157,6 +157,10 @@ class StudyPlan:
         )
 
 
+def silent(step: str) -> None:
+    """Whoever wants to hear nothing."""
+
+
 def plan_study(
     study: Study,
     participants: int | None = None,
@@ -165,15 +169,17 @@ def plan_study(
     find: str = "participants",
     level: float = 0.95,
     priors: Mapping[str, Any] | None = None,
+    tell: Callable[[str], None] = silent,
 ) -> StudyPlan:
     """The plan for a number of participants; or, with goals, for the participants or the epsilon that meet them.
 
     With goals and participants the epsilon is found, unless `find` says otherwise; questions without a goal get as many
     participants as those with one on average. While an epsilon is searched for, distributions are asked by methods
     that are quickly built. Answers are expected to be like `priors`, by question, else like the study's population.
+    `tell` is called with each step, since designs may take seconds.
     """
     wanted = {goal.name: goal for goal in read_goals(study, goals)}
-    planner = _Planner(study, level, dict(priors or {}), wanted)
+    planner = _Planner(study, level, dict(priors or {}), wanted, tell=tell)
     if not wanted:
         if participants is None:
             raise ParameterError("A plan of a study needs participants, or goals.")
@@ -198,6 +204,7 @@ class _Planner:
     priors: dict[str, Any]
     goals: dict[str, StudyGoal]
     quick: bool = False  # without methods that take seconds to build
+    tell: Callable[[str], None] = silent
 
     # --- who sends which report ------------------------------------------------------------------
     def by_share(self, epsilon: Decimal, n: int) -> tuple[Reports, list[Sharing]]:
@@ -299,6 +306,7 @@ class _Planner:
         return PlannedQuestion(asked, n, made, width, other, size, first, report.expected is not None)
 
     def _plan(self, asked: Asked, epsilon: Decimal, n: int, methods: Sequence[str] | None = None) -> Plan:
+        self.tell(f"planning {asked.name} at epsilon {decimal_text(epsilon)}")
         return plan(
             asked.whole,
             epsilon=epsilon,
@@ -314,6 +322,7 @@ class _Planner:
         return [name for name in names(Distribution) if name not in DESIGNED]
 
     def _joint(self, group: Sequence[Asked], epsilon: Decimal) -> Joint:
+        self.tell(f"comparing one report for {' and '.join(one.name for one in group)} with several")
         return Joint.of(group, epsilon, self.level, self._expected(group[0]), quick=self.quick)
 
     def _expected(self, asked: Asked) -> Any:

@@ -21,7 +21,7 @@ def manifest():
         "sleep",
         epsilon="0.1",
         lifetime="2",
-        unit="person",
+        unit="event",
         owner="Institute",
         contact="privacy@example.org",
         purpose="How long people sleep.",
@@ -40,7 +40,7 @@ def test_the_largest_arm_counts_until_the_lifetime_budget_is_spent(manifest):
         assert (f"Of {waves} waves it takes part in 20." in found.text()) == (waves == 30)
     beside = StudyAccount.of(manifest, waves=2, also=["0.5", "1"])
     assert beside.total.epsilon == Decimal("1.7")
-    assert "and beside 2 other studies a person loses" in beside.text()
+    assert "and beside 2 other studies a device loses" in beside.text()
 
 
 def test_a_delta_is_spent_only_where_that_helps(manifest):

@@ -23,14 +23,14 @@ def the_manifest(mechanism=None, **changes):
 
 
 def test_waves_and_other_studies_add_up_and_arms_do_not():
-    account = StudyAccount.of(the_manifest(), waves=3, also=["0.5", 2])
+    account = StudyAccount.of(the_manifest(unit="event"), waves=3, also=["0.5", 2])
     assert account.total.epsilon == Decimal("5.5")
-    assert "3 waves of this study and beside 2 other studies a person loses at most epsilon 5.5" in account.text()
+    assert "3 waves of this study and beside 2 other studies a device loses at most epsilon 5.5" in account.text()
     assert account.advanced.epsilon <= account.total.epsilon
 
 
 def test_the_device_stops_at_the_lifetime_budget():
-    account = StudyAccount.of(the_manifest(), waves=9)
+    account = StudyAccount.of(the_manifest(unit="event"), waves=9)
     assert (account.allowed, account.taken) == (4, 4)
     assert account.total.epsilon == 4
     assert "Of 9 waves it takes part in 4" in account.text()
@@ -38,7 +38,7 @@ def test_the_device_stops_at_the_lifetime_budget():
 
 def test_memoised_answers_lose_for_ever_only_once_for_each_value():
     memo = sv.mechanism("basic-rappor", SMOKER.domain, epsilon="0.9", epsilon_forever=2)
-    manifest = the_manifest(memo, lifetime=20)
+    manifest = the_manifest(memo, lifetime=20, unit="event")
     once = StudyAccount.of(manifest, waves=10)
     assert once.total.epsilon == 10  # by the question without a memo
     assert "rank is memoised: all reports of an unchanged answer together lose at most epsilon 2" in once.text()
@@ -75,7 +75,7 @@ def test_refusals(wrong):
 
 def test_explain_of_a_manifest_and_a_person(tmp_path, capsys):
     path = tmp_path / "manifest.json"
-    path.write_bytes(the_manifest().content)
+    path.write_bytes(the_manifest(unit="event").content)
     line = ["explain", str(path), "--waves", "2", "--also", "0.5", "--participants", "1000"]
     assert main([*line, "--question", "smoker", "--belief", "0.9,0.1"]) == 0
     text = capsys.readouterr().out

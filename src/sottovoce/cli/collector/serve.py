@@ -4,55 +4,89 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 from contextlib import suppress
 
 from sottovoce.cli.data.files import reading
-from sottovoce.cli.show import note
+from sottovoce.cli.show import note, steps
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.plural import plural
 from sottovoce.core.late import load
 from sottovoce.service.collector import PARTICIPANTS, Collector, default_store
+from sottovoce.service.course import Course
+from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.app import Application
-from sottovoce.service.http.server import make_server
+from sottovoce.service.http.server import bound_socket, make_server
 from sottovoce.service.stores import open_store
+from sottovoce.service.stores.base import OPEN
 from sottovoce.study.reading import check_study
 
 NAME = "The study file"
 
 
 def serve(
-    file: str | None, *, participants: int | None, store: str | None, host: str, port: int, key: str | None = None
+    file: str | None,
+    *,
+    participants: int | None,
+    store: str | None,
+    host: str,
+    port: int,
+    key: str | None,
+    addresses: Addresses,
 ) -> None:
-    """Collect until interrupted. Prints the address of each study as lines of JSON."""
+    """Collect until interrupted. Prints the addresses of each study as a line of JSON."""
     sealed = [] if key is None else [load("service.shuffler.opening:sealed_route_of")(key)]
     source = None
     if file is not None:
         with reading(file, NAME) as opened:
             source = opened.read()
         check_study(source)  # before a store is made
-    collector = Collector(open_store(store or default_store(file), create=source is not None))
-    collector.start()
-    try:
-        if source is not None:
-            known = len(collector.courses)
-            collector.create(source, participants)
-            if participants is None and len(collector.courses) > known:
-                note(f"planned for {PARTICIPANTS:,} participants; --participants says how many you expect.")
-        if not collector.courses:
-            raise ParameterError("There is no study in this store: name a study file.")
+    with _bound(host, port) as listening:  # before a study is planned, which may take a minute
+        collector = Collector(open_store(store or default_store(file), create=source is not None))
+        collector.start()
         try:
-            server, listening = make_server(Application(collector, sealed), host, port)
-        except OSError as problem:
-            raise ParameterError(f"The collector cannot listen there: {problem.strerror}.") from None
-        address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-        for course in collector.courses.values():
-            about = {
-                "study": course.manifest.facts.name,
-                "id": course.name,
-                "url": f"{address}/v1/studies/{course.name}",
-            }
-            print(json.dumps(about), flush=True)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end it in the same orderly way
-        with suppress(KeyboardInterrupt):
-            server.run(sockets=[listening])
-    finally:
-        collector.stop()
+            if source is not None:
+                _create(collector, source, participants)
+            if not collector.courses:
+                raise ParameterError("There is no study in this store: name a study file.")
+            server, _ = make_server(Application(collector, sealed, addresses), host, port, listening)
+            base = addresses.printed(host, listening.getsockname()[1])
+            for course in collector.courses.values():
+                print(json.dumps(_printed(course, base)), flush=True)
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end it in the same orderly way
+            with suppress(KeyboardInterrupt):
+                server.run(sockets=[listening])
+        finally:
+            collector.stop()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        return bound_socket(host, port)
+    except OSError as problem:
+        raise ParameterError(f"The collector cannot listen there: {problem.strerror}. Choose another --port.") from None
+
+
+def _create(collector: Collector, source: bytes, participants: int | None) -> None:
+    known = len(collector.courses)
+    with steps() as tell:
+        name = collector.create(source, participants, tell=tell)
+    if participants is None and len(collector.courses) > known:
+        note(f"planned for {PARTICIPANTS:,} participants; --participants says how many you expect.")
+    facts = collector.course(name).manifest.facts
+    for other in collector.courses.values():
+        if other.manifest.facts.name == facts.name and other.name != name and other.row.state == OPEN:
+            note(
+                f"The store has another open study named {facts.name}, from a study file with other words:"
+                f" {other.name}, with {plural(other.row.reports, 'report', ',')}. Both collect. End the other one with"
+                f" `sottovoce close STORE --study {other.name}`."
+            )
+
+
+def _printed(course: Course, base: str) -> dict[str, str]:
+    """A study with the addresses of its pages, and the one that devices take."""
+    found = {"study": course.manifest.facts.name, "id": course.name, "url": f"{base}/v1/studies/{course.name}"}
+    found["dashboard"] = f"{base}/studies/{course.name}"
+    if course.manifest.facts.collection.sealed_for is None:  # else it is at the shuffler
+        found["participants"] = f"{base}/s/{course.name}"
+    return found

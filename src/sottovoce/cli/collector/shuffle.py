@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from sottovoce.client.transport import parsed
 from sottovoce.core.errors import ParameterError
+from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.server import make_server
 from sottovoce.service.shuffler.mixer import Mixer
 from sottovoce.service.shuffler.relay import Relay
@@ -30,8 +31,7 @@ def shuffle(collector: str | None, *, file: str, new_key: str | None, host: str,
         raise ParameterError(f"The shuffler cannot listen there: {problem.strerror}.") from None
     relay.start()
     try:
-        address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-        print(json.dumps({"url": address}), flush=True)
+        print(json.dumps({"url": Addresses().printed(host, listening.getsockname()[1])}), flush=True)
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
     finally:

@@ -61,9 +61,18 @@ def serve(
     key: Annotated[
         str | None, typer.Option(metavar="FILE", help="The private key, where reports come through a shuffler.")
     ] = None,
+    public_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The address that participants open, where a proxy has another.")
+    ] = None,
+    trust_proxy: Annotated[
+        bool, typer.Option("--trust-proxy", help="Read X-Forwarded-Proto and X-Forwarded-Host, which a proxy sets.")
+    ] = False,
 ) -> None:
     """Collect the reports of a study over HTTP, exactly once, and give estimates."""
-    load("cli.collector.serve:serve")(study, participants=participants, store=store, host=host, port=port, key=key)
+    addresses = load("service.http.addresses:Addresses")(public_url, trust_proxy)
+    load("cli.collector.serve:serve")(
+        study, participants=participants, store=store, host=host, port=port, key=key, addresses=addresses
+    )
 
 
 def shuffle(

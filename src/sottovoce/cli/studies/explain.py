@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.cli.data.files import reading
-from sottovoce.cli.studies.study import load_study
+from sottovoce.cli.studies.study import load_study, planned
 from sottovoce.client.arguments import SentenceParser
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
@@ -19,7 +19,6 @@ from sottovoce.privacy.leakage import Leakage, leakage, reidentify
 from sottovoce.study.dossier.deployments import compared
 from sottovoce.study.population import drawn_answers
 from sottovoce.study.study import Study
-from sottovoce.study.whole import plan_study
 
 CROWD = 1000  # people among whom an observer looks for one
 TAKES = (
@@ -72,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = SentenceParser("explain", TAKES, "What a study means for one person.")
     parser.add_argument("file", help="a study file (TOML) or a manifest (JSON)")
     parser.add_argument("--participants", type=int, help="of one wave")
-    parser.add_argument("--waves", type=int, default=1, help="how often the person takes part")
+    parser.add_argument("--waves", type=int, default=1, help="of which a device answers as many as the study allows")
     parser.add_argument("--values", type=int, default=1, help="different answers to a memoised question")
     parser.add_argument("--also", action="append", default=[], help="the epsilon of another study; may be repeated")
     parser.add_argument("--delta", type=float, default=DELTA, help="what advanced composition and shuffling may spend")
@@ -83,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--belief", help="probabilities of its answers, separated by commas")
     parser.add_argument("--json", action="store_true", help="print plain data")
     options = parser.parse_args(arguments)
-    study, manifest = _opened(options.file, options.participants)
+    study, manifest = _opened(options.file, options.participants, shown=not options.json)
     account = StudyAccount.of(
         manifest,
         participants=options.participants,
@@ -98,14 +97,14 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _opened(path: str, participants: int | None) -> tuple[Study | None, Manifest]:
+def _opened(path: str, participants: int | None, *, shown: bool) -> tuple[Study | None, Manifest]:
     if path.lower().endswith(".json"):
         with reading(path, "The manifest") as file:
             return None, Manifest.from_spec(file.read())
     study = load_study(path)
     if participants is None:
         raise ParameterError("A study file needs --participants, since methods depend on them.")
-    return study, plan_study(study, participants).manifest()
+    return study, planned(study, participants, shown=shown).manifest()
 
 
 def _told(manifest: Manifest, question: str | None, belief: str | None) -> dict[str, Leakage]:
@@ -148,4 +147,4 @@ def _sought(manifest: Manifest, study: Study | None) -> str | None:
     except ParameterError:  # a question that is not described, or reports whose law is too large
         return None
     listed = ", ".join(arm.name for arm, _ in arms)
-    return f"Who answered all of {listed}, in several waves: {found.text()}"
+    return f"If a person answered all of {listed}, each in a study of its own: {found.text()}"

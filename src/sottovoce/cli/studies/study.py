@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.cli.data.files import FileProblem, check_free, reading, writing
-from sottovoce.cli.show import note, printable, table
+from sottovoce.cli.show import note, printable, steps, table
 from sottovoce.cli.studies.plan import PICTURE, picture_form
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
@@ -65,6 +65,12 @@ def load_study(path: str) -> Study:
     return study
 
 
+def planned(study: Study, participants: int | None, *, shown: bool = True, **wanted: Any) -> StudyPlan:
+    """The plan of a study; a terminal sees each step, unless `shown` is false."""
+    with steps(shown=shown) as tell:
+        return plan_study(study, participants, tell=tell, **wanted)
+
+
 def plan(
     path: str,
     participants: int | None,
@@ -77,7 +83,7 @@ def plan(
 ) -> None:
     """Print the plan of a study, and draw it if asked to."""
     form = None if picture is None else picture_form(picture, force)
-    found = plan_study(load_study(path), participants, goals=goals, level=level)
+    found = planned(load_study(path), participants, shown=not as_json, goals=goals, level=level)
     if picture is not None:
         draw = load("study.picture:draw")  # which needs the extra of plots
         with writing(picture, force=force, name=PICTURE) as file:
@@ -91,8 +97,8 @@ def plan(
             one.plan.best.method,
             f"{one.participants:,}",
             str(one.plan.best.bytes_per_report),
-            f"{one.half_width:.4g}",
-            "" if one.goal is None else str(one.goal),
+            one.asked.margin(one.half_width),
+            "" if one.goal is None else one.asked.margin(float(one.goal)),
         )
         for one in found.questions
     ]
@@ -132,7 +138,10 @@ def dossier(path: str, participants: int, output: str) -> None:
     """Write the dossier of a study."""
     from sottovoce.study.dossier.write import write_dossier
 
-    written = write_dossier(plan_study(load_study(path), participants), Path(output))
+    made = planned(load_study(path), participants)
+    with steps() as tell:
+        tell("drawing the plan and auditing the channels")
+        written = write_dossier(made, Path(output))
     print(f"{len(written)} files are written; begin with index.html.")
 
 
@@ -174,7 +183,7 @@ def simulate(
 
     study = load_study(path)
     answers, count = _answers(study, data, participants, seed)
-    made = plan_study(study, count)
+    made = planned(study, count, shown=not as_json)
     if output is not None and Path(output).exists():
         raise FileProblem("The folder of the export exists already: name a new one.")
     frames = [simulate_study(made, answers, seed=None if seed is None else seed + run) for run in range(runs)]

@@ -19,6 +19,7 @@ from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.exchange import codec
+from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, decimal_text
 from sottovoce.core.question import question_from_spec
@@ -279,6 +280,29 @@ class Manifest:
         name = question_of(self.stage.arms[arm].name)
         return next(one for one in self.questions if one.name == name)
 
+    @property
+    def participations(self) -> int | None:
+        """How many reports a device sends to this study; None where memos allow one in each epoch."""
+        if all(arm.mechanism.claimed_forever is not None for arm in self.stage.arms):
+            return None
+        if self.facts.unit != "event":
+            return 1
+        return int(self.facts.lifetime // max(arm.mechanism.claimed for arm in self.stage.arms))
+
+    @property
+    def largest_loss(self) -> Decimal:
+        """The most that all reports of a device to this study lose together."""
+        return self.facts.epsilon if self.participations == 1 else self.facts.lifetime
+
+    def participation_text(self) -> str:
+        """How often a device answers this study."""
+        lifetime = f"the lifetime budget is {decimal_text(self.facts.lifetime)}"
+        if self.participations is None:
+            return f"The device answers this study once in each epoch, from its memos: {lifetime}."
+        if self.facts.unit == "event":
+            return f"The device reports at most {plural(self.participations, 'event')} to this study: {lifetime}."
+        return "The device answers this study once and refuses a second answer."
+
     def text(self) -> str:
         """What it says about the budget, in plain words; numbers are computed from the channels."""
         facts = self.facts
@@ -287,9 +311,7 @@ class Manifest:
             f"{facts.name}, by {facts.owner}: {facts.purpose}",
             f"One participation of a {facts.unit} loses at most epsilon {decimal_text(facts.epsilon)}; by the"
             f" mechanisms of this round {worst:.6g}.",
-            f"Participations add up, over waves of this study and over other studies. Of this one the device takes part"
-            f" in {int(facts.lifetime // facts.epsilon)}, and refuses more: the lifetime budget is"
-            f" {decimal_text(facts.lifetime)}.",
+            f"{self.participation_text()} Budgets of several studies add up.",
         ]
         lines += [
             f"{arm.name} is memoised: all reports of an unchanged answer together lose at most epsilon"

@@ -26,7 +26,7 @@ class StudyAccount:
     """One person in one study.
 
     Attributes:
-        waves: how often the person takes part.
+        waves: how often the person would like to take part.
         values: how many different answers a memoised question gets from the person, over all waves.
         also: budgets of other studies that the person answers.
         participants: of one wave; None where nothing is said about a crowd.
@@ -71,14 +71,14 @@ class StudyAccount:
         return max(arm.mechanism.claimed for arm in self.manifest.stage.arms)
 
     @property
-    def allowed(self) -> int:
-        """How often the device takes part before the lifetime budget is spent."""
-        return int(self.manifest.facts.lifetime // self.once)
+    def allowed(self) -> int | None:
+        """How many reports the device sends to this study; None where memos allow one in each epoch."""
+        return self.manifest.participations
 
     @property
     def taken(self) -> int:
         """In how many of the waves it takes part."""
-        return min(self.waves, self.allowed)
+        return self.waves if self.allowed is None else min(self.waves, self.allowed)
 
     @property
     def account(self) -> Account:
@@ -136,19 +136,19 @@ class StudyAccount:
     def text(self) -> str:
         """One line for each fact."""
         facts, others = self.manifest.facts, len(self.also)
+        loser = "device" if facts.unit == "event" else facts.unit
         beside = f" and beside {others} other stud{'y' if others == 1 else 'ies'}" if others else ""
         lines = [
-            f"One participation loses at most epsilon {decimal_text(self.once)}: each {facts.unit} sends the report of"
+            f"One participation loses at most epsilon {decimal_text(self.once)}: each {facts.unit} gives the report of"
             " one question, and reports of different people do not add up.",
-            f"Over {plural(self.taken, 'wave')} of this study{beside} a {facts.unit} loses at most {self.total}:"
+            f"Over {plural(self.taken, 'wave')} of this study{beside} a {loser} loses at most {self.total}:"
             " budgets add up.",
         ]
         if self.advanced.epsilon < self.total.epsilon:
             lines.append(f"If a small delta may be spent, together at most {self.advanced}.")
         lines.append(
-            f"The device stops after {plural(self.allowed, 'participation')}: the lifetime budget is"
-            f" {decimal_text(facts.lifetime)}."
-            + (f" Of {self.waves} waves it takes part in {self.allowed}." if self.waves > self.allowed else "")
+            self.manifest.participation_text()
+            + (f" Of {self.waves} waves it takes part in {self.taken}." if self.waves > self.taken else "")
         )
         lines += [
             f"{arm.name} is memoised: all reports of an unchanged answer together lose at most epsilon"

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute
 
 from sottovoce.service.collector import Collector, StudyStateError, UnknownStudyError
 from sottovoce.service.http import admin, public, static
+from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.headers import guarded
 from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import Receive, Refused, ReportsRoute, Scope, Send
@@ -29,7 +30,9 @@ _STATUS = {404: "not_found", 405: "method_not_allowed"}
 class Application:
     """An ASGI application over a collector, which it does not start or stop; `sealed` is the route of its key."""
 
-    def __init__(self, collector: Collector, sealed: Sequence[BaseRoute] = ()) -> None:
+    def __init__(
+        self, collector: Collector, sealed: Sequence[BaseRoute] = (), addresses: Addresses | None = None
+    ) -> None:
         self.collector = collector
         self._reports = ReportsRoute(collector)
         self._rest = Starlette(
@@ -39,6 +42,7 @@ class Application:
         )
         self._rest.state.collector, self._rest.state.sealed = collector, bool(sealed)
         self._rest.state.live_parts, self._rest.state.streams = LiveParts(), Streams()
+        self._rest.state.addresses = addresses or Addresses()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

@@ -142,6 +142,11 @@ PATHS: Plain = {
     "/v1/studies": {
         "get": _operation("studies", "All studies", _responses({"200": ("The studies.", _json(_ref("Studies")))}))
     },
+    "/v1/studies/{study}": {
+        "get": _operation(
+            "study", "One study", _responses({"200": ("The study.", _json(_ref("Study")))}, "unknown_study"), _STUDY
+        )
+    },
     "/v1/studies/{study}/manifest": {
         "get": _operation(
             "manifest",

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from sottovoce.service import results
 from sottovoce.service.collector import Collector
-from sottovoce.service.course import stored_tallies
+from sottovoce.service.course import Course, stored_tallies
 from sottovoce.service.http import openapi
 from sottovoce.service.http.problems import PROBLEMS, page
 from sottovoce.service.http.reports import Refused
@@ -49,19 +49,23 @@ def tagged(request: Request, body: bytes, kind: str, tag: str | None = None) -> 
 
 async def studies(request: Request) -> Response:
     """All studies."""
-    courses = collector_of(request).courses.values()
-    rows = [
-        {
-            "name": one.manifest.facts.name,
-            "id": one.name,
-            "state": one.row.state,
-            "round": one.manifest.number,
-            "manifest": one.manifest.hash,
-            "reports": one.row.reports,
-        }
-        for one in courses
-    ]
-    return JSONResponse({"studies": rows})
+    return JSONResponse({"studies": [_study(one) for one in collector_of(request).courses.values()]})
+
+
+async def study(request: Request) -> Response:
+    """One study."""
+    return JSONResponse(_study(collector_of(request).course(request.path_params["study"])))
+
+
+def _study(course: Course) -> dict[str, Any]:
+    return {
+        "name": course.manifest.facts.name,
+        "id": course.name,
+        "state": course.row.state,
+        "round": course.manifest.number,
+        "manifest": course.manifest.hash,
+        "reports": course.row.reports,
+    }
 
 
 async def manifest(request: Request) -> Response:
@@ -232,15 +236,16 @@ async def preflight(request: Request) -> Response:
 
 def routes() -> list[Route]:
     """All of them."""
-    study = "/v1/studies/{study}"
+    one = "/v1/studies/{study}"
     return [
         Route("/v1/studies", studies),
-        Route(f"{study}/manifest", manifest),
-        Route(f"{study}/estimates", estimates),
-        Route(f"{study}/estimates/stream", stream),
-        Route(f"{study}/tallies", tallies),
-        Route(f"{study}/checksum", checksum),
-        Route(study + "/{part}", preflight, methods=["OPTIONS"]),
+        Route(one, study),
+        Route(f"{one}/manifest", manifest),
+        Route(f"{one}/estimates", estimates),
+        Route(f"{one}/estimates/stream", stream),
+        Route(f"{one}/tallies", tallies),
+        Route(f"{one}/checksum", checksum),
+        Route(one + "/{part}", preflight, methods=["OPTIONS"]),
         Route("/healthz", alive),
         Route("/readyz", ready),
         Route("/metrics", metrics),

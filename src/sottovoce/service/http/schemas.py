@@ -71,23 +71,17 @@ SCHEMAS: Plain = {
     ),
     "Outcome": _outcome(),
     "SealedOutcome": _outcome("invalid_batch", "outdated_manifest", "study_closed", "token_missing"),
-    "Studies": object_of(
+    "Study": object_of(
         {
-            "studies": {
-                "type": "array",
-                "items": object_of(
-                    {
-                        "name": TEXT,
-                        "id": TEXT,
-                        "state": {"type": "string", "enum": ["draft", "open", "closed", "done"]},
-                        "round": COUNT,
-                        "manifest": HASH,
-                        "reports": COUNT,
-                    }
-                ),
-            }
+            "name": TEXT,
+            "id": TEXT,
+            "state": {"type": "string", "enum": ["draft", "open", "closed", "done"]},
+            "round": COUNT,
+            "manifest": HASH,
+            "reports": COUNT,
         }
     ),
+    "Studies": object_of({"studies": {"type": "array", "items": {"$ref": "#/components/schemas/Study"}}}),
     "Estimates": object_of(
         {
             **dict.fromkeys(("study", "id", "state"), TEXT),

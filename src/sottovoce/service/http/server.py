@@ -81,12 +81,29 @@ def allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-def make_server(app: Any, host: str, port: int) -> tuple[uvicorn.Server, socket.socket]:
-    """A server and the socket that it listens on; port 0 takes a free one."""
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket of this address, on which nobody listens yet; port 0 takes a free one."""
+    found = socket.socket(_family(host), socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if found.family == socket.AF_INET6:
+            found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        found.bind((host, port))
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def make_server(
+    app: Any, host: str, port: int, bound: socket.socket | None = None
+) -> tuple[uvicorn.Server, socket.socket]:
+    """A server and the socket that it listens on: one that was bound before, or a new one."""
     allow_many_files()
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi"):
         logging.getLogger(name).disabled = True  # its lines may hold addresses and paths
-    listening = socket.create_server((host, port), backlog=BACKLOG, family=_family(host))
+    listening = bound_socket(host, port) if bound is None else bound
+    listening.listen(BACKLOG)
     config = uvicorn.Config(
         app,
         http=PatientProtocol,

@@ -19,6 +19,7 @@ from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.service import certificates
 from sottovoce.service.collector import PARTICIPANTS
 from sottovoce.service.course import Course
+from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.public import collector_of, events, tagged
 from sottovoce.service.http.reports import Refused
 from sottovoce.service.pages import comparisons, view
@@ -121,10 +122,9 @@ async def picture(request: Request) -> Response:
 async def code(request: Request) -> Response:
     """The address of the participant's page as a QR code."""
     course = collector_of(request).course(request.path_params["study"])
-    host = request.headers.get("host", "localhost")
-    address = f"{request.url.scheme}://{host}/s/{course.name}"
-    file = io.BytesIO()
-    segno.make(address[:500], error="m").save(file, kind="svg", scale=4, border=2, xmldecl=False)
+    addresses: Addresses = request.app.state.addresses
+    address, file = f"{addresses.base(request)}/s/{course.name}", io.BytesIO()
+    segno.make(address, error="m").save(file, kind="svg", scale=4, border=2, xmldecl=False)
     return Response(file.getvalue(), media_type="image/svg+xml")
 
 

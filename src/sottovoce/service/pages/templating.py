@@ -13,7 +13,7 @@ TEMPLATES = Environment(
 )
 
 
-TEMPLATES.globals.update(error_of=view.error_of, said_of=view.said_of)
+TEMPLATES.globals.update(said_of=view.said_of)
 
 
 def rendered(template: str, **values: Any) -> str:

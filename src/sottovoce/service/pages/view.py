@@ -16,7 +16,7 @@ from sottovoce.core.domain import Categories, Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Cdf, Distribution, Frequency, GroupMean, Mean
+from sottovoce.core.question import Cdf, Distribution, GroupMean
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.service.pages import charts
 from sottovoce.service.pages.charts import Point
@@ -78,13 +78,6 @@ def chart_of(asked: Asked, lines: tuple[ResultLine, ...]) -> str:
     shown = [one for one in lines if one.measure == measures[0]] if measures else []
     share = bool(measures) and measures[0] in SHARES
     return charts.intervals(title, [_point(one) for one in shown], share=share, unit="" if share else asked.unit)
-
-
-def error_of(error: float, asked: Asked) -> str:
-    """A +- with its unit: that of the answers for a mean, percentage points for shares."""
-    if isinstance(asked.question, (Mean, GroupMean)):
-        return f"{error:.3g} {asked.unit}".strip()
-    return f"{100 * error:.3g} points" if isinstance(asked.question, (Frequency, Distribution)) else f"{error:.3g}"
 
 
 def said_of(line: ResultLine, asked: Asked) -> str:

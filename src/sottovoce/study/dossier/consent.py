@@ -11,15 +11,15 @@ from sottovoce.core.exchange.manifest import ID_BYTES, PREFIX_BYTES, Manifest
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import GroupMean
 from sottovoce.privacy.explain import explain
-from sottovoce.study.dossier.pages import listed, page, paragraph, section, table
+from sottovoce.study.dossier.pages import Html, listed, page, paragraph, section, table
 from sottovoce.study.dossier.sentences import sentences
-
-MOST_LISTED = 30  # answers of a list; of a longer one the first and the last are shown
 
 
 def consent_page(manifest: Manifest, language: str) -> str:
     """One page: what happens, what is sent, what it means, and what cannot be undone."""
     facts, say = manifest.facts, sentences(language)
+    names = dict.fromkeys(manifest.asked(place).name for place in range(len(manifest.stage.arms)))
+    questions = [one for one in manifest.questions if one.name in names]
     found = explain(facts.epsilon).to_dict()
     until = say["until"].format(start=facts.start, end=facts.end) if facts.start and facts.end else ""
     payloads = sorted({codec.payload_bytes(arm.mechanism.channel) for arm in manifest.stage.arms})
@@ -35,16 +35,16 @@ def consent_page(manifest: Manifest, language: str) -> str:
         paragraph(say["asks"].format(owner=facts.owner, name=facts.name, until=until, purpose=facts.purpose)),
         section(
             say["happens"],
-            paragraph(say["noise"]),
+            paragraph(say["all asked" if len(questions) > 1 else "one asked"]),
             table(
                 (say["question"], say["answers"], say["also"]),
-                [_question(manifest.asked(place), language, say) for place in _arms(manifest)],
+                [_question(one, language, say) for one in questions],
             ),
         ),
         section(
             say["means"],
             paragraph(budget),
-            paragraph(say["lifetime"].format(lifetime=decimal_text(facts.lifetime))),
+            paragraph(say["lifetime"].format(lifetime=decimal_text(manifest.largest_loss))),
         ),
         section(
             say["sent"],
@@ -58,30 +58,22 @@ def consent_page(manifest: Manifest, language: str) -> str:
     return page(say["title"].format(name=facts.name), parts, language)
 
 
-def _arms(manifest: Manifest) -> list[int]:
-    """One arm of each question."""
-    names = [manifest.asked(place).name for place in range(len(manifest.stage.arms))]
-    return [names.index(name) for name in dict.fromkeys(names)]
-
-
 def _question(asked: Asked, language: str, say: Mapping[str, str]) -> tuple[str, str, str]:
-    reasons = ", ".join(asked.label(reason, language) for reason in asked.missing)
-    return asked.text(language), _answers(asked, language, say), reasons or say["nothing"]
+    reasons = [asked.label(reason, language) for reason in asked.missing]
+    return asked.text(language), _answers(asked, language, say), listed(reasons) if reasons else say["nothing"]
 
 
 def _answers(asked: Asked, language: str, say: Mapping[str, str]) -> str:
     question = asked.question
     names = [asked.label(answer, language) for answer in asked.answers[: len(asked.answers) - len(asked.missing)]]
-    if len(names) > MOST_LISTED:
-        names = [names[0], "...", names[-1]]
     if isinstance(question, GroupMean):
         ends = {"low": str(getattr(question.value, "low", "")), "high": str(getattr(question.value, "high", ""))}
-        return say["and_number"].format(groups=", ".join(names), **ends)
+        return Html(listed(names) + paragraph(say["and_number"].format(**ends)))
     if isinstance(question.domain, Circle):
         return say["around"].format(high=decimal_text(question.domain.high))
     if question.domain.numbers is not None:
         return say["number"].format(low=str(question.domain.low), high=str(question.domain.high))  # type: ignore[attr-defined]
-    return ", ".join(names)
+    return listed(names)
 
 
 def _number(text: str, language: str) -> str:

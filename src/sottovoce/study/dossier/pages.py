@@ -21,6 +21,12 @@ code { overflow-wrap: anywhere; }
 """
 
 
+class Html(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
 def page(title: str, parts: Iterable[str], language: str = "en") -> str:
     """A whole page."""
     body = "\n".join(parts)
@@ -48,9 +54,9 @@ def todo(text: str) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """Rows of plain text under a header."""
+    """Rows of plain text, or of HTML, under a header."""
     head = "".join(f'<th scope="col">{escape(one)}</th>' for one in header)
-    body = "\n".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "\n".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     named = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{named}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
@@ -60,6 +66,10 @@ def figure(picture: str, caption: str) -> str:
     return f"<figure>\n{picture}<figcaption>{escape(caption)}</figcaption>\n</figure>"
 
 
-def listed(items: Iterable[str]) -> str:
-    """A list of sentences."""
-    return "<ul>\n" + "\n".join(f"<li>{escape(item)}</li>" for item in items) + "\n</ul>"
+def listed(items: Iterable[str]) -> Html:
+    """A list of sentences, or of answers."""
+    return Html("<ul>\n" + "\n".join(f"<li>{escape(item)}</li>" for item in items) + "\n</ul>")
+
+
+def _cell(content: str) -> str:
+    return content if isinstance(content, Html) else escape(content)

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 from sottovoce import __version__
+from sottovoce.core.language.plural import plural
 from sottovoce.core.params import decimal_text
 from sottovoce.study.whole import StudyPlan
 
@@ -27,7 +28,7 @@ def entry(plan: StudyPlan, today: date) -> dict[str, Any]:
                 "intended_use": study.purpose,
                 "data_product_type": "Summary statistics",
                 "data_product_region": "To be completed",
-                "description": f"{len(study.questions)} questions, of which each participant is asked one.",
+                "description": f"{plural(len(study.questions), 'question')}; each report is about one of them.",
                 "publication_date": published.isoformat(),
             },
             "dp_variant": {
@@ -42,7 +43,7 @@ def entry(plan: StudyPlan, today: date) -> dict[str, Any]:
                 "privacy_unit_details": f"Two answers of one {study.unit} to the question it is asked.",
                 "privacy_parameters": {"epsilon": float(study.epsilon)},
                 "privacy_parameters_details": (
-                    f"At most {decimal_text(study.facts.lifetime)} over all waves, kept by the participant's device."
+                    f"At most {decimal_text(plan.manifest().largest_loss)} in this study, enforced by the device."
                 ),
             },
             "deployment_model": {
@@ -54,7 +55,7 @@ def entry(plan: StudyPlan, today: date) -> dict[str, Any]:
             },
             "accounting": {
                 "post_processing": "Estimates are functions of the noisy reports; intervals accompany each of them.",
-                "composition": "Each participant answers one question with the whole budget; waves add up.",
+                "composition": "Each report answers one question with the whole budget; budgets of studies add up.",
             },
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": "Methods were chosen by predicted error, without answers.",

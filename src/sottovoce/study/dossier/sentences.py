@@ -16,14 +16,16 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "asks": "{owner} asks you to take part in the study {name}{until}. Purpose: {purpose}",
         "until": ", from {start} to {end}",
         "happens": "What happens to your answer",
-        "noise": "You are asked one of the questions below. Your device adds noise to your answer before it sends"
-        " anything."
-        " Nobody but you sees the answer itself: not the people who run the study, nor the server.",
+        "all asked": "The page asks you all of the questions below. Your device then draws one of them by chance, adds"
+        " noise to your answer to it, and sends that one noisy answer. Your other answers are not sent at all. Nobody"
+        " but you sees the answers themselves: not the people who run the study, nor the server.",
+        "one asked": "The page asks you the question below. Your device adds noise to your answer before it sends"
+        " anything. Nobody but you sees the answer itself: not the people who run the study, nor the server.",
         "question": "question",
         "answers": "possible answers",
         "number": "a number from {low} to {high}",
         "around": "a number from 0 to {high}",
-        "and_number": "{groups}; a number from {low} to {high}",
+        "and_number": "and a number from {low} to {high}",
         "also": "you may also say",
         "nothing": "nothing else",
         "means": "What it means for you",
@@ -31,7 +33,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         " two"
         " possible answers of yours by at most a factor {odds}. Who has to guess between two equally likely answers is"
         " right at most {guess} % of the time instead of 50 %.",
-        "lifetime": "Over all waves of this study your device spends at most {lifetime}. It computes these numbers"
+        "lifetime": "In this whole study your device spends at most {lifetime}. It computes these numbers"
         " itself,"
         " and refuses to send anything that would exceed them.",
         "sent": "Everything that is sent",
@@ -57,14 +59,18 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "asks": "{owner} bittet Sie, an der Studie {name} teilzunehmen{until}. Zweck: {purpose}",
         "until": ", vom {start} bis zum {end}",
         "happens": "Was mit Ihrer Antwort geschieht",
-        "noise": "Ihnen wird eine der Fragen unten gestellt. Ihr Gerät verrauscht Ihre Antwort, bevor es etwas sendet."
-        " Niemand außer Ihnen sieht die Antwort selbst: weder die Menschen, die die Studie durchführen, noch der"
+        "all asked": "Die Seite stellt Ihnen alle Fragen unten. Ihr Gerät lost dann eine davon aus, verrauscht Ihre"
+        " Antwort darauf und sendet diese eine verrauschte Antwort. Ihre übrigen Antworten werden gar nicht gesendet."
+        " Niemand außer Ihnen sieht die Antworten selbst: weder die Menschen, die die Studie durchführen, noch der"
         " Server.",
+        "one asked": "Die Seite stellt Ihnen die Frage unten. Ihr Gerät verrauscht Ihre Antwort, bevor es etwas"
+        " sendet. Niemand außer Ihnen sieht die Antwort selbst: weder die Menschen, die die Studie durchführen, noch"
+        " der Server.",
         "question": "Frage",
         "answers": "mögliche Antworten",
         "number": "eine Zahl von {low} bis {high}",
         "around": "eine Zahl von 0 bis {high}",
-        "and_number": "{groups}; eine Zahl von {low} bis {high}",
+        "and_number": "und eine Zahl von {low} bis {high}",
         "also": "Sie können auch sagen",
         "nothing": "nichts weiter",
         "means": "Was das für Sie bedeutet",
@@ -72,7 +78,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         " Chancenverhältnis zwischen zwei möglichen Antworten von Ihnen höchstens um den Faktor {odds}. Wer zwischen"
         " zwei"
         " gleich wahrscheinlichen Antworten raten muss, liegt in höchstens {guess} % der Fälle richtig statt in 50 %.",
-        "lifetime": "Über alle Wellen dieser Studie gibt Ihr Gerät höchstens {lifetime} aus. Es berechnet diese Zahlen"
+        "lifetime": "In der ganzen Studie gibt Ihr Gerät höchstens {lifetime} aus. Es berechnet diese Zahlen"
         " selbst und weigert sich, etwas zu senden, das sie überschreiten würde.",
         "sent": "Alles, was gesendet wird",
         "field": "Feld",
@@ -101,14 +107,18 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "asks": "{owner} vous invite à participer à l'étude {name}{until}. But : {purpose}",
         "until": ", du {start} au {end}",
         "happens": "Ce que devient votre réponse",
-        "noise": "Une des questions ci-dessous vous est posée. Votre appareil ajoute du bruit à votre réponse avant"
+        "all asked": "La page vous pose toutes les questions ci-dessous. Votre appareil en tire ensuite une au sort,"
+        " ajoute du bruit à votre réponse à celle-ci et envoie cette seule réponse bruitée. Vos autres réponses ne sont"
+        " pas envoyées du tout. Personne d'autre que vous ne voit les réponses elles-mêmes : ni les responsables de"
+        " l'étude, ni le serveur.",
+        "one asked": "La page vous pose la question ci-dessous. Votre appareil ajoute du bruit à votre réponse avant"
         " d'envoyer quoi que ce soit. Personne d'autre que vous ne voit la réponse elle-même : ni les responsables de"
         " l'étude, ni le serveur.",
         "question": "question",
         "answers": "réponses possibles",
         "number": "un nombre de {low} à {high}",
         "around": "un nombre de 0 à {high}",
-        "and_number": "{groups} ; un nombre de {low} à {high}",
+        "and_number": "et un nombre de {low} à {high}",
         "also": "vous pouvez aussi dire",
         "nothing": "rien d'autre",
         "means": "Ce que cela signifie pour vous",
@@ -116,7 +126,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         " des"
         " chances entre deux de vos réponses possibles change au plus d'un facteur {odds}. Celui qui doit deviner entre"
         " deux réponses également probables a raison dans au plus {guess} % des cas, au lieu de 50 %.",
-        "lifetime": "Sur toutes les vagues de cette étude, votre appareil dépense au plus {lifetime}. Il calcule"
+        "lifetime": "Dans toute cette étude, votre appareil dépense au plus {lifetime}. Il calcule"
         " lui-même"
         " ces nombres et refuse d'envoyer ce qui les dépasserait.",
         "sent": "Tout ce qui est envoyé",
@@ -145,13 +155,16 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "asks": "{owner} le invita a participar en el estudio {name}{until}. Finalidad: {purpose}",
         "until": ", del {start} al {end}",
         "happens": "Qué ocurre con su respuesta",
-        "noise": "Se le hace una de las preguntas siguientes. Su dispositivo añade ruido a su respuesta antes de enviar"
-        " nada. Nadie más que usted ve la respuesta misma: ni quienes dirigen el estudio ni el servidor.",
+        "all asked": "La página le hace todas las preguntas siguientes. Su dispositivo sortea después una de ellas,"
+        " añade ruido a su respuesta a esa pregunta y envía esa única respuesta con ruido. Sus otras respuestas no se"
+        " envían. Nadie más que usted ve las respuestas mismas: ni quienes dirigen el estudio ni el servidor.",
+        "one asked": "La página le hace la pregunta siguiente. Su dispositivo añade ruido a su respuesta antes de"
+        " enviar nada. Nadie más que usted ve la respuesta misma: ni quienes dirigen el estudio ni el servidor.",
         "question": "pregunta",
         "answers": "respuestas posibles",
         "number": "un número de {low} a {high}",
         "around": "un número de 0 a {high}",
-        "and_number": "{groups}; un número de {low} a {high}",
+        "and_number": "y un número de {low} a {high}",
         "also": "también puede decir",
         "nothing": "nada más",
         "means": "Qué significa para usted",
@@ -161,7 +174,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         " que adivinar entre dos respuestas igualmente probables acierta como máximo el {guess} % de las veces, en"
         " lugar"
         " del 50 %.",
-        "lifetime": "En todas las oleadas de este estudio su dispositivo gasta como máximo {lifetime}. Calcula estos"
+        "lifetime": "En todo este estudio su dispositivo gasta como máximo {lifetime}. Calcula estos"
         " números él mismo y se niega a enviar nada que los supere.",
         "sent": "Todo lo que se envía",
         "field": "campo",
@@ -188,13 +201,16 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "asks": "{owner} La invita a partecipare allo studio {name}{until}. Scopo: {purpose}",
         "until": ", dal {start} al {end}",
         "happens": "Che cosa succede alla Sua risposta",
-        "noise": "Le viene posta una delle domande qui sotto. Il Suo dispositivo aggiunge rumore alla risposta prima di"
+        "all asked": "La pagina Le pone tutte le domande qui sotto. Il Suo dispositivo ne sorteggia poi una, aggiunge"
+        " rumore alla Sua risposta a quella domanda e invia solo quella risposta con il rumore. Le altre Sue risposte"
+        " non vengono inviate. Nessuno tranne Lei vede le risposte stesse: né chi conduce lo studio, né il server.",
+        "one asked": "La pagina Le pone la domanda qui sotto. Il Suo dispositivo aggiunge rumore alla risposta prima di"
         " inviare qualsiasi cosa. Nessuno tranne Lei vede la risposta stessa: né chi conduce lo studio, né il server.",
         "question": "domanda",
         "answers": "risposte possibili",
         "number": "un numero da {low} a {high}",
         "around": "un numero da 0 a {high}",
-        "and_number": "{groups}; un numero da {low} a {high}",
+        "and_number": "e un numero da {low} a {high}",
         "also": "può anche dire",
         "nothing": "nient'altro",
         "means": "Che cosa significa per Lei",
@@ -202,7 +218,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         " rapporto di probabilità fra due Sue risposte possibili al massimo di un fattore {odds}. Chi deve indovinare"
         " fra"
         " due risposte ugualmente probabili ha ragione al massimo nel {guess} % dei casi invece che nel 50 %.",
-        "lifetime": "In tutte le ondate di questo studio il Suo dispositivo spende al massimo {lifetime}. Calcola da sé"
+        "lifetime": "In tutto questo studio il Suo dispositivo spende al massimo {lifetime}. Calcola da sé"
         " questi numeri e rifiuta di inviare ciò che li supererebbe.",
         "sent": "Tutto ciò che viene inviato",
         "field": "campo",

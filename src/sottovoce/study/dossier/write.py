@@ -10,10 +10,10 @@ from pathlib import Path
 from sottovoce import __version__
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.language.plural import plural
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
-from sottovoce.privacy.accounting.shuffling import shuffled
 from sottovoce.privacy.accounting.study import StudyAccount
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
@@ -25,8 +25,6 @@ from sottovoce.study.dossier.pages import figure, listed, page, paragraph, secti
 from sottovoce.study.dossier.registry import entry, yaml_text
 from sottovoce.study.dossier.software import bill_of_materials
 from sottovoce.study.whole import StudyPlan
-
-DELTA = 1e-6  # at which the gain of a shuffler is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +83,7 @@ def _certificate(one: Audited) -> dict[str, object]:
 
 def _index(plan: StudyPlan, audited: list[Audited], manifest: Manifest, picture: str) -> str:
     study, name = plan.study, manifest.hash
+    account = StudyAccount.of(manifest, participants=plan.participants)
     return page(
         f"Dossier: {study.name}",
         [
@@ -96,9 +95,9 @@ def _index(plan: StudyPlan, audited: list[Audited], manifest: Manifest, picture:
                 figure(picture, "Expected +- of each question against participants and epsilon"),
             ),
             _meaning(plan, audited),
-            _account(plan, manifest),
-            _nist(plan, audited),
-            _impact(plan),
+            section("What adds up", *(paragraph(line) for line in account.text().splitlines())),
+            _nist(plan, audited, account),
+            _impact(plan, manifest),
             _certificates(audited),
             _software(),
         ],
@@ -113,7 +112,7 @@ def _questions(plan: StudyPlan) -> str:
             one.asked.question.kind,
             one.plan.best.method,
             f"{one.participants:,}",
-            f"+- {one.half_width:.3g} {one.asked.unit_of_numbers}",
+            f"+- {one.asked.margin(one.half_width)}",
             ", ".join(one.asked.missing),
         )
         for one in plan.questions
@@ -145,26 +144,19 @@ def _meaning(plan: StudyPlan, audited: list[Audited]) -> str:
     )
 
 
-def _account(plan: StudyPlan, manifest: Manifest) -> str:
-    """What adds up, and what a crowd would hide."""
-    account = StudyAccount.of(manifest, participants=plan.participants)
-    return section("What adds up", *(paragraph(line) for line in account.text().splitlines()))
-
-
-def _nist(plan: StudyPlan, audited: list[Audited]) -> str:
+def _nist(plan: StudyPlan, audited: list[Audited], account: StudyAccount) -> str:
     """By the questions of NIST SP 800-226."""
-    study = plan.study
-    waves = int(study.facts.lifetime // study.epsilon)
-    gain = shuffled(study.epsilon, participants=min(one.participants for one in plan.questions), delta=DELTA)
+    study, gain = plan.study, account.amplified
+    assert gain is not None  # the account knows how many take part
     exact = sum(one.certificate.exact for one in audited)
     rows = [
-        ("Unit of privacy", f"one {study.unit}, one participation; {waves} participations within the lifetime budget"),
+        ("Unit of privacy", f"one {study.unit}, one participation. {account.manifest.participation_text()}"),
         ("Trust model", "local: devices add the noise, and nobody else needs to be trusted with answers"),
         ("Epsilon and delta", f"{decimal_text(study.epsilon)}, pure (delta 0)"),
         (
             "Composition",
-            f"each participant answers one question with the whole budget; over waves at most"
-            f" {decimal_text(study.facts.lifetime)}, which the device counts and enforces",
+            f"each report answers one question with the whole budget; all reports of a device to this study lose at"
+            f" most {decimal_text(account.manifest.largest_loss)}, which the device counts and enforces",
         ),
         ("Implementation audit", f"{exact} of {len(audited)} mechanisms have an exact certificate of the shipped law"),
         (
@@ -179,35 +171,56 @@ def _nist(plan: StudyPlan, audited: list[Audited]) -> str:
         ),
         (
             "Amplification",
-            f"none is claimed. Behind a shuffler of another operator epsilon would be {gain.epsilon:.3g} with delta"
-            f" {DELTA:g} towards who sees shuffled reports only",
+            f"none is claimed. Behind a shuffler of another operator epsilon would be {gain.epsilon:.4g} with delta"
+            f" {gain.delta:.2g} towards who sees shuffled reports only",
         ),
         ("Utility", f"expected errors above; intervals at {100 * plan.level:g} % accompany every estimate"),
-        ("Missing answers", "don't know and refused are answers, noised like any other; estimates show what they hide"),
+        ("Missing answers", _missing(plan)),
         ("Access", study.analysts or "to be completed: who analyses"),
     ]
     return section("By the questions of NIST SP 800-226", table(("question", "answer"), rows))
 
 
-def _impact(plan: StudyPlan) -> str:
+def _missing(plan: StudyPlan) -> str:
+    """Which questions have reasons for giving no answer, and what becomes of them."""
+    allowed = [f"{one.name} ({', '.join(one.missing)})" for one in plan.study.questions if one.missing]
+    if not allowed:
+        return "no question offers a reason for giving no answer; who gives no answer sends nothing"
+    return (
+        f"reasons for giving no answer are answers, noised like any other; estimates show what they hide. Offered by"
+        f" {'; '.join(allowed)}"
+    )
+
+
+def _met(plan: StudyPlan) -> str:
+    """What the budget is for: the goals of the plan, where it has any."""
+    goals = [
+        f"{one.asked.name} +- {one.asked.margin(float(one.goal))}" for one in plan.questions if one.goal is not None
+    ]
+    return f" The plan meets its goals with this budget: {', '.join(goals)}." if goals else ""
+
+
+def _impact(plan: StudyPlan, manifest: Manifest) -> str:
     """A draft by the parts that Article 35(7) of the GDPR names."""
     study = plan.study
     dates = f"from {study.start} to {study.end}" if study.start and study.end else "dates to be completed"
     return section(
         "Draft of a data-protection impact assessment",
         paragraph(
-            f"Description: {len(study.questions)} questions, {plan.participants:,} participants, {dates}. Purpose:"
-            f" {study.purpose} Reports are random ids and noisy payloads; no addresses, times or accounts are kept."
+            f"Description: {plural(len(study.questions), 'question')}, {plan.participants:,} participants, {dates}."
+            f" Purpose: {study.purpose} Reports are random ids and noisy payloads; no addresses, times or accounts are"
+            " kept."
         ),
         paragraph(
             "Necessity and proportionality: the collector cannot see an answer. A smaller budget would make the"
-            " expected errors above larger; a larger one is not needed to meet them."
+            f" expected errors above larger.{_met(plan)}"
         ),
-        todo("legal basis, and why these questions and no fewer"),
+        todo("legal basis, why these questions and no fewer, and why estimates must be as precise as planned"),
         paragraph(
             "Risks: a report changes the odds between two answers by at most a factor"
-            f" {explain(study.epsilon).to_dict()['odds']:.3g}; repeated participation adds up to"
-            f" epsilon {decimal_text(study.facts.lifetime)}; fake reports can move estimates; participation is visible."
+            f" {explain(study.epsilon).to_dict()['odds']:.3g}; all reports of a device to this study lose at"
+            f" most epsilon {decimal_text(manifest.largest_loss)}; fake reports can move estimates; participation is"
+            " visible."
         ),
         listed(
             [
