@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client import NoTick
+from sottovoce.client.device_file import VERSION
 from sottovoce.client.memo import Kept, KeptCoins, Memo, Spent, _text
 from sottovoce.client.tick import SHORTEST, WRITTEN, public_tick
 from sottovoce.core.coins import Coins
@@ -198,6 +200,39 @@ def test_the_lifetime_limit_counts_distinct_values(name: str, path: Path) -> Non
         sv.Client(mechanism, memo=path, tick=NoTick()).report(1)
 
 
+def some_memos() -> list[Mechanism]:
+    """Mechanisms about one value, each with an epsilon of 2 ln 3 for all its reports."""
+    return [replace(TOYS["unary"], name=f"toy-{number}") for number in range(5)]
+
+
+def test_the_lifetime_limit_is_that_of_the_device(path: Path) -> None:
+    """Five mechanisms about one value: a limit that is enough for two answers two of them."""
+    first, second, *others = some_memos()
+    for mechanism in (first, second, first):
+        assert client(mechanism, path, 4.4).report(1)
+    for mechanism in (*others, first, second):  # a refused value stays charged, and then none is answered
+        with pytest.raises(sv.PrivacyError, match="lifetime limit, so it no longer answers"):
+            client(mechanism, path, 4.4).report(1)
+
+
+def test_processes_at_once_share_the_lifetime_limit(path: Path) -> None:
+    code = (
+        "import sottovoce\nfrom dataclasses import replace\n"
+        "answered = 0\n"
+        "for number in range(5):\n"
+        "    own = replace(mechanism, name=f'toy-{number}-{os.getpid()}')\n"
+        "    try:\n"
+        "        answered += len(Client(own, lifetime_limit=6.6, memo=path, tick=NoTick()).report(1)) > 0\n"
+        "    except sottovoce.PrivacyError:\n"
+        "        pass\n"
+        "print(answered)"
+    )
+    processes = [in_process(code, path, wait=False) for _ in range(3)]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert all(process.returncode == 0 for process in processes), outputs
+    assert sum(int(printed) for printed, _ in outputs) == 3
+
+
 def test_without_a_lifetime_limit_one_value_is_answered(path: Path) -> None:
     device = sv.Client(TOYS["unary"], memo=path, tick=NoTick())
     assert device.most_values == 1
@@ -283,7 +318,7 @@ def test_a_damaged_file_is_refused(path: Path, content: bytes) -> None:
 
 def test_other_versions_and_secrets_are_refused(path: Path, tmp_path: Path) -> None:
     for number, change in enumerate(
-        ("PRAGMA user_version = 4", "UPDATE device SET secret = x'00'", "DROP TABLE answer")
+        (f"PRAGMA user_version = {VERSION + 1}", "UPDATE device SET secret = x'00'", "DROP TABLE answer")
     ):
         one = tmp_path / str(number)
         Memo(one).keep(TOYS["unary"], 1)

@@ -18,7 +18,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client import NoTick
-from sottovoce.client.device_file import DeviceFile
+from sottovoce.client.device_file import _TABLES, DeviceFile
 from sottovoce.client.memo import Memo
 from sottovoce.client.participant import FIRST_WAIT, Participant
 from sottovoce.client.tick import WRITTEN, Tick
@@ -29,7 +29,7 @@ from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.testing.statistics import check_rate
 from tests.client.collectors import ANSWERS, COUNTED, Scripted, memoised, sleep
-from tests.client.toys import in_cohorts
+from tests.client.toys import in_cohorts, unary
 
 URL = "http://collector.test/v1/studies/0123456789abcdef"
 DAY = date(2027, 3, 1)
@@ -177,7 +177,7 @@ def test_a_person_answers_a_study_once_in_all_its_rounds(path: Path) -> None:
     assert device(path).account().total <= 2 and set(device(path).account().owners) == {"Institute"}
 
 
-@pytest.mark.parametrize("change", [{"unit": "event"}, {"lifetime": Decimal(9)}, {"owner": "Somebody else"}])
+@pytest.mark.parametrize("change", [{"unit": "event"}, {"lifetime": Decimal(9)}])
 def test_a_later_round_says_the_same_about_the_study(path: Path, change: dict[str, Any]) -> None:
     """It names the study by a hash that it only claims: with another unit a person would be asked again and again."""
     first = sleep()
@@ -193,6 +193,26 @@ def test_a_later_round_says_the_same_about_the_study(path: Path, change: dict[st
     with pytest.raises(PrivacyError, match="something else about the study"):
         device(path).answer(later, ANSWERS)
     device(path).answer(first.next(first.stage), ANSWERS)
+
+
+def test_another_owner_who_claims_a_study_neither_blocks_nor_spends_it(path: Path) -> None:
+    """Somebody serves round 2 of a study of somebody else, before or after the study itself is answered."""
+    first = memoised("3")
+    about = replace(first.facts, owner="Somebody else", unit="event")
+    foreign = replace(first.next(first.stage), facts=about)
+    assert foreign.study == first.study
+    one = loss(first.stage.arms[0].mechanism.ratio_forever)  # type: ignore[arg-type]
+    days = [DAY]
+    me = device(path, today=lambda: days[0])
+    for manifest in (foreign, first, foreign):
+        me.answer(manifest, {"toy": 1})
+    with pytest.raises(PrivacyError, match="already"):
+        me.answer(first, {"toy": 1})
+    # The value that both got counts in both studies: neither gets a second one.
+    assert me.account() == (one, {"Institute": one, "Somebody else": one})
+    days[0] += timedelta(1)
+    with pytest.raises(PrivacyError, match="lifetime budget of this study"):
+        me.answer(first, {"toy": 2})
 
 
 def test_dates_have_one_form() -> None:
@@ -262,6 +282,35 @@ def test_memos_are_charged_once_for_each_value(path: Path) -> None:
     assert len(me.reports()) == 4
 
 
+def test_a_further_epoch_needs_the_memos_of_the_epochs_before(path: Path) -> None:
+    """Another mechanism has another memo, and a report without a memo was the one answer to the study."""
+    days = [DAY]
+    me = device(path, today=lambda: days[0])
+
+    def later(manifest: Manifest, *mechanisms: sv.Mechanism) -> Manifest:
+        arms = tuple(sv.Arm(f"toy:{place}", one) for place, one in enumerate(mechanisms))
+        return manifest.next(sv.Round(arms))
+
+    kept, plain = unary(4), sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
+    first = memoised("12")
+    refused = [later(first, replace(kept, name="other")), later(first, kept, replace(kept, name="other"))]
+    me.answer(first, {"toy": 1})
+    days[0] += timedelta(1)
+    for manifest in (*refused, later(first, plain), later(first, kept, plain)):
+        for act in (lambda one=manifest: me.answer(one, {"toy": 1}), lambda one=manifest: me.check(one)):
+            with pytest.raises(PrivacyError, match="answered this study already"):
+                act()
+    me.answer(later(first, kept), {"toy": 1})  # another round of the same mechanism
+    # A first round without a memo: no later one is answered.
+    begun = replace(first, stage=sv.Round((sv.Arm("toy", plain),)))
+    me.answer(begun, {"toy": 1})
+    for mechanism in (kept, replace(kept, name="other")):
+        days[0] += timedelta(7)
+        with pytest.raises(PrivacyError, match="answered this study already"):
+            me.answer(later(begun, mechanism), {"toy": 1})
+    assert len(me.reports()) == 3 and me.account().total < Decimal("3.2")
+
+
 def test_memos_of_a_client_are_in_the_account_as_well(path: Path) -> None:
     mechanism = memoised().stage.arms[0].mechanism
     sv.Client(mechanism, memo=path, tick=NoTick()).report(1)
@@ -292,30 +341,49 @@ def test_a_memo_beyond_the_lifetime_is_refused_before_it_is_drawn(path: Path) ->
     assert not path.exists()
 
 
+def as_version(path: Path, version: int) -> None:
+    """Write the file as an earlier version would have: its tables, with what they held."""
+    database = sqlite3.connect(path, isolation_level=None)
+    rows = {
+        "used": database.execute("SELECT key, study, owner FROM used").fetchall(),
+        "study": database.execute("SELECT root, facts FROM study").fetchall(),
+    }
+    database.execute("ALTER TABLE report DROP COLUMN memos")
+    for table in ("study", "used", *(("report", "charge") if version == 1 else ())):
+        database.execute(f"DROP TABLE {table}")
+    if version == 3:
+        for statement in _TABLES[3][:2]:
+            database.execute(statement)
+        for table, old in rows.items():
+            database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(old[0]))})", old)
+    database.execute(f"PRAGMA user_version = {version}")
+    database.close()
+
+
 def test_a_file_of_memos_alone_gets_the_new_tables(path: Path) -> None:
     kept = Memo(path).keep(memoised().stage.arms[0].mechanism, 1)
-    database = sqlite3.connect(path, isolation_level=None)
-    for table in ("report", "charge", "study", "used"):
-        database.execute(f"DROP TABLE {table}")
-    database.execute("PRAGMA user_version = 1")
-    database.close()
+    as_version(path, 1)
     assert Memo(path).keep(memoised().stage.arms[0].mechanism, 1) == kept
     assert device(path).reports() == []
 
 
-def test_a_file_of_the_version_before_keeps_its_account(path: Path) -> None:
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_file_of_a_version_before_keeps_its_account(path: Path, version: int) -> None:
     manifest = memoised()
     device(path).answer(manifest, {"toy": 1})
     device(path).answer(sleep(), ANSWERS)
     before = device(path).account()
-    database = sqlite3.connect(path, isolation_level=None)
-    for table in ("study", "used"):
-        database.execute(f"DROP TABLE {table}")
-    database.execute("PRAGMA user_version = 2")
-    database.close()
+    as_version(path, version)
     assert device(path).account() == before and before.total > 3
-    with pytest.raises(PrivacyError, match="already"):
-        device(path).answer(sleep(), ANSWERS)
+    # Which mechanisms made the older reports is not known: their studies are not answered again.
+    for answered, answers in ((sleep(), ANSWERS), (manifest, {"toy": 1})):
+        with pytest.raises(PrivacyError, match="already"):
+            device(path, today=lambda: DAY + timedelta(1)).answer(answered, answers)
+    if version == 3:
+        first = sleep()
+        later = replace(first.next(first.stage), facts=replace(first.facts, unit="event"))
+        with pytest.raises(PrivacyError, match="something else about the study"):
+            device(path).answer(later, ANSWERS)
 
 
 # --- sending ------------------------------------------------------------------------------------------------------

@@ -142,6 +142,14 @@ def test_later_rounds_name_the_first(manifest):
     assert Manifest.from_spec(third.content) == third
 
 
+def test_parents_and_roots_are_hashes(manifest):
+    later = manifest.next(manifest.stage)
+    for wrong in ("00", "x" * 64, manifest.hash.upper(), manifest.hash + "\n"):
+        for key in ("parent", "root"):
+            with pytest.raises(sv.SpecError, match="64 lower-case hexadecimal digits"):
+                Manifest.from_spec(canonical(json.loads(later.content) | {key: wrong}))
+
+
 def test_an_epoch_is_a_number_of_days():
     weekly = Collection(epoch_days=7)
     assert [weekly.epoch(date(2020, 1, day)) for day in (1, 7, 8)] == [0, 0, 1]

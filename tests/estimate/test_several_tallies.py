@@ -127,7 +127,7 @@ def test_exact_intervals_cover_by_the_law_and_wilson_nearly(level: float) -> Non
         sv.mechanism("oue", sv.Integers(0, 15), epsilon=0.5),
         sv.mechanism("grr", sv.Integers(0, 15), epsilon=3),
     ]
-    found = sv.combine([sv.simulate_counts(m, np.full(16, 20), seed=1) for m in mechanisms])
+    found = sv.combine([sv.simulate_counts(m, np.full(16, 20), seed=1) for m in mechanisms], people="different")
     sum_law = found.evidence.law
     first = found.evidence.restricted(np.zeros(1, np.int64), (0,))
     for share in (0.0, 0.01, 0.3):
@@ -146,7 +146,7 @@ def test_exact_intervals_cover_by_the_law_and_wilson_nearly(level: float) -> Non
 def test_few_reports_are_warned_about() -> None:
     few = [sv.simulate_counts(m, np.full(4, 3), seed=1) for m in built(("grr", "oue"), (6, 4))]
     with pytest.warns(sv.PoorIntervalWarning):
-        sv.combine(few).ci(0.95, method="normal")
+        sv.combine(few, people="different").ci(0.95, method="normal")
     assert multiples(np.array([10.0, 10.0]), np.array([0.5, 0.5]), np.array([0.2, 0.2]), 0.1) == pytest.approx([1, 1])
 
 
@@ -184,9 +184,9 @@ def test_reports_take_the_place_of_tallies_that_do_not_determine_a_likelihood() 
 
 def test_other_decoders_questions_and_candidates_work_on_the_whole() -> None:
     found = tallies(built(("oue", "grr")), [400, 300, 200, 100])
-    whole = sv.combine(found)
+    whole = sv.combine(found, people="different")
     assert sv.combine(found, decoder="simplex").values.sum() == pytest.approx(1)
-    some = sv.combine(found, candidates=[2, 0])
+    some = sv.combine(found, candidates=[2, 0], people="different")
     assert some.values == pytest.approx(whole.values[[2, 0]]) and list(some.labels) == [2, 0]
     assert some.ci(0.9).low == pytest.approx(whole.ci(0.9).low[[2, 0]])
     mean = sv.combine(found, sv.Mean(FOUR))
@@ -235,3 +235,50 @@ def test_what_cannot_be_combined_is_refused_in_one_sentence() -> None:
         with pytest.raises(sv.ParameterError, match="a positive weight for each"):
             combine([share, share], weights)
     assert np.allclose(combine([share, share], [3.0, 1.0]).values, share.values)
+
+
+# --- who answered ----------------------------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
+@pytest.mark.parametrize("names", [("grr", "grr"), ("oue", "grr")], ids="-".join)
+def test_who_the_people_are_is_asked(names: tuple[str, ...]) -> None:
+    """Intervals of tallies of the same people would be too narrow, and no tally shows whose answers it holds."""
+    found = tallies(built(names, (1.0, 1.0)), [400, 300, 200, 100])
+    unknown, different = sv.combine(found), sv.combine(found, people="different")
+    for one in (unknown, unknown.decoded("simplex"), unknown.answer(sv.Mean(FOUR))):
+        assert "nobody is in two of the combined tallies" in (one.doubt() or "")
+        with pytest.warns(sv.PoorIntervalWarning, match="people='different'"):
+            one.ci()
+    assert unknown.assumes in unknown.explain() and unknown.assumes in unknown.to_dict()["notes"]
+    assert different.doubt() is None and np.array_equal(different.ci(), unknown.quiet_ci())
+    assert sv.combine(found[:1]).doubt() is None
+    with pytest.raises(sv.ParameterError, match="Estimate each tally by itself"):
+        sv.combine(found, people="same")
+    with pytest.raises(sv.ParameterError, match="'people' parameter of combine must be 'different'"):
+        sv.combine(found, people="mine")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "piecewise"])
+def test_heterogeneity_of_tallies_of_one_mechanism(name: str) -> None:
+    """Cochran's Q of three means, by hand; and a sentence where there is one tally only."""
+    m = sv.mechanism(name, sv.Interval(0, 1), epsilon=2)
+    found = [m.tally(m.privatize(np.full(800, share), seed=seed)) for seed, share in enumerate((0.3, 0.3, 0.5))]
+    each = [m.estimate(one) for one in found]
+    weights = np.array([1 / one.std_errors[0] ** 2 for one in each])
+    values = np.array([one.value for one in each])
+    statistic = (weights * (values - weights @ values / weights.sum()) ** 2).sum()
+    assert sv.combine(found).heterogeneity == pytest.approx(stats.chi2.sf(statistic, 2))
+    assert sv.combine(found).heterogeneity < 1e-3 < sv.combine(found[:2]).heterogeneity
+    for one in (each[0], sv.combine(found[:1])):
+        with pytest.raises(sv.ParameterError, match="Heterogeneity compares tallies"):
+            _ = one.heterogeneity
+
+
+def test_estimates_are_not_subtracted() -> None:
+    m = sv.mechanism("bernoulli", sv.Interval(0, 1), epsilon=2)
+    one = m.estimate(m.tally(m.privatize(np.full(50, 0.3), seed=1)))
+    for act in (lambda: one - one, lambda: one.difference(one), lambda: one.difference("a", one)):
+        with pytest.raises(sv.ParameterError, match="cannot be subtracted") as caught:
+            act()
+        assert "\n" not in str(caught.value)
+    with pytest.raises(sv.ParameterError, match="need an estimate of means by group"):
+        one.difference("a")

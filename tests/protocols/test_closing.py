@@ -101,6 +101,36 @@ def test_what_is_missing_is_said(seed: int) -> None:
     assert sv.simulate(asked, answers[:100], seed=seed, closing=True)["answer"].missing is None
 
 
+@pytest.mark.slow
+def test_a_range_search_has_a_mean_whenever_it_is_closed() -> None:
+    """After each of its rounds, and with few reports of the next one: 30 intervals, which are wide, and hold."""
+    answers = np.minimum(np.random.default_rng(1).lognormal(2.5, 0.6, 6_000), 1440)
+    search = sv.RangeSearchMean(sv.Interval(0, 1440), epsilon=2, participants=6_000)
+    held, widths = [], []
+    for seed in range(4):
+        for state in rounds(search, answers, seed=seed):
+            if state.is_over:
+                break
+            for few in (0, 30):
+                found = state.counted(play_round(state.round, answers[:few], seed=seed)).closed()
+                mean, ((low,), (high,)) = found["mean"], found["mean"].ci()
+                assert mean.missing in mean.explain() and low <= mean.value <= high and math.isnan(mean.std_errors[0])
+                held.append(low <= answers.mean() <= high)
+                widths.append((len(state.history), high - low))
+    assert len(held) >= 20 and all(held)
+    last = max(count for count, _ in widths)
+    assert min(width for count, width in widths if count == last) < 500
+    # Numbers without anyone who was asked about the part beyond: everyone there may be at the end of the domain.
+    clamped = sv.ClampedMeanRound(sv.Interval(0, 100), 2, 10, 40, 1000)
+    begun = play_round(clamped.start(), np.full(20, 30.0), seed=1)
+    asked = [begun[0], *(Tally.empty(tally.mechanism) for tally in begun[1:])]
+    found = clamped.advance((asked,), closing=True)
+    (low,), (high,) = found["mean"].ci()
+    assert list(found) == ["mean", "clamped"] and "nobody was asked" in found["mean"].missing
+    (inner,), (outer,) = found["clamped"].ci(0.975, method="betting")
+    assert low == pytest.approx(inner - 10) and high == pytest.approx(outer + 60)
+
+
 @pytest.mark.parametrize("epsilon", [1, 4])
 @pytest.mark.parametrize("reports", [1, 2, 3, 5, 10])
 def test_a_mean_of_few_reports_is_covered(reports: int, epsilon: int) -> None:

@@ -246,6 +246,11 @@ function date(value: unknown): string {
   return day;
 }
 
+function hash(value: unknown): string {
+  valid(/^[0-9a-f]{64}$/.test(text(value)));
+  return value as string;
+}
+
 function readFacts(spec: unknown): Facts {
   const found = record(spec, "a study", {
     ...{ name: text, owner: text, contact: text, purpose: text, analysts: text, unit: text, start: maybe(date), end: maybe(date) },
@@ -290,5 +295,5 @@ function readVersion(version: unknown): void {
 
 const READERS: Readers = {
   ...{ version: readVersion, study: readFacts, questions: listOf(readQuestion), arms: listOf(readArm) },
-  ...{ round: count(1n, (1n << 32n) - 1n), quota: maybe(integer(1n)), parent: maybe(text), root: maybe(text), chosen: flag },
+  ...{ round: count(1n, (1n << 32n) - 1n), quota: maybe(integer(1n)), parent: maybe(hash), root: maybe(hash), chosen: flag },
 };

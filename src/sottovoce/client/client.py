@@ -31,11 +31,13 @@ class Client:
     "approximate(0.000001)" this one only; the same holds for the sensitive codes of "utility_optimised".
 
     Where a mechanism keeps a memo, `memo` is the file for it (`sottovoce.client.memo`): the permanent answer to each
-    value, and the cohort, are drawn once and stay there. All reports of one value together spend `epsilon_forever`,
-    and each further value spends it again. `lifetime_limit` bounds that sum, over all values that the device was ever
-    asked about; without it the limit of one report bounds it, or what the mechanism claims, which is enough for one
-    value. Beyond the limit the device no longer answers. Without a memo no number of reports has such a bound, so a
-    lifetime limit refuses the mechanism.
+    value, and the cohort, are drawn once and stay there. All reports of one unchanged value together spend
+    `epsilon_forever`, and each further value spends it again. `lifetime_limit` bounds the sum of all charges in that
+    file: of all values, of all mechanisms, and of the studies that the device answered with it. Without it, the limit
+    of one report bounds the values of this mechanism, or else what the mechanism claims, which is enough for one value.
+    Beyond the limit the device no longer answers. The sum is the loss of values, not of their order: reports can show
+    that a value changed (`sottovoce.privacy.accounting.sequences`). Without a memo no number of reports has such a
+    bound, so a lifetime limit refuses the mechanism.
 
     A message is returned at a `tick`, a public time after the call, since the duration of an answer depends on the
     answer: `Tick(0.01)` is ten milliseconds, and the default is that of `public_tick`. Simulations turn it off with
@@ -90,7 +92,10 @@ class Client:
 
     @property
     def most_values(self) -> int | None:
-        """How many different values this device answers about in its lifetime; None if unlimited."""
+        """The most different values that this device answers about through this mechanism; None if unlimited.
+
+        A `lifetime_limit` also counts the charges of other mechanisms and studies, so fewer may be answered.
+        """
         forever = self.mechanism.ratio_forever
         if forever is None or forever == 1:
             return None
@@ -127,7 +132,8 @@ class Client:
         """The message; if the mechanism keeps a memo, the memo is on disk before a message is made of it."""
         if self.mechanism.claimed_forever is None:
             return self.mechanism.randomize(value, coins)
-        kept = load("client.memo:Memo")(self.memo).keep(self.mechanism, value, self.most_values)
+        lifetime = exact_limit("lifetime_limit", self.lifetime_limit)
+        kept = load("client.memo:Memo")(self.memo).keep(self.mechanism, value, self.most_values, lifetime)
         return self.mechanism.answer_from(kept.answer, coins, cohort=kept.cohort)
 
     def _after(self, draw: Callable[[], bytes]) -> bytes:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sottovoce.core.errors import DeviceFileError, PrivacyError
 
-VERSION = 3
+VERSION = 4
 SECRET_BYTES = 32
 PATIENCE = 30.0  # seconds that a device waits for another process
 # Tables are ordered by hashes and random ids, without numbers: the file does not show what came first.
@@ -43,6 +43,19 @@ _TABLES = {
         # A value that is kept is charged once, but counts in each study that got reports of it.
         "CREATE TABLE used (key BLOB, study TEXT, owner TEXT NOT NULL, PRIMARY KEY (key, study)) WITHOUT ROWID",
         "INSERT INTO used SELECT key, study, owner FROM charge",
+    ),
+    4: (
+        # Another owner who claims the root of a study has a study of their own.
+        "CREATE TABLE owned (root TEXT, owner TEXT, facts BLOB NOT NULL, PRIMARY KEY (root, owner)) WITHOUT ROWID",
+        "INSERT INTO owned SELECT DISTINCT root, owner, facts FROM study JOIN used ON used.study = study.root",
+        "DROP TABLE study",
+        "ALTER TABLE owned RENAME TO study",
+        "CREATE TABLE owned (key BLOB, study TEXT, owner TEXT, PRIMARY KEY (key, study, owner)) WITHOUT ROWID",
+        "INSERT INTO owned SELECT key, study, owner FROM used",
+        "DROP TABLE used",
+        "ALTER TABLE owned RENAME TO used",
+        # The mechanisms of a round that keeps memos. Older reports have none: their studies are not answered again.
+        "ALTER TABLE report ADD COLUMN memos TEXT NOT NULL DEFAULT ''",
     ),
 }
 

@@ -16,7 +16,7 @@ from os import PathLike
 from typing import NamedTuple
 
 from sottovoce.client.device_file import DeviceFile, secret_of
-from sottovoce.client.ledger import charge
+from sottovoce.client.ledger import charge, lost
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.mechanism import Mechanism
@@ -47,20 +47,28 @@ class Memo:
 
     path: str | PathLike[str]
 
-    def keep(self, mechanism: Mechanism, value: object, most: int | None = None) -> Kept:
+    def keep(
+        self, mechanism: Mechanism, value: object, most: int | None = None, lifetime: Decimal | None = None
+    ) -> Kept:
         """The permanent answer to a value and the cohort: found, or drawn and written.
 
-        After more than `most` distinct values the device answers no value, not even the first: otherwise a missing
-        report would show that the value is new. The same is read, computed and written for each value.
+        After more than `most` distinct values of this mechanism, or charges of the whole device above `lifetime`, the
+        device answers no value, not even the first: otherwise a missing report would show that the value is new. The
+        same is read, computed and written for each value.
         """
         mechanism.domain.encode(value)  # refused before the file is opened
         with DeviceFile(self.path).changed() as database:
             kept = keep_in(database, mechanism, value)
             values = _values(database, bytes.fromhex(mechanism.fingerprint))
+            total = lost(database)
         if most is not None and values > most:
             raise PrivacyError(
                 f"This device was asked about more than {most} different values. Each spends epsilon_forever of this"
                 " mechanism again, which exceeds its limit, so it no longer answers."
+            )
+        if lifetime is not None and total > lifetime:
+            raise PrivacyError(
+                "All charges of this device together exceed its lifetime limit, so it no longer answers."
             )
         return kept
 

@@ -27,6 +27,7 @@ class Outgoing:
         url: of the study at its collector, or at its shuffler.
         attempts: how many may have reached it.
         state: queued, accepted, withdrawn, or the code of a refusal.
+        memos: the fingerprints of the round's mechanisms, if all of them keep a memo.
     """
 
     id: bytes
@@ -45,6 +46,7 @@ class Outgoing:
     url: str
     attempts: int = 0
     state: str = QUEUED
+    memos: str = ""
 
     @property
     def batch(self) -> Batch:

@@ -6,14 +6,12 @@ the same bytes. Randomizing again would spend the budget again.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import lru_cache
 from os import PathLike
 from sqlite3 import Connection
 from typing import Any, NamedTuple
@@ -23,6 +21,7 @@ from sottovoce.client.client import exact_limit
 from sottovoce.client.device_file import DeviceFile
 from sottovoce.client.given import chosen_arm, values_of
 from sottovoce.client.memo import keep_in
+from sottovoce.client.once import check_once, memos_of, write_facts
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.tick import WRITTEN, NoTick, Tick, public_tick
 from sottovoce.client.transport import (
@@ -40,12 +39,11 @@ from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.errors import ParameterError, PrivacyError, SottovoceError
 from sottovoce.core.exchange.codec import ID_BYTES
-from sottovoce.core.exchange.manifest import Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, TOKEN_BYTES
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.specs import canonical
 
 SEALED_TYPE = "application/octet-stream"
 REPLACED = "replaced"  # the round ended before anything was sent: nothing is lost, and the study can be answered again
@@ -89,8 +87,8 @@ class Participant:
     are accepted.
 
     A study whose unit of privacy is a person or a device is answered once. Where all of its mechanisms keep a memo, it
-    is answered once in each epoch. A study about events is answered for each event, and every answer is charged, until
-    the study's lifetime budget is spent.
+    is answered once in each epoch, as long as the mechanisms stay the same. A study about events is answered for each
+    event, and every answer is charged, until the study's lifetime budget is spent.
 
     A report is written at a `tick` after the call, like a message of `Client`; what is sent then is public.
     """
@@ -121,7 +119,7 @@ class Participant:
         self._check_manifest(manifest)
         if self._file.exists:
             with self._changed() as database:
-                self._check_once(database, manifest)
+                check_once(database, manifest, self._epoch(manifest))
 
     def _check_manifest(self, manifest: Manifest) -> None:
         """Refuse one that loses more than it states or than this device allows, or that is not open today."""
@@ -176,8 +174,8 @@ class Participant:
     ) -> Outgoing:
         """Draw the report and write it with its charge, in one transaction; or raise why not, after it."""
         with self._changed() as database:
-            self._check_once(database, manifest)
-            database.execute("INSERT OR IGNORE INTO study VALUES (?, ?)", (manifest.study, _said(manifest.facts)))
+            check_once(database, manifest, self._epoch(manifest))
+            write_facts(database, manifest)
             coins = SystemCoins()
             report_id = _random_id(coins)
             arm = manifest.arm_of(report_id) if chosen is None else chosen
@@ -216,13 +214,14 @@ class Participant:
             manifest=manifest.hash,
             round=manifest.number,
             arm=arm,
-            epoch=facts.collection.epoch(self.today()),
+            epoch=self._epoch(manifest),
             sealed=facts.collection.sealed_for is not None,
             token=token,
             payload=message[ID_BYTES:],
             body=b"",
             url=url.rstrip("/"),
             attempts=attempts,
+            memos=memos_of(manifest),
         )
         return replace(entry, body=_body(manifest, entry))
 
@@ -235,26 +234,6 @@ class Participant:
                 else "This study takes no invitation tokens."
             )
 
-    def _check_once(self, database: Connection, manifest: Manifest) -> None:
-        """One answer of a person or device to a study, which stays the same; with memos one in each epoch.
-
-        A later round names the study by the hash of its first manifest. That is a claim only: another unit, owner or
-        budget under the same name would be another study.
-        """
-        found = database.execute("SELECT facts FROM study WHERE root = ?", (manifest.study,)).fetchone()
-        if found is not None and found[0] != _said(manifest.facts):
-            raise PrivacyError("This round says something else about the study than the round that was answered.")
-        if manifest.facts.unit == "event":
-            return
-        before = outbox.entries(database, manifest.study)
-        if all(arm.mechanism.ratio_forever is not None for arm in manifest.stage.arms):
-            epoch = manifest.facts.collection.epoch(self.today())
-            before = [entry for entry in before if entry.epoch >= epoch]
-        if before:
-            raise PrivacyError(
-                "This device has answered this study already; a second answer would spend its budget again."
-            )
-
     def _refusal(self, database: Connection, manifest: Manifest, mechanism: Mechanism) -> str | None:
         """Why the losses would exceed a limit with this report, or None."""
         memoised = mechanism.ratio_forever is not None
@@ -264,8 +243,9 @@ class Participant:
         limit = exact_limit("lifetime_limit", self.lifetime_limit)
         if limit is not None and ledger.lost(database, more) > limit:
             return "With this report the device would lose more than it allows in its lifetime, so it does not answer."
+        facts = manifest.facts
         # Of events too: participants are told what their device spends at most in a study.
-        if ledger.lost(database, more, study=manifest.study) > manifest.facts.lifetime:
+        if ledger.lost(database, more, study=manifest.study, owner=facts.owner) > facts.lifetime:
             return "With this report the device would lose more than the lifetime budget of this study."
         return None
 
@@ -305,7 +285,7 @@ class Participant:
                     outbox.remove(database, now.id)
                     ledger.refund(database, now.id)
                     return _delivery(now, Outcome(REPLACED))
-                now = replace(now, epoch=manifest.facts.collection.epoch(self.today()))
+                now = replace(now, epoch=self._epoch(manifest))
                 now = replace(now, body=_body(manifest, now))
             outbox.begin_attempt(database, now)
         return self._posted(now)
@@ -363,6 +343,9 @@ class Participant:
     def _changed(self) -> AbstractContextManager[Connection]:
         return self._file.changed()
 
+    def _epoch(self, manifest: Manifest) -> int:
+        return manifest.facts.collection.epoch(self.today())
+
     @property
     def _transport(self) -> HttpTransport:
         assert self.transport is not None
@@ -377,12 +360,6 @@ class Participant:
 
 def _delivery(entry: Outgoing, found: Outcome) -> Delivery:
     return Delivery(entry.id, entry.question, found.state, entry.payload, found.retry_after)
-
-
-@lru_cache(maxsize=64)
-def _said(facts: StudyFacts) -> bytes:
-    """A digest of what a study says about itself."""
-    return hashlib.sha256(canonical(facts.spec())).digest()
 
 
 def _random_id(coins: Coins) -> bytes:

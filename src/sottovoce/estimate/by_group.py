@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from sottovoce.estimate.group.contrasts import Difference, Equality, Pairs
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
 
+NO_DIFFERENCE = (
+    "Two estimates cannot be subtracted: whether they come from the same people is not known. From different people the"
+    " difference of their values has the standard errors (a.std_errors**2 + b.std_errors**2)**0.5. Groups within one"
+    " estimate of means by group are compared by difference(group, other)."
+)
 T = TypeVar("T", "Difference", "Equality", "Pairs")
 
 
@@ -82,8 +87,10 @@ class ByGroup:
         """The variance of the values within each group whose mean is shown, if the reports determine it."""
         return self._of(self._groups.within)
 
-    def difference(self, group: object, other: object, *, target: str = "population") -> Difference:
-        """The mean of one group less that of another."""
+    def difference(self, group: object, other: object = None, *, target: str = "population") -> Difference:
+        """The mean of one group less that of another, both of this estimate."""
+        if isinstance(group, ByGroup) or isinstance(other, ByGroup):
+            raise ParameterError(NO_DIFFERENCE)
         return self._marked(self._groups.difference(group, other, target))
 
     def all_pairs(self, level: float = 0.95, *, correction: str = "holm", target: str = "population") -> Pairs:

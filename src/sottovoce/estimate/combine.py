@@ -1,22 +1,34 @@
-"""One estimate from several tallies of the same question: of other days, other mechanisms, other budgets."""
+"""One estimate from several tallies of the same question, of different people: other mechanisms, other budgets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.decoder import Decoder, as_decoder
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Offer
 from sottovoce.estimate.make import among, estimate, unbiased
+from sottovoce.estimate.same import p_value
 from sottovoce.fast.batch import Reports
 from sottovoce.tally.tally import Tally
 
 ROOMS = ("shares", "mean", "distribution")  # that have a module `combine`
+SAME = (
+    "Tallies of the same people cannot be combined: their answers are not independent. Estimate each tally by itself."
+)
+UNKNOWN = (
+    "This estimate assumes that nobody is in two of the combined tallies. If so, say people='different'; intervals for"
+    " waves of the same people are too narrow."
+)
 
 
 def combine(
@@ -24,15 +36,37 @@ def combine(
     question: Question | None = None,
     decoder: str | Decoder | None = None,
     candidates: Iterable[object] | None = None,
+    *,
+    people: str | None = None,
 ) -> Estimate:
     """The estimate from several tallies, if all ask the same question; everyone answered in one of them.
+
+    Say `people="different"` where nobody is in two of the tallies, such as the arms of a study. Without it, every
+    interval carries a doubt: waves of the same people are one sample of the population, and intervals for independent
+    samples are too narrow. With little noise 95 % intervals of two such waves cover 83 %, of four 67 %. Estimate such
+    waves one by one.
 
     By default it is the weighted sum of least variance. Its weights come from laws and numbers of reports, so it is
     unbiased if all tallies are about the same population. A decoder such as "em" maximises one likelihood of all
     reports (generalised iterative Bayesian update, maximum likelihood over several budgets). Where a likelihood needs
     reports instead of their tally, they are given in its place.
     """
+    if people not in ("different", None):
+        raise ParameterError(SAME if people == "same" else str(reject("people", "combine", "'different'", people)))
     given = _merged(data)
+    found = _together(given, question, decoder, candidates)
+    several = tuple(one for one in data if not isinstance(one, Tally) or one.n)
+    if len(several) == 1:
+        return found
+    return replace(found, combined=several, assumes=UNKNOWN if people is None else found.assumes)
+
+
+def _together(
+    given: list[tuple[Mechanism, Any]],
+    question: Question | None,
+    decoder: str | Decoder | None,
+    candidates: Iterable[object] | None,
+) -> Estimate:
     first = given[0][0]
     if len(given) == 1:
         return estimate(*given[0], question, decoder, candidates)
@@ -52,6 +86,12 @@ def combine(
     if question is not None and question != asked:
         found = found.answer(question)
     return found if chosen is None else found.decoded(chosen)
+
+
+def heterogeneity(data: Sequence[Any]) -> float:
+    """A p-value of the hypothesis that all of these tallies or reports have the same values."""
+    each = [unbiased(one.mechanism, one).evidence for one in data]
+    return p_value(*(np.stack(rows) for rows in zip(*((e.values(), e.variances("population")) for e in each))))
 
 
 def _merged(data: Sequence[Any]) -> list[tuple[Mechanism, Any]]:

@@ -6,17 +6,18 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text, reject
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
-from sottovoce.estimate.by_group import ByGroup
+from sottovoce.estimate.by_group import NO_DIFFERENCE, ByGroup
 from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder, check_needs
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
@@ -90,6 +91,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         decoder: computed the values from the evidence.
         fit: how an iterative decoder ended.
         notes: sentences about this estimate, such as the decisions of a protocol.
+        assumes: what must hold for the values and intervals but cannot be seen in reports; `doubt` says it.
+        combined: the tallies that were combined, if there were several.
         simulated: the reports are simulated; words, tables and pictures say so.
     """
 
@@ -103,6 +106,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     notes: tuple[str, ...] = ()
     simulated: bool = field(default=False, kw_only=True)
     missing: str | None = field(default=None, kw_only=True)
+    assumes: str | None = field(default=None, kw_only=True)
+    combined: tuple[Any, ...] = field(default=(), kw_only=True)
 
     @classmethod
     def of(
@@ -197,7 +202,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def doubt(self, level: float = 0.95, *, method: str | None = None, simultaneous: bool = False) -> str | None:
         """Why the intervals of `ci` may miss more often than they promise, or None."""
         chosen, each = self._interval(level, method, simultaneous)
-        return self.evidence.doubt("normal" if chosen == OWN else chosen, each, most_excess(level))
+        found = self.evidence.doubt("normal" if chosen == OWN else chosen, each, most_excess(level))
+        return " ".join(filter(None, (found, self.assumes))) or None
 
     def _interval(self, level: float, method: str | None, simultaneous: bool) -> tuple[str, float]:
         """The method of an interval, and the level of a single one."""
@@ -233,7 +239,22 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def _of(self, evidence: Evidence) -> Estimate:
         """The unbiased estimate from other evidence of the same reports."""
         asked = evidence.question or self.question
-        return Estimate.of(asked, evidence, self.sources, notes=self.notes, simulated=self.simulated)
+        found = Estimate.of(asked, evidence, self.sources, notes=self.notes, simulated=self.simulated)
+        return replace(found, assumes=self.assumes)
+
+    # --- several estimates ---------------------------------------------------------------------------
+    @property
+    def heterogeneity(self) -> float:
+        """A p-value of the hypothesis that all combined tallies are about the same population (Cochran's Q)."""
+        if not self.combined:
+            return self.evidence.heterogeneity
+        p_value: float = late.load("estimate.combine:heterogeneity")(self.combined)
+        return p_value
+
+    def __sub__(self, other: object) -> NoReturn:
+        if isinstance(other, Estimate):
+            raise ParameterError(NO_DIFFERENCE)
+        return NotImplemented  # type: ignore[return-value]
 
     # --- other values, other questions -------------------------------------------------------------
     def decoded(self, decoder: str | Decoder) -> Estimate:
@@ -312,7 +333,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
             "rows": [dict(zip(names, map(_plain, row), strict=True)) for row in zip(*columns, strict=True)],
             "sources": [source.to_dict() for source in self.sources],
             "remark": self.remark(bounds, target=target),
-            "notes": list(self.notes),
+            "notes": [*self.notes, *filter(None, [self.assumes])],
             "missing": self.missing,
             "simulation": self.simulated,
         }
@@ -323,7 +344,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""
-        said = (self._promise(), self.evidence.sentence(self, level), *self.notes, self.missing)
+        said = (self._promise(), self.evidence.sentence(self, level), *self.notes, self.assumes, self.missing)
         return in_words(" ".join(filter(None, said)), self.simulated)
 
     def _promise(self) -> str:

@@ -212,6 +212,11 @@ class Evidence(ABC):
         half = deviate(level) * errors if not self.slack else slack_deviate(level, self.slack, errors)
         return Bounds(values - half, values + half)
 
+    @property
+    def heterogeneity(self) -> float:
+        """A p-value of the hypothesis that all tallies have the same values, where they are kept apart."""
+        raise ParameterError("Heterogeneity compares tallies: combine them by sv.combine([...]), and ask that estimate.")
+
     # --- questions ---------------------------------------------------------------------------------
     @property
     def by_group(self) -> GroupMeansEvidence | None:

@@ -23,6 +23,8 @@ export interface Entry {
   round: number;
   arm: number;
   epoch: number;
+  /** The fingerprints of the round's mechanisms, if all of them keep a memo. */
+  memos: string;
   token: string;
   /** The answer after noise, in hexadecimal. */
   payload: string;

@@ -134,9 +134,10 @@ export class Study {
   private get mechanisms(): Mechanism[] {
     return this.manifest.arms.map((arm) => arm.mechanism);
   }
-  /** Answered once in each epoch. */
-  private get memoised(): boolean {
-    return this.mechanisms.every((one) => one.memoised);
+  /** The fingerprints of the round's mechanisms if all of them keep a memo, else empty. */
+  private get memos(): string {
+    if (!this.mechanisms.every((one) => one.memoised)) return "";
+    return [...new Set(this.mechanisms.map((one) => one.fingerprint))].sort().join(" ");
   }
 
   /** Refuse a study that this device would not answer, before anyone is asked. */
@@ -270,21 +271,24 @@ export class Study {
     const { manifest, url } = this;
     const entry = {
       ...{ id: hex(drawn.id), study: manifest.study, name: this.name, question: manifest.asked(drawn.arm).name },
-      ...{ manifest: manifest.hash, round: manifest.round, arm: drawn.arm, epoch: manifest.epoch(this.now()) },
+      ...{ manifest: manifest.hash, round: manifest.round, arm: drawn.arm, epoch: manifest.epoch(this.now()), memos: this.memos },
       ...{ token: this.options.invitation ?? "", payload: hex(drawn.payload), url, attempts, state: QUEUED, sealed: !!this.seal },
     };
     return { ...entry, body: bodyOf(entry, manifest, this.seal, this.draft.sealing ??= randomBytes(32)) };
   }
 
-  /** One answer of a person or device to a study, which stays the same; with memos one in each epoch. */
+  /**
+   * One answer of a person or device to a study, which stays the same. A further epoch is answered only where every report
+   * so far was made by a round of the same mechanisms, all of which keep a memo.
+   */
   private async checkOnce(stores: Stores): Promise<void> {
     const said = await stores.get<string>("studies", `facts ${this.manifest.study}`);
     if (said !== undefined && said !== this.manifest.said)
       refuse("This round describes the study in another way than before.", "privacy");
     if (this.manifest.facts.unit === "event") return;
-    let before = await this.reportsBefore(stores);
-    if (this.memoised) before = before.filter((one) => one.epoch >= this.manifest.epoch(this.now()));
-    if (before.length)
+    const [memos, epoch] = [this.memos, this.manifest.epoch(this.now())];
+    const again = (one: Entry): boolean => !memos || one.memos !== memos || one.epoch >= epoch;
+    if ((await this.reportsBefore(stores)).some(again))
       refuse("This device has answered this study already.", "privacy", "answered");
   }
 

@@ -168,6 +168,8 @@ class Manifest:
     def __post_init__(self) -> None:
         if (self.parent is None) != (self.root is None) or (self.parent is None) != (self.number == 1):
             raise SpecError("A manifest after the first round names its parent and its root; the first has neither.")
+        if not all(re.fullmatch("[0-9a-f]{64}", name) for name in (self.parent, self.root) if name is not None):
+            raise SpecError("The parent and the root of a manifest are hashes of 64 lower-case hexadecimal digits.")
         known = {asked.name for asked in self.questions}
         for arm in self.stage.arms:
             if question_of(arm.name) not in known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.estimate.mean.combine import combine, precision
 from sottovoce.estimate.prior import Prior
 from sottovoce.protocols.effort import effort_of
+from sottovoce.protocols.shares.personal import CHOSEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,9 @@ class PersonalBudgetMean(Protocol):
     Two estimates come out. "mean" weights the budgets by participants over the variance of one report, noise and spread
     of the answers, which is most precise if the choice of a budget is independent of the answer, and answers are
     distributed like the prior (evenly without one). The weights come from laws and counts, not from reports, so it is
-    unbiased then. "everyone" weights them by participants alone, and is the mean of all participants for any
-    choices. `heterogeneity` of its evidence is a test of whether the means of the budgets differ. The chosen budget
-    itself is sent in the clear.
+    unbiased then; reports cannot show whether it is so, and its intervals always carry a doubt. "everyone" weights them
+    by participants alone, and is the mean of all participants for any choices. `heterogeneity` tests whether the means
+    of the budgets differ, and often misses differences that matter. The chosen budget itself is sent in the clear.
 
     Xue, Zhu, Wang, "Mean estimation over numeric data with personalized local differential privacy", 2021.
     """
@@ -76,7 +77,7 @@ class PersonalBudgetMean(Protocol):
         estimates = list(each.values())
         everyone = combine(estimates, [one.n for one in estimates])
         return {
-            "mean": combine(estimates, [precision(one, self.prior) for one in estimates]),
+            "mean": replace(combine(estimates, [precision(one, self.prior) for one in estimates]), assumes=CHOSEN),
             "everyone": everyone,
             **each,
         }

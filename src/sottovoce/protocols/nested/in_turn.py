@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import cast
+from typing import ClassVar, cast
 
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.round import Estimates, History, Protocol, Round, partial
@@ -20,6 +20,7 @@ class InTurn(Protocol):
     """
 
     __slots__ = ()
+    unbegun: ClassVar[str] = NO_SECOND
 
     @property
     @abstractmethod
@@ -34,9 +35,13 @@ class InTurn(Protocol):
         """The estimates of both, by default side by side."""
         return {**found, **then}
 
-    def alone(self, found: Estimates) -> Estimates:
-        """The estimates if the second has no reports."""
+    def alone(self, found: Estimates, rounds: Rounds) -> Estimates:
+        """The estimates if the second has no reports, given the rounds of the first."""
         return found
+
+    def is_begun(self, later: Rounds) -> bool:
+        """Whether the second has reports from which something can be estimated when it is closed."""
+        return bool(later)
 
     def start(self) -> Round:
         return self._checked(self.opening).start()
@@ -47,10 +52,12 @@ class InTurn(Protocol):
         if isinstance(found, Round):
             if not closing:
                 return found
-            return self.alone(cast(Estimates, first.advance(rounds, closing=True)))
+            return self.alone(cast(Estimates, first.advance(rounds, closing=True)), rounds)
         second, later = self._checked(self.following(found, rounds[:count])), rounds[count:]
+        if closing and not self.is_begun(later):
+            return self.alone(partial(found, self.unbegun), rounds[:count])
         if not later:
-            return self.alone(partial(found, NO_SECOND)) if closing else second.start()
+            return second.start()
         then = second.advance(later, closing=True) if closing else stage_after(second, later)
         return then if isinstance(then, Round) else self.together(found, then)
 

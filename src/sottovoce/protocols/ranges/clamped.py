@@ -16,7 +16,7 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
 from sottovoce.protocols.effort import effort_of
-from sottovoce.protocols.ranges.found import found
+from sottovoce.protocols.ranges.found import found, found_partly
 
 OWNER = "a clamped mean"
 WEIGHTS = 1000  # of the arms together
@@ -96,8 +96,8 @@ class ClampedMeanRound(Protocol):
             return found(self.domain, tallies, self.searchers)
         if not number.n:
             raise ParameterError("Nothing can be estimated yet: no number was reported.")
-        silent = "Closed early: some arms about the part beyond the range have no reports, so the cost of clamping"
-        return partial({"clamped": number.mechanism.estimate(number)}, f"{silent} is unknown.")
+        silent = "Closed early: nobody was asked about a part beyond the range, so the cost of clamping is unknown."
+        return partial(found_partly(self.domain, tallies), silent)
 
     def _build(self, name: str, domain: Domain) -> Mechanism:
         return build(name, domain, epsilon=self.epsilon)

@@ -97,6 +97,7 @@ class CautiousMeanEvidence(SignedSumEvidence):
     default: ClassVar[str] = "cautious"
     below: MeanEvidence | None = None  # of numbers clamped to the part below the range
     above: MeanEvidence | None = None
+    unasked: tuple[float, float] = (0.0, 0.0)  # widths of the parts below and above about which nobody was asked
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         half = 1 - (1 - level) / 2
@@ -108,7 +109,7 @@ class CautiousMeanEvidence(SignedSumEvidence):
         if self.above is not None:
             end, most = self.above.limits
             high = high + np.clip(_of_bits(self.above, half).high - end, 0, most - end)
-        return Bounds(low, high)
+        return Bounds(low - self.unasked[0], high + self.unasked[1])
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.array([False])  # no part of the interval is normal if that is poor
@@ -181,6 +182,24 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
         "corrected": Estimate.of(about, corrected, sources_of(used)),
         "range": _range(about, range_, clamped, others, searchers),
     }
+
+
+def found_partly(domain: Integers | Interval, tallies: Sequence[Tally]) -> Estimates:
+    """The mean where nobody was asked about a part beyond the range: everyone there may lie at the end of the domain."""
+    number, *others = tallies
+    range_: Any = number.mechanism.domain
+    clamped = number.mechanism.estimate(number)
+    used = [tally for tally in others if isinstance(tally.mechanism.domain, Clamp) and tally.n]
+    means: dict[str, Any] = {}
+    for tally in used:
+        own: Any = tally.mechanism.domain
+        means["below" if own.high == range_.low else "above"] = tally.mechanism.estimate(tally).evidence
+    least, most = float(domain.low), float(domain.high)
+    widths = {"below": float(range_.low) - least, "above": most - float(range_.high)}
+    below, above = (0.0 if name in means else width for name, width in widths.items())
+    ends = (clamped.evidence,), (1,), 0.0, (least, most)
+    cautious = CautiousMeanEvidence(*ends, "mean", _MEAN, **means, unasked=(below, above))
+    return {"mean": Estimate.of(Mean(domain), cautious, sources_of([number, *used])), "clamped": clamped}
 
 
 def _range(about: Mean, range_: Clamp, clamped: Estimate, tallies: Sequence[Tally], searchers: int) -> Estimate:

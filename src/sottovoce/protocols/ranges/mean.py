@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.question import Mean
@@ -12,6 +12,7 @@ from sottovoce.core.round import Estimates, reports_of
 from sottovoce.protocols.nested.in_turn import InTurn
 from sottovoce.protocols.nested.walk import Rounds
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound
+from sottovoce.protocols.ranges.from_thresholds import mean_from_thresholds
 from sottovoce.protocols.ranges.search import RangeSearchRounds, bits_of
 
 
@@ -21,12 +22,14 @@ class RangeSearchMean(InTurn):
 
     First a few rounds of one bit each find the range with the least expected error of the mean. In the last round
     everyone who is left answers with their number, clamped to that range, and a few about the part beyond it. Everyone
-    answers once. The results are those of the last round.
+    answers once. The results are those of the last round. Closed before it, "mean" is what the thresholds say
+    (`mean_from_thresholds`).
 
     `participants` is how many are expected; a share `search` of them is asked about thresholds (None: 15 to 40 %, the
     more the fewer they are), in at most `rounds` rounds.
     """
 
+    unbegun: ClassVar[str] = "Closed early: some arms of the last round have no reports, so no numbers are counted."
     domain: Integers | Interval
     epsilon: Any
     participants: int
@@ -59,6 +62,14 @@ class RangeSearchMean(InTurn):
 
     def together(self, found: Estimates, then: Estimates) -> Estimates:
         return then
+
+    def alone(self, found: Estimates, rounds: Rounds) -> Estimates:
+        mean = mean_from_thresholds(self.opening, rounds)
+        return {"mean": replace(mean, missing=found["thresholds"].missing), **found}
+
+    def is_begun(self, later: Rounds) -> bool:
+        # Without reports about the part beyond the range, the thresholds say more than clamped numbers.
+        return bool(later) and all(tally.n for tally in later[0])
 
     def effort(self) -> int:
         return 2 * self.opening.effort()

@@ -83,6 +83,12 @@ class Tail:
         gaps = np.clip(ends - np.maximum(starts, self.places[:, None]), 0, None)
         return np.asarray(gaps @ least)
 
+    @property
+    def expected_excess(self) -> float:
+        """The expected mean distance from the centre on this side, all answers counted."""
+        ends = _excess(np.array([0.0, self.reach]), self._laws) @ self._weights
+        return float(ends[0] - ends[1])
+
     def best(self, other: float, noise: float) -> float:
         """The best end on this side, given the end on the other.
 

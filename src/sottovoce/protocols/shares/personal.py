@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,15 +16,21 @@ from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.core.work import ARM_EFFORT
 from sottovoce.estimate.shares.combine import combine
 
+CHOSEN = (
+    "Participants chose their budgets, and this estimate assumes that the choice has nothing to do with the answer. The"
+    " estimate named everyone holds for any choices."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PersonalBudgetShares(Protocol):
     """The shares of categories; each participant chooses one of several budgets.
 
-    Two estimates come out. "shares" weights the budgets for the least variance. Its weights come from laws and numbers
-    of participants, so it is unbiased if the choice of a budget is independent of the answer. "everyone" weights them
-    by participants alone, and is about all participants for any choices. `heterogeneity` of its evidence is a test of
-    whether the shares of the budgets differ. The chosen budget itself is sent in the clear.
+    Two estimates come out. "everyone" weights the budgets by participants, and is about all participants for any
+    choices. "shares" weights them for the least variance. Its weights come from laws and numbers of participants, so it
+    is unbiased only if the choice of a budget is independent of the answer, which reports cannot show: its intervals
+    always carry a doubt. `heterogeneity` tests whether the shares of the budgets differ, and often misses differences
+    that matter. The chosen budget itself is sent in the clear.
     """
 
     domain: Domain
@@ -62,4 +68,5 @@ class PersonalBudgetShares(Protocol):
         arms = self.start().arms
         each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
         estimates = list(each.values())
-        return {"shares": combine(estimates), "everyone": combine(estimates, [one.n for one in estimates]), **each}
+        everyone = combine(estimates, [one.n for one in estimates])
+        return {"shares": replace(combine(estimates), assumes=CHOSEN), "everyone": everyone, **each}

@@ -1,0 +1,56 @@
+"""Whether a device may answer a study: once, or once in each epoch from memos that stay the same.
+
+A device knows a study by the hash of its first manifest and by its owner. A later round only claims that hash, so
+another owner under the same hash is another study: it can neither block the first one nor spend its budget.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from sqlite3 import Connection
+
+from sottovoce.client import outbox
+from sottovoce.core.errors import PrivacyError
+from sottovoce.core.exchange.manifest import Manifest, StudyFacts
+from sottovoce.core.specs import canonical
+
+
+def check_once(database: Connection, manifest: Manifest, epoch: int) -> None:
+    """Refuse a second answer of a person or device to a study, and a round that changes what the study says.
+
+    A further epoch is answered only where every report so far was made by a round of the same mechanisms, all of which
+    keep a memo: another mechanism would draw another memo and spend the budget again.
+    """
+    facts = manifest.facts
+    found = database.execute(
+        "SELECT facts FROM study WHERE root = ? AND owner = ?", (manifest.study, facts.owner)
+    ).fetchone()
+    if found is not None and found[0] != _said(facts):
+        raise PrivacyError("This round says something else about the study than the round that was answered.")
+    if facts.unit == "event":
+        return
+    memos = memos_of(manifest)
+    before = [entry for entry in outbox.entries(database, manifest.study) if entry.owner == facts.owner]
+    if not all(memos and entry.memos == memos and entry.epoch < epoch for entry in before):
+        raise PrivacyError("This device has answered this study already; a second answer would spend its budget again.")
+
+
+def write_facts(database: Connection, manifest: Manifest) -> None:
+    """Write down what a study says about itself when it is answered first."""
+    row = (manifest.study, manifest.facts.owner, _said(manifest.facts))
+    database.execute("INSERT OR IGNORE INTO study VALUES (?, ?, ?)", row)
+
+
+def memos_of(manifest: Manifest) -> str:
+    """The fingerprints of a round's mechanisms if all of them keep a memo, else an empty text."""
+    mechanisms = [arm.mechanism for arm in manifest.stage.arms]
+    if any(one.ratio_forever is None for one in mechanisms):
+        return ""
+    return " ".join(sorted({one.fingerprint for one in mechanisms}))
+
+
+@lru_cache(maxsize=64)
+def _said(facts: StudyFacts) -> bytes:
+    """A digest of what a study says about itself."""
+    return hashlib.sha256(canonical(facts.spec())).digest()

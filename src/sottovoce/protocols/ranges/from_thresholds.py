@@ -1,0 +1,91 @@
+"""The mean of numbers of which only shares at or above thresholds are known: a search that was closed early."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.round import History
+from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.shares.supports import clopper_pearson
+from sottovoce.protocols.ranges.bits import ThresholdBits
+from sottovoce.protocols.ranges.search import FIRST, LATER, RangeSearchRounds, bits_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThresholdMeanEvidence(Evidence):
+    """The mean between the least and the largest number that all shares at or above thresholds allow.
+
+    The mean is the integral of the share at or above t, which falls in t. Its interval has exact limits of all shares at
+    once (Clopper and Pearson, Bonferroni over `most` thresholds), each lowered or raised to the limits of its neighbours,
+    and nothing is assumed between two thresholds or beyond the last. The value assumes that either side of the centre
+    falls like a Weibull law, and is moved into the 95 % interval. It has no standard error.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("exact",)
+    default: ClassVar[str] = "exact"
+    noun: ClassVar[str] = "mean"
+    quality: ClassVar[str] = "rough"
+    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    bits: ThresholdBits
+    ends: tuple[float, float]
+    expected: float
+    most: int
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return int(self.bits.asked.sum())
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.ends
+
+    def values(self) -> Floats:
+        low, high = self.interval(0.95, "exact", "population")
+        return np.clip([self.expected], low, high)
+
+    def variances(self, target: str) -> Floats:
+        return np.array([np.nan])
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        bits, (least, most) = self.bits, self.ends
+        rates = clopper_pearson(bits.yes, bits.asked, 1 - (1 - level) / max(self.most, len(bits.asked)))
+        low, high = (np.clip((rate - bits.other) / (bits.own - bits.other), 0, 1) for rate in rates)
+        low = np.maximum.accumulate(low[::-1])[::-1]  # shares beyond are smaller
+        high = np.minimum.accumulate(high)
+        places = np.concatenate([[least], bits.thresholds, [most]])
+        gaps = np.diff(places)
+        below, above = least + float(gaps[:-1] @ low), least + float(gaps @ np.concatenate([[1.0], high]))
+        # With a probability below 1 - level the limits contradict each other.
+        return Bounds(np.array([min(below, above)]), np.array([max(below, above)]))
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.array([False])  # no part of the interval is normal
+
+    def warning(self) -> str | None:
+        return None
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        (low,), (high,) = found.ci(level)
+        return (
+            f"{self.n} participants were asked about a threshold each. The shares at or above the thresholds allow a"
+            f" mean from {low:.6g} to {high:.6g} ({level:.0%} interval); {found.value:.6g} is a rough guess."
+        )
+
+
+def mean_from_thresholds(search: RangeSearchRounds, rounds: History | Sequence[Sequence[object]]) -> Estimate:
+    """The mean that the answers of a search allow."""
+    looks: History = tuple(rounds)  # type: ignore[arg-type]
+    bits = bits_of(looks)
+    centre, below, above = search.sides(bits)
+    up, down = (0.0 if tail is None else tail.expected_excess for tail in (above, below))
+    ends = float(search.domain.low), float(search.domain.high)
+    evidence = ThresholdMeanEvidence(bits, ends, centre + up - down, FIRST + (search.rounds - 1) * LATER)
+    return Estimate.of(search.question, evidence, sources_of(tally for tallies in looks for tally in tallies))
