@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from sottovoce.client.transport import ENDED
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.service import certificates
@@ -132,7 +133,8 @@ async def participant(request: Request) -> Response:
     """The participant's page. That of a sealed study is at its shuffler, since a collector sees who sends."""
     course = collector_of(request).course(request.path_params["study"])
     sealed = course.manifest.facts.collection.sealed_for is not None
-    return participant_page(request, course.name, course.manifest, elsewhere=sealed)
+    closed = course.row.state in ENDED
+    return participant_page(request, course.name, course.manifest, elsewhere=sealed, closed=closed)
 
 
 async def planner(request: Request) -> Response:

@@ -116,8 +116,8 @@ def planned(source: bytes, participants: int, epsilon: str = "") -> StudyPlan:
 
 # --- the participant's form -----------------------------------------------------------------------------
 def fields(manifest: Manifest, language: str) -> Iterator[dict[str, Any]]:
-    """What the form asks, one entry for each question."""
-    names = {manifest.asked(place).name for place in range(len(manifest.stage.arms))}
+    """What the form asks, one entry for each attribute: several questions about it need one answer."""
+    names = {manifest.asked(place).key for place in range(len(manifest.stage.arms))}
     for asked in manifest.questions:
         if asked.name in names:
             yield {
@@ -142,7 +142,7 @@ def _field(asked: Asked, language: str) -> dict[str, Any]:
 
 def _number(domain: Any) -> dict[str, Any]:
     low, high = (_plain(getattr(domain, end, "")) for end in ("low", "high"))
-    return {"low": low, "high": high, "step": "1" if isinstance(domain, Integers) else "any"}
+    return {"low": low, "high": high, "whole": isinstance(domain, Integers)}
 
 
 def _plain(end: Any) -> str:

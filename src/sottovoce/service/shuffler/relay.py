@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from sottovoce.client.transport import HttpTransport, fetch_manifest
+from sottovoce.client.transport import STUDY_STATE, HttpTransport, fetch_study
 from sottovoce.core.errors import CollectorError, SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.params import check_integer
@@ -48,6 +48,7 @@ class Relay:
         self.least = check_integer("least", "a shuffler", least, 2, 1 << 40)
         self._transport = HttpTransport() if transport is None else transport
         self._manifests: dict[tuple[str, bytes], Manifest] = {}
+        self._open: dict[str, bool] = {}  # whether the collector takes reports, as it said last
         self._reading = threading.Lock()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mixer", daemon=True)
@@ -73,7 +74,7 @@ class Relay:
 
     def manifest(self, study: str) -> Manifest:
         """The current manifest of a study; of a study that is not sealed none is given."""
-        found, _ = fetch_manifest(f"{self.collector}/v1/studies/{study}", self._transport)
+        found, _, is_open = fetch_study(f"{self.collector}/v1/studies/{study}", self._transport)
         if found.facts.collection.sealed_for is None:
             raise CollectorError("This study does not go through a shuffler.")
         if (found.facts.collection.batch or 0) < self.least:
@@ -83,6 +84,7 @@ class Relay:
             if any(one.facts != found.facts or one.number == found.number for one in others):
                 raise CollectorError("The collector gives two manifests of one round, or changes what a study says.")
             self._manifests[study, found.prefix] = found
+            self._open[study] = is_open
         return found
 
     def _least(self, study: str, prefix: bytes) -> int | None:
@@ -119,12 +121,15 @@ class Relay:
         return shared
 
     async def _manifest(self, request: Request) -> Response:
-        found = await run_in_threadpool(self.manifest, request.path_params["study"])
-        return Response(found.content, media_type="application/json")
+        name = request.path_params["study"]
+        found = await run_in_threadpool(self.manifest, name)
+        said = {STUDY_STATE: "open" if self._open[name] else "closed"}
+        return Response(found.content, headers=said, media_type="application/json")
 
     async def _page(self, request: Request) -> Response:
         name = request.path_params["study"]
-        return participant_page(request, name, await run_in_threadpool(self.manifest, name))
+        found = await run_in_threadpool(self.manifest, name)
+        return participant_page(request, name, found, closed=not self._open[name])
 
     async def _take(self, request: Request) -> Response:
         study, body = request.path_params["study"], await read_body(request.receive)
