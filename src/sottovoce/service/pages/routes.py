@@ -114,7 +114,7 @@ async def picture(request: Request) -> Response:
     found = await run_in_threadpool(collector.outcome, name, LEVEL)
     for one in found.results.questions:
         if one.asked.name == request.path_params["question"]:
-            chart = view.chart_of(one.asked, tuple(one.lines(LEVEL)))
+            chart = await run_in_threadpool(view.chart_of, one, LEVEL)
             return tagged(request, chart.encode(), "image/svg+xml")
     raise Refused("not_found")
 
