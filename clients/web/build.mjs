@@ -20,7 +20,7 @@ const shared = {
   outdir,
   write: false,
 };
-const compress = { ecma: 2020, module: true, passes: 3, keep_fargs: false, unsafe_arrows: true, unsafe_methods: true, pure_getters: true, inline: 1 };
+const compress = { ecma: 2020, module: true, passes: 3, keep_fargs: false, unsafe_arrows: true, unsafe_methods: true, pure_getters: true, inline: 1, lhs_constants: false };
 
 /** Write what esbuild made, shorter. */
 async function write({ outputFiles }) {

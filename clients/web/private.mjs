@@ -12,6 +12,7 @@ const NAMES = `
   reportsBefore sender spans timer weighed acceptsAny branch checkOnce claimed claimedForever digitsOf exactLimit
   mappedIn optedOutBefore pass publicWords ratioByEntry rememberCode spare checkedRatio chosenArm deliver
   evenRatio store allowed allowedEver sealedFor epochDays own memo word maps mask fine numbered draw entry said sealing take span scale step source remove check within extras payloadFrom ratioBefore reachesEveryOutput reasonsFit rises roundings either filler
+  reached current closed
 `;
 const names = NAMES.trim().split(/\s+/);
 // Letters that are no members themselves. Two begin with a capital, so that none is `at`, `id` or `of`.

@@ -15,7 +15,7 @@ from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.specs import canonical
 from sottovoce.privacy.blackbox import audit_black_box
 from sottovoce.testing.hostile import RECIPES
-from tests.service.studies import everyone
+from tests.service.studies import everyone, grr
 from tests.web.conftest import collector_at_work, counted
 
 VECTORS = Path(__file__).parents[2] / "clients" / "web" / "vectors"
@@ -149,6 +149,48 @@ def test_two_tabs_answer_once(opened, collector):
         page.evaluate("() => { window.done = study.send({type: 'owl'}).then((one) => one.state, (one) => one.code); }")
     assert sorted(page.evaluate("() => done") for page in pages) == ["accepted", "answered"]
     assert counted(collector) == 1
+
+
+RACE = """async ([url, count]) => {
+  const study = await sottovoce.open(url);
+  const shown = (await study.preview({type: "lark"})).payload;
+  const answers = Array.from({length: count}, (_, turn) => ({type: turn % 2 ? "owl" : "lark"}));
+  const sent = await Promise.all(answers.map((one) => study.send(one)));
+  const kept = await study.sent();
+  const first = kept.find((one) => one.id === sent[0].id);
+  return {
+    ids: sent.map((one) => one.id), states: sent.map((one) => one.state), kept: kept.map((one) => one.id),
+    shown: Array.from(shown), first: first.payload, spent: (await study.spent()).study, epsilon: study.epsilon,
+  };
+}"""
+
+
+def test_reports_that_are_sent_at_once_have_their_own_id_noise_and_charge(opened, tmp_path):
+    count = 6
+    with collector_at_work(tmp_path / "events", everyone(grr()), unit="event") as events:
+        found = opened().evaluate(RACE, [events.study, count])
+        assert len(set(found["ids"])) == count == len(set(found["kept"]))
+        assert found["states"] == ["accepted"] * count
+        assert bytes(found["shown"]).hex() == found["first"]  # the report that was shown is the first one
+        assert found["spent"] == pytest.approx(count * found["epsilon"])
+        assert counted(events) == count
+
+
+def test_a_send_that_fails_keeps_the_noise_that_was_shown(opened, tmp_path):
+    fails = """async (url) => {
+      const study = await sottovoce.open(url);
+      const shown = async () => Array.from((await study.preview({type: "lark"})).bytes).join();
+      const before = await shown();
+      const failed = await Promise.allSettled([study.send({}), study.send({type: "nobody"})]);
+      const after = await shown();
+      const { id } = await study.send({type: "lark"});
+      const kept = (await study.sent()).find((one) => one.id === id).body.match(/../g).map((one) => parseInt(one, 16));
+      return [failed.map((one) => one.status), before === after, kept.join() === before, (await shown()) === before];
+    }"""
+    with collector_at_work(tmp_path / "events", everyone(grr()), unit="event") as events:
+        found = opened().evaluate(fails, events.study)
+        assert found == [["rejected", "rejected"], True, True, False]
+        assert counted(events) == 1
 
 
 def test_opting_out_deletes_what_is_unsent(opened, collector):

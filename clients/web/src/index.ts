@@ -2,12 +2,12 @@
 import type { Coins } from "./core/coins";
 import { refuse } from "./core/errors";
 import { named, parse } from "./core/json";
-import { get } from "./device/send";
+import { get, isClosed } from "./device/send";
 import { openStore } from "./device/store";
 import { Study, type Options } from "./device/study";
 import { Manifest } from "./manifest";
 import { Mechanism } from "./mechanism";
-import { VECTORS } from "./seldom";
+import { SELDOM } from "./seldom";
 
 export { SottovoceError } from "./core/errors";
 export type { Delivery, Options, Preview } from "./device/study";
@@ -26,7 +26,7 @@ function part<T>(loading: Promise<T>): Promise<T> {
 /** Load what a specification needs. */
 async function load(source: unknown): Promise<void> {
   const names = named(parse(source).spec, ["node", "kind"]);
-  if (names.some((name) => VECTORS.includes(name))) await part(import("./vector/index"));
+  if (names.some((name) => SELDOM.includes(name))) await part(import("./vector/index"));
 }
 
 /** Coins from a seed: for simulations and tests, never for privacy. */
@@ -47,9 +47,10 @@ export async function mechanism(source: unknown): Promise<Mechanism> {
 export async function open(source: string | object, options: Options = {}): Promise<Study> {
   let content: unknown = source;
   let url = options.url ?? "";
+  let state: string | null = null;
   if (typeof source === "string" && !source.trimStart().startsWith("{")) {
     url = await addressOf(source);
-    content = await get(`${url}/manifest`);
+    ({ content, state } = await get(`${url}/manifest`));
   }
   await load(content);
   const manifest = Manifest.fromSpec(content);
@@ -57,7 +58,7 @@ export async function open(source: string | object, options: Options = {}): Prom
   if (url && address?.[1] !== manifest.id)
     refuse("The collector gives the manifest of another study.", "study");
   const seal = manifest.facts.collection.sealedFor ? (await part(import("./seal/index"))).sealed : undefined;
-  return new Study(manifest, url, await openStore(options.database ?? DATABASE), options, seal);
+  return new Study(manifest, url, await openStore(options.database ?? DATABASE), options, seal, isClosed(state));
 }
 
 /** The address of a study itself. */
@@ -70,7 +71,7 @@ async function addressOf(given: string): Promise<string> {
   }
   const path = `${address.origin}${address.pathname}`.replace(/\/+$/, "").replace(/\/manifest$/, "");
   if (/\/v1\/studies\/[0-9a-f]{16}$/.test(path)) return path;
-  const said = new TextDecoder().decode(await get(`${path}/v1/studies`));
+  const said = new TextDecoder().decode((await get(`${path}/v1/studies`)).content);
   let listed: any;
   try {
     listed = JSON.parse(said);

@@ -55,6 +55,8 @@ export class Question {
     /** Of a number, such as "hours". */
     readonly unit: string,
     readonly labels: Labels = {},
+    /** The name of another question that is about the same answer; empty if there is none. */
+    readonly attribute = "",
   ) {
     valid(/^[a-z][a-z0-9_-]{0,39}$/.test(name), "name");
     valid(new Set(missing).size === missing.length && missing.every((one) => one.trim()), "missing");
@@ -67,6 +69,11 @@ export class Question {
     if (this.kind === "mean") return true;
     const listed = this.kind === "group-mean" ? (this.domain as Pair).group : this.kind === "frequency" && this.domain;
     return listed instanceof Categories || (listed instanceof Integers && listed.size! <= MOST_WHOLE);
+  }
+
+  /** The name under which its answer is given: once for all questions about one attribute. */
+  get key(): string {
+    return this.attribute || this.name;
   }
 
   /** The text in a language, else in the first one; without any, the name. */
@@ -145,6 +152,7 @@ export class Manifest {
     this.prefix = this.digest.slice(0, 8);
     valid(!parent === !root && !parent === (round === 1), "parent");
     valid(arms.length && new Set(arms.map((arm) => arm.name)).size === arms.length, "arms");
+    for (const { attribute } of questions) valid(!attribute || questions.some((one) => one.name === attribute && !one.attribute), "attribute");
     for (const arm of arms) {
       valid(questions.some((one) => one.name === questionOf(arm.name)), "arms");
       if (arm.mechanism.claimed.compare(facts.epsilon) > 0)
@@ -274,9 +282,10 @@ function readQuestion(spec: unknown): Question {
   const readers: Readers = {
     ...{ name: text, question: (asked) => askedFrom(asked, { domain: domainFrom }), texts: table, missing: listOf(text), share: count(1n, 1000n), unit: text },
   };
-  if (isSpec(spec) && "labels" in spec) readers.labels = readLabels;
-  const { name, question, texts, missing, share, unit, labels } = record(spec, "a question", readers);
-  return new Question(name, question.kind, question.domain, texts, missing, share, unit, labels);
+  const further: Readers = { labels: readLabels, attribute: text };
+  for (const key of Object.keys(further)) if (isSpec(spec) && key in spec) readers[key] = further[key]!;
+  const { name, question, texts, missing, share, unit, labels, attribute } = record(spec, "a question", readers);
+  return new Question(name, question.kind, question.domain, texts, missing, share, unit, labels, attribute);
 }
 
 /** What participants read instead of an answer, by language. */

@@ -3,7 +3,6 @@ import { checkMemos, NO_WORDS, channelFrom, nested, type Channel, type Code, typ
 import "./channel/memo";
 import "./channel/sets";
 import "./channel/side";
-import "./channel/sparing";
 import { hex, join, toBytes } from "./core/bytes";
 import { SystemCoins, type Coins } from "./core/coins";
 import { budget, loss, within } from "./core/decimal";

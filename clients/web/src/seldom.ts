@@ -1,2 +1,4 @@
-/** What is not in the main bundle: loaded when a specification names one of these. */
+/** Nodes and domains for vectors: a specification has at most one of them. */
 export const VECTORS = ["half-space", "hints", "place", "sampled-coordinates", "signs", "box", "sparse"];
+/** What is not in the main bundle: loaded when a specification names one of these. */
+export const SELDOM = [...VECTORS, "sparing"];

@@ -110,15 +110,15 @@ class _Answers(Mapping[str, object]):
 
 def _answers(manifest: Manifest, value: str | None) -> _Answers:
     """The answers to all questions of the round: the device draws afterwards which is asked."""
-    asked = list({one.name: one for one in map(manifest.asked, range(len(manifest.stage.arms)))}.values())
+    asked = list({one.key: one for one in map(manifest.asked, range(len(manifest.stage.arms)))}.values())
     if value is not None:
         if len(asked) > 1:
             raise ParameterError("This study has several questions: their answers are read from standard input.")
-        return _Answers({asked[0].name: (asked[0], value)})
+        return _Answers({asked[0].key: (asked[0], value)})
     found: dict[str, tuple[Asked, str]] = {}
     for one in asked:
         print(_shown(one.text(manifest.facts.languages[0])), file=sys.stderr)
-        found[one.name] = one, _read()
+        found[one.key] = one, _read()
     return _Answers(found)
 
 

@@ -30,9 +30,12 @@ def values_of(manifest: Manifest, answers: Mapping[str, object]) -> list[Any]:
     found = []
     for place, arm in enumerate(manifest.stage.arms):
         asked = manifest.asked(place)
-        if asked.name not in answers:
-            raise ParameterError("An answer to each question of the study is needed: the device draws which is asked.")
-        value = asked.answer(answers[asked.name])
+        if asked.key not in answers:
+            raise ParameterError(
+                f"The question {asked.key!r} needs an answer: the device draws which question is asked, so it needs"
+                " all answers."
+            )
+        value = asked.answer(answers[asked.key])
         arm.mechanism.domain.encode(value)
         found.append(value)
     return found

@@ -26,11 +26,13 @@ from sottovoce.client.outbox import Outgoing
 from sottovoce.client.tick import WRITTEN, NoTick, Tick, public_tick
 from sottovoce.client.transport import (
     QUEUED,
+    STUDY_CLOSED,
     HttpTransport,
     Interrupted,
     Outcome,
     Unreached,
-    fetch_manifest,
+    fetch_open_study,
+    fetch_study,
     outcome,
     parsed,
 )
@@ -111,8 +113,8 @@ class Participant:
 
     # --- answering -----------------------------------------------------------------------------------
     def fetch(self, url: str) -> tuple[Manifest, str]:
-        """The manifest at an address, and the address of the study itself."""
-        return fetch_manifest(url, self._transport)
+        """The manifest at an address, and the address of the study itself; a closed study is refused."""
+        return fetch_open_study(url, self._transport)
 
     def check(self, manifest: Manifest) -> None:
         """Refuse a manifest that this device would not answer, before anyone is asked."""
@@ -268,10 +270,10 @@ class Participant:
 
     def _delivered(self, entry: Outgoing) -> Delivery:
         """Send a queued report; one that was never sent is first brought up to date."""
-        manifest = None
+        manifest, is_open = None, True
         if not entry.attempts:
             try:
-                manifest, _ = self.fetch(entry.url)
+                manifest, _, is_open = fetch_study(entry.url, self._transport)
             except SottovoceError:  # also a collector that answers nonsense: other studies go on
                 return _delivery(entry, Outcome(QUEUED))
         with self._changed() as database:
@@ -281,10 +283,10 @@ class Participant:
             if not now.attempts:  # otherwise its bytes stay
                 if manifest is None:  # another process began to send, and could not: the next time
                     return _delivery(now, Outcome(QUEUED))
-                if manifest.hash != now.manifest:
+                if not is_open or manifest.hash != now.manifest:
                     outbox.remove(database, now.id)
                     ledger.refund(database, now.id)
-                    return _delivery(now, Outcome(REPLACED))
+                    return _delivery(now, Outcome(REPLACED if is_open else STUDY_CLOSED))
                 now = replace(now, epoch=self._epoch(manifest))
                 now = replace(now, body=_body(manifest, now))
             outbox.begin_attempt(database, now)

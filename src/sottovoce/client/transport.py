@@ -18,13 +18,16 @@ TIMEOUT = 10.0  # seconds
 MOST_BYTES = 16 << 20  # of an answer
 STUDY_DIGITS = 16  # of a study's name in addresses
 ACCEPTED, QUEUED = "accepted", "queued"
+STUDY_STATE = "study-state"  # the header beside a manifest
+ENDED = ("closed", "done")  # with these states a study takes no more reports
+STUDY_CLOSED = "study_closed"
 # The collector has the bytes, and will not count them: sending them again is no use.
 REFUSALS = (
     *("conflict", "epoch_too_old", "round_closed", "invalid_payload", "token_spent"),
-    *("outdated_manifest", "study_closed", "invalid_batch", "too_large", "forbidden", "refused"),
+    *("outdated_manifest", STUDY_CLOSED, "invalid_batch", "too_large", "forbidden", "refused"),
 )
 _BY_STATUS = {
-    **{400: "invalid_batch", 401: "forbidden", 403: "forbidden", 409: "outdated_manifest", 410: "study_closed"},
+    **{400: "invalid_batch", 401: "forbidden", 403: "forbidden", 409: "outdated_manifest", 410: STUDY_CLOSED},
     **{413: "too_large", 415: "refused", 422: "refused"},
 }
 _STUDY = re.compile(rf"(.*)/v1/studies/([0-9a-f]{{{STUDY_DIGITS}}})")
@@ -45,6 +48,7 @@ class Reply(NamedTuple):
     status: int
     body: bytes
     retry_after: float = 0.0
+    study_state: str = ""
 
 
 class Outcome(NamedTuple):
@@ -89,7 +93,8 @@ class HttpTransport:
             # A connection that breaks within the answer ends it early, without an error.
             if len(content) > MOST_BYTES or answer.length:
                 raise http.client.HTTPException
-            reply = Reply(answer.status, content, _seconds(answer.getheader("Retry-After")))
+            state = answer.getheader(STUDY_STATE, "")
+            reply = Reply(answer.status, content, _seconds(answer.getheader("Retry-After")), state)
         except (OSError, http.client.HTTPException):
             self._drop(parts, connection)
             raise Interrupted("The connection to the collector broke: whether the report arrived is open.") from None
@@ -137,8 +142,29 @@ def parsed(url: str) -> SplitResult:
     return parts
 
 
+class Study(NamedTuple):
+    """A study at its collector: the manifest, the study's own address, and whether reports are still taken."""
+
+    manifest: Manifest
+    url: str
+    is_open: bool
+
+
 def fetch_manifest(url: str, transport: HttpTransport) -> tuple[Manifest, str]:
-    """The manifest of the study at an address, and the study's own address.
+    """The manifest of the study at an address, and the study's own address."""
+    return fetch_study(url, transport)[:2]
+
+
+def fetch_open_study(url: str, transport: HttpTransport) -> tuple[Manifest, str]:
+    """The manifest and the address of a study that still takes reports; a closed one is refused."""
+    manifest, address, is_open = fetch_study(url, transport)
+    if not is_open:
+        raise CollectorError("This study is closed: it takes no more answers.")
+    return manifest, address
+
+
+def fetch_study(url: str, transport: HttpTransport) -> Study:
+    """The study at an address.
 
     The address is that of a study, or of a collector that has one open study. A manifest that belongs to another study
     than the address says is refused.
@@ -154,7 +180,7 @@ def fetch_manifest(url: str, transport: HttpTransport) -> tuple[Manifest, str]:
     manifest = Manifest.from_spec(reply.body)
     if found is None or manifest.study[:STUDY_DIGITS] != found[2]:
         raise CollectorError("The collector gives the manifest of another study than the address says.")
-    return manifest, url
+    return Study(manifest, url, reply.study_state not in ENDED)
 
 
 def _only_study(url: str, transport: HttpTransport) -> str:

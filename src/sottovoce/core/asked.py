@@ -103,6 +103,11 @@ class Asked:
         return value if isinstance(asked, GroupMean) else (ANSWERED, value)
 
     @property
+    def key(self) -> str:
+        """The name under which a participant's answer is given: once for all questions about one attribute."""
+        return self.attribute or self.name
+
+    @property
     def answers(self) -> tuple[str, ...]:
         """The categories, groups and reasons that participants read, as texts."""
         asked = self.question

@@ -53,10 +53,11 @@ const PLAIN: RequestInit = {
   ...{ mode: "cors", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", cache: "no-store" },
 };
 
-export async function get(url: string): Promise<Uint8Array> {
+/** A document, and the state of the study that the collector names beside its manifest. */
+export async function get(url: string): Promise<{ content: Uint8Array; state: string | null }> {
   try {
     const reply = await fetch(url, PLAIN);
-    if (reply.ok) return new Uint8Array(await reply.arrayBuffer());
+    if (reply.ok) return { content: new Uint8Array(await reply.arrayBuffer()), state: reply.headers.get("Study-State") };
   } catch {
     // said below
   }
@@ -102,6 +103,9 @@ function alone<T>(work: () => Promise<T>): Promise<T> {
   return (navigator.locks?.request("sottovoce outbox", work) as Promise<T> | undefined) ?? work();
 }
 
+/** Whether a collector takes no more reports. One that says nothing may take them, and a draft will. */
+export const isClosed = (state: string | null): boolean => state === "closed" || state === "done";
+
 export function online(): boolean {
   return navigator.onLine !== false;
 }
@@ -127,23 +131,27 @@ export class Sender {
     });
   }
 
+  /** The hash of the manifest that the collector takes reports of now; empty where it takes none, null if it is not reached. */
+  async current(url: string): Promise<string | null> {
+    try {
+      const { content, state } = await get(`${url}/manifest`);
+      return isClosed(state) ? "" : hex(sha256(content));
+    } catch {
+      return null;
+    }
+  }
+
   /** One attempt; a report that was never sent is first brought up to date. */
   private async deliver(entry: Entry, manifest: Manifest): Promise<Outcome> {
-    let current = manifest.hash;
-    if (!entry.attempts) {
-      try {
-        current = hex(sha256(await get(`${entry.url}/manifest`)));
-      } catch {
-        return { state: QUEUED, wait: 0 };
-      }
-    }
+    const current = entry.attempts ? manifest.hash : await this.current(entry.url);
+    if (current === null) return { state: QUEUED, wait: 0 };
     const begun = await this.store.change(async (stores) => {
       const now = await stores.get<Entry>("reports", entry.id);
       if (!now || now.state !== QUEUED) return null;
       if (!now.attempts) {
         if (current === now.manifest && current !== manifest.hash) return null; // a newer page sends it
         if (current !== now.manifest) {
-          // The round ended before anything was sent: nothing is lost, and the study can be answered again.
+          // The round or the study ended before anything was sent: nothing is lost.
           await stores.remove("reports", now.id);
           await stores.remove("charges", now.id);
           return null;

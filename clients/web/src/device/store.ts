@@ -12,6 +12,8 @@ export interface Stores {
   get<T>(store: Name, key: string): Promise<T | undefined>;
   all<T>(store: Name): Promise<T[]>;
   put(store: Name, key: string, value: unknown): Promise<void>;
+  /** Write under a new key; refused where there is one already, so that no report or charge replaces another. */
+  add(store: Name, key: string, value: unknown): Promise<void>;
   remove(store: Name, key: string): Promise<void>;
 }
 
@@ -54,6 +56,7 @@ class Lasting implements Store {
       get: (store, key) => settled(transaction.objectStore(store).get(key)),
       all: (store) => settled(transaction.objectStore(store).getAll()),
       put: async (store, key, value) => void (await settled(transaction.objectStore(store).put(value, key))),
+      add: async (store, key, value) => void (await settled(transaction.objectStore(store).add(value, key))),
       remove: async (store, key) => void (await settled(transaction.objectStore(store).delete(key))),
     };
     let found: T;
@@ -86,6 +89,10 @@ class Passing implements Store {
           get: async <V>(store: Name, key: string) => of(store).get(key) as V | undefined,
           all: async <V>(store: Name) => [...of(store).values()] as V[],
           put: async (store, key, value) => void of(store).set(key, value),
+          add: async (store, key, value) => {
+            if (of(store).has(key)) throw unkept();
+            of(store).set(key, value);
+          },
           remove: async (store, key) => void of(store).delete(key),
         });
       } catch (problem) {

@@ -64,6 +64,12 @@ interface Drawn {
   memo: { key: string; answer: string; cohort: string; secret: Uint8Array } | null;
 }
 
+/** The report that was written, or why a limit refuses it. */
+interface Written {
+  entry: Entry | null;
+  refusal: string | null;
+}
+
 interface Charge {
   study: string;
   owner: string;
@@ -98,6 +104,7 @@ export class Study {
     private readonly store: Store,
     private readonly options: Options,
     private readonly seal?: Seal,
+    private closed = false,
   ) {
     this.now = options.now ?? Date.now;
     this.sender = new Sender(store, this.now, seal);
@@ -165,15 +172,16 @@ export class Study {
   }
 
   // --- answering ----------------------------------------------------------------------------------
-  /** What would be sent for these answers. The noise is drawn once, so looking again shows the same. */
+  /** What would be sent for these answers. The noise is drawn once, so looking again shows the same until it is sent. */
   async preview(answers: { [question: string]: unknown }): Promise<Preview> {
+    const { draft } = this;
     const codes = this.codes(answers);
-    const drawn = await this.store.change((stores) => this.draw(stores, codes));
-    const entry = this.entry(drawn, 0);
+    const drawn = await this.store.change((stores) => this.draw(stores, codes, draft));
+    const entry = this.entry(drawn, 0, draft);
     const { mechanism } = this.manifest.arms[drawn.arm]!;
     return {
       question: entry.question,
-      before: answers[entry.question],
+      before: answers[this.manifest.asked(drawn.arm).key],
       after: readable(mechanism, drawn.payload),
       payload: drawn.payload,
       bytes: unhex(entry.body),
@@ -181,14 +189,26 @@ export class Study {
     };
   }
 
-  /** Answer: charge the account and write the report in one transaction, then send it, now or when it is possible. */
+  /**
+   * Answer: charge the account and write the report in one transaction, then send it, now or when it is possible. A study
+   * that is closed is not answered, so nothing is charged.
+   */
   async send(answers: { [question: string]: unknown }): Promise<Delivery> {
-    const sends = this.url !== "" && online();
-    const { entry, refusal } = await atTick(tickOf(this.mechanisms), async () => {
-      const codes = this.codes(answers); // within the tick: how long it takes depends on the answers
-      return this.store.change((stores) => this.written(stores, codes, Number(sends)));
-    });
+    // Taken before anything is awaited: the next call draws an id and noise of its own.
+    const { draft } = this;
     this.draft = new Draft();
+    let [sends, found]: [boolean, Written | null] = [false, null];
+    try {
+      sends = await this.reached();
+      found = await atTick(tickOf(this.mechanisms), async () => {
+        const codes = this.codes(answers); // within the tick: how long it takes depends on the answers
+        return this.store.change((stores) => this.written(stores, codes, Number(sends), draft));
+      });
+    } finally {
+      // Nothing was written: the noise that was shown stays that of the next report, unless another is shown by now.
+      if (!found && !this.draft.first) this.draft = draft;
+    }
+    const { entry, refusal } = found;
     if (refusal !== null || entry === null) return refuse(refusal ?? "", "privacy");
     let state = QUEUED;
     if (sends) state = (await this.sender.attempt(entry)).state;
@@ -196,13 +216,22 @@ export class Study {
     return { id: entry.id, question: entry.question, state };
   }
 
+  /** Whether the collector is reached and takes reports of this round; one that does not is refused. */
+  private async reached(): Promise<boolean> {
+    const current = this.url && online() ? await this.sender.current(this.url) : null;
+    if (current !== null) this.closed = !current;
+    if (this.closed) refuse("This study is closed.", "study", "closed");
+    if (current && current !== this.manifest.hash) refuse("This study has a new round: open it again.", "study", "outdated");
+    return current !== null;
+  }
+
   /** The code of the answer to each arm's question: the device draws which is asked, so all are needed. */
   private codes(answers: { [question: string]: unknown }): Code[] {
     return this.manifest.arms.map((_, arm) => {
-      const { name } = this.manifest.asked(arm);
-      if (typeof answers !== "object" || answers === null || !Object.hasOwn(answers, name))
-        refuse("Each question needs an answer.", "domain");
-      return this.manifest.encode(arm, answers[name]);
+      const { key } = this.manifest.asked(arm);
+      if (typeof answers !== "object" || answers === null || !Object.hasOwn(answers, key))
+        refuse(`The question '${key}' needs an answer.`, "domain");
+      return this.manifest.encode(arm, answers[key]);
     });
   }
 
@@ -214,9 +243,9 @@ export class Study {
   }
 
   /** The report of this draft: the same again for the same answers. */
-  private async draw(stores: Stores, codes: Code[]): Promise<Drawn> {
+  private async draw(stores: Stores, codes: Code[], draft: Draft): Promise<Drawn> {
     const chosen = this.chosenArm();
-    const { draft, manifest } = this;
+    const { manifest } = this;
     draft.first ??= randomBytes(16);
     const arm = chosen ?? manifest.armOf(draft.first);
     const { mechanism } = manifest.arms[arm]!;
@@ -240,12 +269,12 @@ export class Study {
     return { arm, id: draft.id, payload, memo };
   }
 
-  private async written(stores: Stores, codes: Code[], attempts: number): Promise<{ entry: Entry | null; refusal: string | null }> {
+  private async written(stores: Stores, codes: Code[], attempts: number, draft: Draft): Promise<Written> {
     const { facts, study } = this.manifest;
     if (await this.optedOutBefore(stores)) refuse("You have opted out of this study.", "study", "opted_out");
     await this.checkOnce(stores);
     await stores.put("studies", `facts ${study}`, this.manifest.said);
-    const drawn = await this.draw(stores, codes);
+    const drawn = await this.draw(stores, codes, draft);
     const { mechanism } = this.manifest.arms[drawn.arm]!;
     const charge = (epsilon: number): Charge => ({ study, owner: facts.owner, epsilon });
     let more = ZERO;
@@ -261,20 +290,20 @@ export class Study {
     const refusal = await this.refusal(stores, more);
     // A value that is kept stays charged: refusing this value only would show that it is new.
     if (refusal !== null) return { entry: null, refusal };
-    if (!drawn.memo) await stores.put("charges", hex(drawn.id), charge(mechanism.epsilon));
-    const entry = this.entry(drawn, attempts);
-    await stores.put("reports", entry.id, entry);
+    if (!drawn.memo) await stores.add("charges", hex(drawn.id), charge(mechanism.epsilon));
+    const entry = this.entry(drawn, attempts, draft);
+    await stores.add("reports", entry.id, entry);
     return { entry, refusal: null };
   }
 
-  private entry(drawn: Drawn, attempts: number): Entry {
+  private entry(drawn: Drawn, attempts: number, draft: Draft): Entry {
     const { manifest, url } = this;
     const entry = {
       ...{ id: hex(drawn.id), study: manifest.study, name: this.name, question: manifest.asked(drawn.arm).name },
       ...{ manifest: manifest.hash, round: manifest.round, arm: drawn.arm, epoch: manifest.epoch(this.now()), memos: this.memos },
       ...{ token: this.options.invitation ?? "", payload: hex(drawn.payload), url, attempts, state: QUEUED, sealed: !!this.seal },
     };
-    return { ...entry, body: bodyOf(entry, manifest, this.seal, this.draft.sealing ??= randomBytes(32)) };
+    return { ...entry, body: bodyOf(entry, manifest, this.seal, draft.sealing ??= randomBytes(32)) };
   }
 
   /**
@@ -327,13 +356,13 @@ export class Study {
     return { study: sum(charges.filter((one) => counts(one, this.manifest.study))), total: sum(charges) };
   }
 
-  /** Whether the study can be answered now: "open", "answered" or "opted_out". */
+  /** Whether the study can be answered, as far as this page knows: "open", "closed", "answered" or "opted_out". */
   async state(): Promise<string> {
     return this.store.change(async (stores) => {
       if (await this.optedOutBefore(stores)) return "opted_out";
       try {
         await this.checkOnce(stores);
-        return "open";
+        return this.closed ? "closed" : "open";
       } catch {
         return "answered";
       }

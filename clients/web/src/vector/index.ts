@@ -1,4 +1,4 @@
-/** Nodes and domains for vectors, and coins from a seed: a file of their own, loaded when a specification needs them. */
+/** Nodes and domains for vectors, `sparing`, and coins from a seed: a file of their own, loaded when a specification needs it. */
 import type { Coins } from "../core/coins";
 export * from "../index"; // so that all of it is one file, which both need
 import "./half_space";
@@ -6,6 +6,7 @@ import "./hints";
 import "./place";
 import "./sampled";
 import "./signs";
+import "./sparing";
 import { SeededCoins } from "./seeded";
 
 export function seeded(seed: number | bigint, bits?: number): Coins {

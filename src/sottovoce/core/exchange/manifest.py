@@ -170,7 +170,10 @@ class Manifest:
             raise SpecError("A manifest after the first round names its parent and its root; the first has neither.")
         if not all(re.fullmatch("[0-9a-f]{64}", name) for name in (self.parent, self.root) if name is not None):
             raise SpecError("The parent and the root of a manifest are hashes of 64 lower-case hexadecimal digits.")
-        known = {asked.name for asked in self.questions}
+        known = {asked.name: asked for asked in self.questions}
+        for asked in self.questions:
+            if asked.key not in known or (asked.attribute and known[asked.key].attribute):
+                raise SpecError("The attribute of a question is the name of another one, which has none itself.")
         for arm in self.stage.arms:
             if question_of(arm.name) not in known:
                 raise SpecError("An arm of a manifest belongs to none of its questions.")
@@ -357,12 +360,13 @@ def _asked_spec(asked: Asked) -> Spec:
         "share": asked.share,
         "unit": asked.unit,
         **({"labels": {language: dict(each) for language, each in asked.labels}} if asked.labels else {}),
+        **({"attribute": asked.attribute} if asked.attribute else {}),
     }
 
 
 def _asked(spec: object) -> Asked:
     plain = dict(spec) if isinstance(spec, Mapping) else {}
-    labels = plain.pop("labels", None)
+    labels, attribute = plain.pop("labels", None), plain.pop("attribute", "")
     name, question, texts, missing, share, unit = take(
         plain, "a question", ("name", "question", "texts", "missing", "share", "unit")
     )
@@ -373,6 +377,7 @@ def _asked(spec: object) -> Asked:
         tuple(missing) if isinstance(missing, list) else missing,
         integer(share, "a question", "share"),
         text_of(unit, "a question", "unit"),
+        attribute=text_of(attribute, "a question", "attribute"),
         labels=() if labels is None else labels,
     )
 

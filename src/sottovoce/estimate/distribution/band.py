@@ -79,6 +79,14 @@ def band(estimate: Estimate, level: float, target: str, seed: int, method: str) 
     doubt = (None if method == COMPATIBLE else source.unevenness) or source.warning()
     if doubt is not None:
         warnings.warn(doubt, PoorIntervalWarning, stacklevel=4)
+    return quiet_band(estimate, level, target, seed, method)
+
+
+def quiet_band(
+    estimate: Estimate, level: float, target: str = "population", seed: int = 0, method: str = "normal"
+) -> Band:
+    """The band without a warning, for pages that state the doubts of all estimates themselves."""
+    source = estimate._distribution
     low, high, half = (_compatible if method == COMPATIBLE else _linear)(source, level, target, seed)
     shown = np.cumsum(estimate.values)[:-1]
     values, low, high, half = (

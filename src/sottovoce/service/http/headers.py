@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.datastructures import MutableHeaders
 
-from sottovoce.service.http.reports import PREFLIGHT, Scope, Send
+from sottovoce.service.http.reports import PREFLIGHT, SHARED, Scope, Send
 
 SECURITY = {
     "x-content-type-options": "nosniff",
@@ -30,7 +30,7 @@ def guarded(scope: Scope, send: Send) -> Send:
                 headers.setdefault(name, value)
             headers.setdefault("cache-control", "no-cache")
             if shared:
-                for key, said in PREFLIGHT[:-1] if scope["method"] == "OPTIONS" else PREFLIGHT[:1]:
+                for key, said in PREFLIGHT[:-1] if scope["method"] == "OPTIONS" else SHARED:
                     headers[key.decode()] = said.decode()
         await send(message)
 

@@ -150,7 +150,7 @@ PATHS: Plain = {
     "/v1/studies/{study}/manifest": {
         "get": _operation(
             "manifest",
-            "The manifest of the current round, or of an earlier one",
+            "The manifest of the current round, or of an earlier one; the header Study-State is open, closed or done",
             _responses(
                 {
                     "200": ("The manifest, exactly the bytes whose SHA-256 is its name.", _json({"type": "object"})),

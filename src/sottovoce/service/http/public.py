@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from sottovoce.client.transport import STUDY_STATE
 from sottovoce.service import results
 from sottovoce.service.collector import Collector
 from sottovoce.service.course import Course, stored_tallies
@@ -69,12 +70,14 @@ def _study(course: Course) -> dict[str, Any]:
 
 
 async def manifest(request: Request) -> Response:
-    """The current manifest, or that of an earlier round by its hash."""
+    """The current manifest, or that of an earlier round by its hash; a header says whether reports are still taken."""
     course = collector_of(request).course(request.path_params["study"])
     wanted = request.query_params.get("hash")
     for one in course.manifests:
         if wanted == one.hash or (wanted is None and one is course.manifests[-1]):
-            return tagged(request, one.content, "application/json", one.hash)
+            response = tagged(request, one.content, "application/json", one.hash)
+            response.headers[STUDY_STATE] = course.row.state
+            return response
     raise Refused("not_found")
 
 

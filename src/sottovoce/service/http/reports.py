@@ -22,12 +22,15 @@ BODY_SECONDS = 20.0  # a sender that takes longer is answered with 408
 RETRY_SECONDS = 2
 
 # Pages of others may send reports: no cookie and no credential is involved.
-SHARED = [(b"access-control-allow-origin", b"*"), (b"x-content-type-options", b"nosniff")]
+SHARED = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"etag, retry-after, study-state"),
+    (b"x-content-type-options", b"nosniff"),
+]
 PREFLIGHT = [
     *SHARED,
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
     (b"access-control-allow-headers", b"content-type, if-none-match"),
-    (b"access-control-expose-headers", b"etag, retry-after"),
     (b"access-control-max-age", b"86400"),
     (b"content-length", b"0"),
 ]

@@ -7,7 +7,7 @@ in the dark. Every chart stands beside the table of its numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ WIDTH, LEFT, RIGHT = 640, 170, 24
 ROW, TOP, AXIS = 26, 10, 26
 HEIGHT = 260  # of a curve
 COLOUR = "#1f5fa8"
-MOST_ROWS = 40
+MOST_ROWS = 40  # of a chart; `largest` chooses them, and says that there are more
 LONGEST = 24  # characters of a label
 
 
@@ -28,12 +28,31 @@ class Point(NamedTuple):
     high: float
 
 
-def intervals(title: str, points: Sequence[Point], *, share: bool, unit: str = "") -> str:
+def largest(points: Sequence[Point], *, always: Collection[str], in_order: bool) -> tuple[list[Point], str]:
+    """The rows of a chart, and a sentence where it leaves some out.
+
+    The largest estimates are shown, the largest first, or in their own order where answers have one. The labels in
+    `always`, reasons for giving no answer, are shown in any case, after the others.
+    """
+    finite = [one for one in points if math.isfinite(one.value)]
+    reasons = [one for one in finite if one.label in always]
+    others = sorted((one for one in finite if one.label not in always), key=lambda one: -one.value)
+    shown = others[: max(1, MOST_ROWS - len(reasons))]
+    if in_order:
+        shown.sort(key=finite.index)
+    left_out = len(others) - len(shown)
+    note = f"The {len(shown)} largest estimates are shown; {left_out} more are in the table." if left_out else ""
+    return shown + reasons, note
+
+
+def intervals(title: str, shown: Sequence[Point], *, share: bool, unit: str = "", note: str = "") -> str:
     """One row for each estimate: a dot and its interval."""
-    shown = [one for one in points if math.isfinite(one.value)][:MOST_ROWS]
     scale = _Scale.of(shown, share)
-    height = TOP + ROW * len(shown) + AXIS
-    parts = [_axis(scale, height - AXIS, share, unit)]
+    height = TOP + ROW * len(shown) + AXIS + (ROW if note else 0)
+    bottom = TOP + ROW * len(shown)
+    parts = [_axis(scale, bottom, share, unit)]
+    if note:
+        parts.append(f'<text x="{LEFT}" y="{height - 8}">{escape(note)}</text>')
     for place, one in enumerate(shown):
         y = TOP + ROW * place + ROW // 2
         low, high = scale.x(one.low), scale.x(one.high)
@@ -42,11 +61,11 @@ def intervals(title: str, points: Sequence[Point], *, share: bool, unit: str = "
             f'<line class="ink" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}" stroke="{COLOUR}" stroke-width="3"/>'
             f'<circle class="dot" cx="{scale.x(one.value):.1f}" cy="{y}" r="5" fill="{COLOUR}"/>'
         )
-    return _picture(title, height, parts)
+    return _picture(f"{title}. {note}" if note else title, height, parts)
 
 
 def curve(title: str, places: Sequence[float], points: Sequence[Point], *, unit: str = "") -> str:
-    """The share of answers up to each place, with its interval."""
+    """The share of answers up to each place, and the band around the curve."""
     spread = (places[-1] - places[0]) or 1.0
     xs = [LEFT / 2 + (WIDTH - LEFT / 2 - RIGHT) * (place - places[0]) / spread for place in places]
 

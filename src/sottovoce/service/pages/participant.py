@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -9,15 +12,19 @@ from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.privacy.explain import explain
 from sottovoce.service.pages import view
 from sottovoce.service.pages.templating import rendered
-from sottovoce.service.pages.words import words
+from sottovoce.service.pages.words import local, words
+
+_WEIGHTED = re.compile(r"\s*([A-Za-z0-9*-]{1,35})\s*(?:;\s*[qQ]\s*=\s*([01](?:\.[0-9]{0,3})?)\s*)?")
 
 
-def participant_page(request: Request, name: str, manifest: Manifest, *, elsewhere: bool = False) -> HTMLResponse:
-    """In a language of the study; without the form if it is answered elsewhere."""
+def participant_page(
+    request: Request, name: str, manifest: Manifest, *, elsewhere: bool = False, closed: bool = False
+) -> HTMLResponse:
+    """In a language of the study; without the form if it is answered elsewhere, or if the study is closed."""
     facts = manifest.facts
-    wanted = request.query_params.get("lang")
-    accepted = [one.partition(";")[0].strip() for one in request.headers.get("accept-language", "").split(",")]
-    language = next((one for one in [wanted, *accepted] if one in facts.languages), facts.languages[0])
+    wanted = request.query_params.get("lang", "")
+    accepted = request.headers.get("accept-language", "")
+    language = wanted if wanted in facts.languages else preferred(accepted, facts.languages)
     sentences = dict(words(language))
     if facts.collection.sealed_for is not None:  # a shuffler does not learn what the collector says
         sentences["sent"] = sentences["passed"]
@@ -28,9 +35,31 @@ def participant_page(request: Request, name: str, manifest: Manifest, *, elsewhe
         facts=facts,
         language=language,
         words=sentences,
-        fields=list(view.fields(manifest, language)),
+        fields=[] if closed else list(view.fields(manifest, language)),
         elsewhere=elsewhere,
-        odds=f"{said['odds']:.3g}",
-        guess=f"{100 * float(str(said['guess'])):.1f}",
+        closed=closed,
+        odds=local(f"{said['odds']:.3g}", language),
+        guess=local(f"{100 * float(str(said['guess'])):.1f}", language),
     )
     return HTMLResponse(text)
+
+
+def preferred(accepted: str, languages: Sequence[str]) -> str:
+    """The language of a study that a browser's Accept-Language weighs most, "de" also for "de-AT"; else the first."""
+    found = [_WEIGHTED.fullmatch(one) for one in accepted[:1000].split(",")]
+    weighed = [(float(one[2] or 1), one[1].lower()) for one in found if one is not None]
+    for weight, tag in sorted(weighed, key=lambda one: -one[0]):
+        # A language as it was asked for comes before a regional one, and that before any other region's.
+        for matches in (str.__eq__, _is_region_of, _is_kin_of):
+            for language in languages:
+                if weight > 0 and (tag == "*" or matches(tag, language.lower())):
+                    return language
+    return languages[0]
+
+
+def _is_region_of(tag: str, language: str) -> bool:
+    return tag.startswith(f"{language}-")
+
+
+def _is_kin_of(tag: str, language: str) -> bool:
+    return tag.partition("-")[0] == language.partition("-")[0]

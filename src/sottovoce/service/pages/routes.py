@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from sottovoce.client.transport import ENDED
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.service import certificates
@@ -114,7 +115,7 @@ async def picture(request: Request) -> Response:
     found = await run_in_threadpool(collector.outcome, name, LEVEL)
     for one in found.results.questions:
         if one.asked.name == request.path_params["question"]:
-            chart = view.chart_of(one.asked, tuple(one.lines(LEVEL)))
+            chart = await run_in_threadpool(view.chart_of, one, LEVEL)
             return tagged(request, chart.encode(), "image/svg+xml")
     raise Refused("not_found")
 
@@ -132,7 +133,8 @@ async def participant(request: Request) -> Response:
     """The participant's page. That of a sealed study is at its shuffler, since a collector sees who sends."""
     course = collector_of(request).course(request.path_params["study"])
     sealed = course.manifest.facts.collection.sealed_for is not None
-    return participant_page(request, course.name, course.manifest, elsewhere=sealed)
+    closed = course.row.state in ENDED
+    return participant_page(request, course.name, course.manifest, elsewhere=sealed, closed=closed)
 
 
 async def planner(request: Request) -> Response:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from sottovoce.client.typed import root
 from sottovoce.core.asked import Asked
@@ -16,7 +17,9 @@ from sottovoce.core.domain import Categories, Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Cdf, Distribution, GroupMean
+from sottovoce.core.question import Distribution, Frequency, GroupMean
+from sottovoce.estimate.distribution.band import quiet_band
+from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.service.pages import charts
 from sottovoce.service.pages.charts import Point
@@ -27,7 +30,7 @@ from sottovoce.study.reading import parse_study
 from sottovoce.study.results import QuestionResult, ResultLine
 from sottovoce.study.whole import StudyPlan, plan_study
 
-MOST_LINES = 200  # of a table on a page; the export has all
+MOST_LINES = 1000  # of a table on a page; the export has all
 SHARES = ("share", Cdf.noun)
 
 
@@ -58,7 +61,7 @@ def _card(result: QuestionResult, found: StudyOutcome) -> Card:
         result.asked,
         max((one.n for one in estimates), default=0),
         lines[:MOST_LINES],
-        chart_of(result.asked, lines),
+        chart_of(result, found.results.level),
         max(0, len(lines) - MOST_LINES),
         max(widths, default=math.nan),
         next((one.text() for one in manipulations(result, FAKES, found.row.reports).values()), ""),
@@ -66,18 +69,37 @@ def _card(result: QuestionResult, found: StudyOutcome) -> Card:
     )
 
 
-def chart_of(asked: Asked, lines: tuple[ResultLine, ...]) -> str:
-    """A curve where there is one, else dots with intervals."""
-    title = f"Estimates of {asked.name} with intervals"
-    cumulative = [one for one in lines if one.measure == Cdf.noun]
-    if len(cumulative) > 2:
-        with suppress(ValueError):  # labels that are no numbers
-            places = [float(one.label) for one in cumulative]
-            return charts.curve(title, places, [_point(one) for one in cumulative], unit=asked.unit)
-    measures = list(dict.fromkeys(one.measure for one in lines))
-    shown = [one for one in lines if one.measure == measures[0]] if measures else []
-    share = bool(measures) and measures[0] in SHARES
-    return charts.intervals(title, [_point(one) for one in shown], share=share, unit="" if share else asked.unit)
+def chart_of(result: QuestionResult, level: float) -> str:
+    """A curve in its band for a distribution of numbers, else dots with intervals."""
+    asked = result.asked
+    for estimate in result.estimates.values():
+        if isinstance(asked.question, Distribution) and isinstance(estimate, Estimate) and _is_curve(estimate):
+            return _curve(asked, estimate, level)
+    lines = list(result.lines(level))
+    first = lines[0].measure if lines else ""
+    points = [_point(one) for one in lines if one.measure == first]
+    domain = asked.question.by if isinstance(asked.question, GroupMean) else asked.question.domain
+    in_order = not isinstance(asked.question, (Frequency, GroupMean)) or not isinstance(domain, Categories)
+    shown, note = charts.largest(points, always=asked.missing, in_order=in_order)
+    title, share = f"Estimates of {asked.name} with intervals", first in SHARES
+    return charts.intervals(title, shown, share=share, unit="" if share else asked.unit, note=note)
+
+
+def _is_curve(estimate: Estimate) -> bool:
+    found = estimate.evidence
+    if not isinstance(found, DistributionEvidence) or found.circular:
+        return False
+    return not isinstance(found.buckets.domain, Categories)
+
+
+def _curve(asked: Asked, estimate: Estimate, level: float) -> str:
+    """The curve and the band of `Estimate.plot`: it never falls, and the band holds the curve and all of the truth."""
+    found = quiet_band(estimate.curve(), level)
+    values = np.clip(found.values, 0, 1)
+    ends = np.minimum(found.low, values), np.maximum(found.high, values)
+    points = [Point("", *map(float, one)) for one in zip(values, *ends, strict=True)]
+    title = f"Cumulative shares of {asked.name} with a {100 * level:g} % band of the whole curve"
+    return charts.curve(title, [float(place) for place in found.points], points, unit=asked.unit)
 
 
 def said_of(line: ResultLine, asked: Asked) -> str:
@@ -109,8 +131,8 @@ def planned(source: bytes, participants: int, epsilon: str = "") -> StudyPlan:
 
 # --- the participant's form -----------------------------------------------------------------------------
 def fields(manifest: Manifest, language: str) -> Iterator[dict[str, Any]]:
-    """What the form asks, one entry for each question."""
-    names = {manifest.asked(place).name for place in range(len(manifest.stage.arms))}
+    """What the form asks, one entry for each attribute: several questions about it need one answer."""
+    names = {manifest.asked(place).key for place in range(len(manifest.stage.arms))}
     for asked in manifest.questions:
         if asked.name in names:
             yield {
@@ -135,7 +157,7 @@ def _field(asked: Asked, language: str) -> dict[str, Any]:
 
 def _number(domain: Any) -> dict[str, Any]:
     low, high = (_plain(getattr(domain, end, "")) for end in ("low", "high"))
-    return {"low": low, "high": high, "step": "1" if isinstance(domain, Integers) else "any"}
+    return {"low": low, "high": high, "whole": isinstance(domain, Integers)}
 
 
 def _plain(end: Any) -> str:

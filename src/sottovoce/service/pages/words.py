@@ -28,6 +28,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "queued": "Kept on this device. It is sent as soon as the collector can be reached.",
         "refused": "The collector did not count it.",
         "answered": "This device has answered this study already.",
+        "closed": "This study is closed. It takes no more answers, and nothing is sent.",
+        "wrong_number": "Please enter a number from {low} to {high}, without thousands separators.",
+        "wrong_whole": "Please enter a whole number from {low} to {high}, without thousands separators.",
         "history": "What this device has sent",
         "nothing": "Nothing yet.",
         "question": "question",
@@ -67,6 +70,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "queued": "Auf diesem Gerät aufbewahrt. Gesendet wird, sobald der Sammeldienst erreichbar ist.",
         "refused": "Der Sammeldienst hat sie nicht gezählt.",
         "answered": "Dieses Gerät hat an der Studie schon teilgenommen.",
+        "closed": "Diese Studie ist abgeschlossen. Sie nimmt keine Antworten mehr an, und es wird nichts gesendet.",
+        "wrong_number": "Bitte geben Sie eine Zahl von {low} bis {high} ein, ohne Tausendertrennzeichen.",
+        "wrong_whole": "Bitte geben Sie eine ganze Zahl von {low} bis {high} ein, ohne Tausendertrennzeichen.",
         "history": "Was dieses Gerät gesendet hat",
         "nothing": "Noch nichts.",
         "question": "Frage",
@@ -106,6 +112,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "queued": "Gardée sur cet appareil. Elle sera envoyée dès que le collecteur sera joignable.",
         "refused": "Le collecteur ne l'a pas comptée.",
         "answered": "Cet appareil a déjà répondu à cette étude.",
+        "closed": "Cette étude est close. Elle n'accepte plus de réponses, et rien n'est envoyé.",
+        "wrong_number": "Veuillez saisir un nombre de {low} à {high}, sans séparateur de milliers.",
+        "wrong_whole": "Veuillez saisir un nombre entier de {low} à {high}, sans séparateur de milliers.",
         "history": "Ce que cet appareil a envoyé",
         "nothing": "Rien encore.",
         "question": "question",
@@ -145,6 +154,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "queued": "Guardada en este dispositivo. Se enviará en cuanto se pueda.",
         "refused": "El colector no la ha contado.",
         "answered": "Este dispositivo ya ha respondido a este estudio.",
+        "closed": "Este estudio está cerrado. Ya no admite respuestas y no se envía nada.",
+        "wrong_number": "Escriba un número de {low} a {high}, sin separador de miles.",
+        "wrong_whole": "Escriba un número entero de {low} a {high}, sin separador de miles.",
         "history": "Lo que este dispositivo ha enviado",
         "nothing": "Nada todavía.",
         "question": "pregunta",
@@ -184,6 +196,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "queued": "Conservata su questo dispositivo. Si invia appena possibile.",
         "refused": "Il collettore non l'ha contata.",
         "answered": "Questo dispositivo ha già risposto a questo studio.",
+        "closed": "Questo studio è chiuso. Non accetta più risposte e non si invia nulla.",
+        "wrong_number": "Inserisca un numero da {low} a {high}, senza separatore delle migliaia.",
+        "wrong_whole": "Inserisca un numero intero da {low} a {high}, senza separatore delle migliaia.",
         "history": "Che cosa ha inviato questo dispositivo",
         "nothing": "Ancora nulla.",
         "question": "domanda",
@@ -206,3 +221,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 def words(language: str) -> Mapping[str, str]:
     """The sentences in a language, or in English where there are none."""
     return WORDS.get(language.partition("-")[0], WORDS[FALLBACK])
+
+
+def local(number: str, language: str) -> str:
+    """A decimal as it is written in a language: English has a point, the others here a comma."""
+    return number if words(language) is WORDS[FALLBACK] else number.replace(".", ",")

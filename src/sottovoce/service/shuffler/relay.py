@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from sottovoce.client.transport import HttpTransport, Reply, fetch_manifest, plain
+from sottovoce.client.transport import STUDY_STATE, HttpTransport, Reply, fetch_study, plain
 from sottovoce.core.errors import CollectorError, SottovoceError
 from sottovoce.core.exchange.manifest import PREFIX_BYTES, Manifest
 from sottovoce.core.params import check_integer
@@ -49,6 +49,7 @@ class Relay:
         self.least = check_integer("least", "a shuffler", least, 2, 1 << 40)
         self._transport = HttpTransport() if transport is None else transport
         self._open: dict[str, Manifest] = {}
+        self._taking: dict[str, bool] = {}  # whether the collector takes reports, as it said last
         self._reading = threading.Lock()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mixer", daemon=True)
@@ -74,7 +75,7 @@ class Relay:
 
     def manifest(self, study: str) -> Manifest:
         """The current manifest of a study; of a study that is not sealed none is given."""
-        found, url = fetch_manifest(f"{self.collector}/v1/studies/{study}", self._transport)
+        found, url, is_open = fetch_study(f"{self.collector}/v1/studies/{study}", self._transport)
         if found.facts.collection.sealed_for is None:
             raise CollectorError("This study does not go through a shuffler.")
         if (found.facts.collection.batch or 0) < self.least:
@@ -87,6 +88,7 @@ class Relay:
                 if not self.mixer.open_manifest(study, found.content, instead_of=known and known.content):
                     raise CollectorError("Another process with the same file has opened a manifest.")
                 self._open[study] = found
+            self._taking[study] = is_open
         return found
 
     def _known(self, study: str) -> Manifest | None:
@@ -146,12 +148,15 @@ class Relay:
         return shared
 
     async def _manifest(self, request: Request) -> Response:
-        found = await run_in_threadpool(self.manifest, request.path_params["study"])
-        return Response(found.content, media_type="application/json")
+        name = request.path_params["study"]
+        found = await run_in_threadpool(self.manifest, name)
+        said = {STUDY_STATE: "open" if self._taking[name] else "closed"}
+        return Response(found.content, headers=said, media_type="application/json")
 
     async def _page(self, request: Request) -> Response:
         name = request.path_params["study"]
-        return participant_page(request, name, await run_in_threadpool(self.manifest, name))
+        found = await run_in_threadpool(self.manifest, name)
+        return participant_page(request, name, found, closed=not self._taking[name])
 
     async def _take(self, request: Request) -> Response:
         study, body = request.path_params["study"], await read_body(request.receive)

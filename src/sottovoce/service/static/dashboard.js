@@ -35,6 +35,7 @@ function show(text) {
     if (same && said.get(part.dataset.part) !== sent) replace(live.children[place], part);
     said.set(part.dataset.part, sent);
   }
+  document.querySelector(".invite").hidden = live.querySelector("[data-state]").dataset.state !== "open";
 }
 
 /** A part by its newer one, with what is open in it, what was loaded later, and the keyboard. */

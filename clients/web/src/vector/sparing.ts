@@ -4,7 +4,7 @@ import type { Coins } from "../core/coins";
 import { infinite } from "../core/errors";
 import { Fraction, units, ZERO } from "../core/fraction";
 import { define, integer, listOf, ranged, rising, valid } from "../core/read";
-import { Channel, informative, NODES, unit } from "./channel";
+import { Channel, informative, NODES, unit } from "../channel/channel";
 
 class Sparing extends Channel {
   constructor(
