@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import accumulate
 from math import prod
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, nested
 from sottovoce.core.channel.facets import Costed, stages_of
+from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.specs import Spec, take
@@ -47,7 +48,7 @@ class Each(Channel, Costed):
         return prod(channel.inputs for channel in self.channels)
 
     def codes(self) -> Iterable[Any]:
-        return product(*(channel.codes() for channel in self.channels))
+        return product_codes(self.channels)
 
     @property
     def codes_are_indices(self) -> bool:

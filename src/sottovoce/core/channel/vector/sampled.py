@@ -25,7 +25,8 @@ from sottovoce.core.channel.facets import (
     trusted,
 )
 from sottovoce.core.channel.finite.table import Table
-from sottovoce.core.channel.numeric.grids import check_grids, grid_codes, grids_from, grids_spec
+from sottovoce.core.channel.listing import product_codes
+from sottovoce.core.channel.numeric.grids import check_grids, grids_from, grids_spec
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, TooLargeError
@@ -114,7 +115,7 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         return int((self.grids[0].steps + 1) ** self.dimensions)
 
     def codes(self) -> Iterable[Any]:
-        return grid_codes(self.grids)
+        return product_codes(self.grids)
 
     @property
     def codes_are_indices(self) -> bool:
