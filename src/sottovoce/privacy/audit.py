@@ -83,7 +83,7 @@ from sottovoce.privacy.problems import (
 from sottovoce.privacy.worst import WorstCase, unused_budget
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
-PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where it reads public words
+PROOF_RUNS = 1 << 14  # to enumerate a small instance; four times as many where it reads public words
 DELTA_RUNS = 1 << 16  # to enumerate all of an instance with a delta
 MAX_IDS = 1 << 10
 SPOT_RUNS = 1 << 10  # of the sampler, for one code of a large instance
@@ -219,7 +219,7 @@ def _examined(
     for instance in channel.miniatures():
         problems += instance_problems(channel, instance)
         try:
-            limit = PROOF_RUNS << (3 if instance.publics else 0)
+            limit = PROOF_RUNS << (2 if instance.publics else 0)
             found.append(_compared(_device(device, instance, device.claimed), limit, problems, small=instance.inputs))
         except TooLargeError:
             continue
@@ -301,22 +301,22 @@ def _compared(device: Mechanism, limit: int, problems: list[str], *, small: int 
     ids = list(islice(public_words(channel), MAX_IDS + 1)) if channel.publics else [SOME_ID]
     if len(ids) * channel.inputs > limit:
         raise TooLargeError("There are too many codes and public words to enumerate.")
-    laws, left = [], limit
-    for code in channel.codes():
+    laws, left, codes = [], limit, list(channel.codes())
+    for code in codes:
         # A code that takes far more than its share shows early that all of them would take too long.
-        law, runs = _message_law(device, code, ids, min(left, 3 * limit // (2 * channel.inputs)), problems)
+        law, runs = _message_law(device, code, ids, min(left, 2 * limit // len(codes)), problems)
         problems += _law_problems(channel, code, law, ids)
         laws.append(law)
         left -= runs
     problems += _between_problems(device, ids, limit, problems)
-    worst = WorstCase.of(worst_distinction(laws), list(channel.codes()), small)
+    worst = WorstCase.of(worst_distinction(laws), codes, small)
     if worst.ratio is None:
         problems.append(INFINITE)
     if len({len(message) for law in laws for message in law}) > 1:
         problems.append(LENGTH)
     if closed_ratio(channel) != worst.ratio:
         problems.append(WRONG_RATIO)
-    problems += memo_problems(device, list(channel.codes()), ids, problems)
+    problems += memo_problems(device, codes, ids, problems)
     return worst
 
 

@@ -45,7 +45,7 @@ SPOTS = 3  # codes drawn from the fingerprint, besides the first, the middle and
 MANY = 64  # further codes, of which few messages are drawn each
 MAX_BITS = 1 << 16  # of a mask whose bits are counted one by one
 COMPARED_STEPS = 1 << 15  # of exact arithmetic, of about five microseconds each, for likelihoods at full size
-FEW_COMPARED = 16  # reports at least
+FEW_COMPARED = 8  # reports at least
 # False alarms of each comparison of frequencies (supports of some codes, own supports of many codes, reports, bits),
 # whatever the number of its tests; the seed is fixed, so an audit always says the same.
 ALPHA = 1e-6

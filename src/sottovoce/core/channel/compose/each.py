@@ -99,13 +99,14 @@ class Each(Channel, Costed):
         return summed(self, Effort(bits, sum(one.likelihood for one in each), ratio, ratio_bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Small instances of the first one or two channels; where they are of several kinds, of one of each."""
+        """Small instances of the first one, two or three channels; where they are of several kinds, of one of each."""
         kinds = {frozenset(map(type, (channel, *nested(channel)))): channel for channel in self.channels[::-1]}
-        chosen = [self.channels[:count] for count in (1, 2)] if len(kinds) == 1 else [tuple(kinds.values())]
+        few = dict.fromkeys(self.channels[:count] for count in (1, 2, 3))
+        chosen = list(few) if len(kinds) == 1 else [tuple(kinds.values())]
         return tuple(
             type(self)(small)
             for some in chosen
-            for small in zip(*(channel.miniatures()[:2] for channel in some), strict=False)
+            for small in zip(*(channel.miniatures()[: 2 if len(some) < 3 else 1] for channel in some), strict=False)
         )
 
     def fields(self) -> Spec:

@@ -262,22 +262,27 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
 
     def miniatures(self) -> tuple[Channel, ...]:
         if self.encoding == "blocks":
-            return (type(self)(4, self.p, self.q, self.encoding, 2),)
+            return tuple(type(self)(2 * ones, self.p, self.q, self.encoding, ones) for ones in (2, 3)[: self.ones - 1])
         small = min(self.k, 2 if self.encoding == "signed" else 4)
         if self.shown:
             return (self._mixed(small),)
         ones = min(self.ones, 2) if self.encoding == "mask" else self.ones
-        first = [value[:small] if isinstance(value, tuple) else value for value in (self.p, self.q)]
-        last = [value[-small:] if isinstance(value, tuple) else value for value in (self.p, self.q)]
-        chosen = [first, last] if self.rates_vary else [first]
-        return tuple(type(self)(small, p, q, self.encoding, ones) for p, q in chosen)
+        found = [self._cut(small, ones), *([self._cut(small, ones, last=True)] if self.rates_vary else [])]
+        if self.encoding == "mask" and min(self.ones, self.k - self.ones) > 2:
+            found.append(self._cut(6, 3))  # three bits that rise, and three that fall
+        return tuple(found)
+
+    def _cut(self, size: int, ones: int, last: bool = False) -> Bits:
+        """The first or the last positions."""
+        kept = slice(-size, None) if last else slice(size)
+        p, q = (value[kept] if isinstance(value, tuple) else value for value in (self.p, self.q))
+        return type(self)(size, p, q, self.encoding, ones)
 
     def smallest(self) -> Bits:
         """Two positions, or two blocks of two."""
         if self.encoding == "blocks":
             return type(self)(4, self.p, self.q, self.encoding, 2)
-        p, q = (value[:2] if isinstance(value, tuple) else value for value in (self.p, self.q))
-        return type(self)(min(self.k, 2), p, q, self.encoding, min(self.ones, 2))
+        return self._cut(min(self.k, 2), min(self.ones, 2))
 
     def _mixed(self, small: int) -> Bits:
         """Positions that show their code and others, by turns."""

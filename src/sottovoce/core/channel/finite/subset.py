@@ -130,7 +130,7 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
         return known._replace(extremes=1 + self.k // 64) if self.w == 1 else known
 
     def miniatures(self) -> tuple[Channel, ...]:
-        sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3)]
+        sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3), (7, 4)]
         ratio = self.ratio()
         return tuple(type(self)(k, w, floor_unit(ratio * w / (ratio * w + k - w))) for k, w in sizes)
 

@@ -195,16 +195,19 @@ class Place(Slots, Numbered):
     def miniatures_before(self, second: Channel) -> Iterator[tuple[Place, Channel]]:
         """Small pairs of this and a second stage with the ratio of the second."""
         ratio = second.ratio()
-        for dimensions, groups in ((2, 1), (3, 1), (3, 2), (2, 2), (3, 3)):
-            small = type(self)(Sparse(dimensions, min(self.most, 2), self.bound))
+        pairs = [(size, groups, 2) for size, groups in ((2, 1), (3, 1), (3, 2), (2, 2), (3, 3))]
+        for dimensions, groups, most in (
+            [*pairs, (4, 1, 3), (4, 2, 3), (3, 2, 3), (3, 3, 3)] if self.most > 2 else pairs
+        ):
+            small = type(self)(Sparse(dimensions, min(self.most, most), self.bound))
             if isinstance(second, Block):
                 yield small, signed_rows(dimensions, groups, ratio)
-            elif isinstance(second, Subset) and groups <= 2:
+            elif isinstance(second, Subset) and groups <= most:
                 k, w = 2 * dimensions, min(groups, second.w)
                 yield small, Subset(k, w, floor_unit(ratio * w / (ratio * w + k - w)))
 
     def miniatures(self) -> tuple[Channel, ...]:
-        return tuple(type(self)(Sparse(size, min(self.most, 2), self.bound)) for size in (2, 3))
+        return tuple(type(self)(Sparse(size, min(self.most, size - 1, 3), self.bound)) for size in (2, 3, 4))
 
     def fields(self) -> Spec:
         return self.vector_fields()

@@ -193,9 +193,9 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         return summed(self, known)
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Two or three coordinates of which one or two are chosen, on small instances of the inner channel."""
+        """Two or three coordinates of which up to three are chosen, on small instances of the inner channel."""
         small = [inner for inner in _small(self.inner) if inner.inputs <= 4 and (outputs_of(inner) or 0) <= 16]
-        sizes = [(2, 1), (3, 1), (2, 2)] if self.count > 1 else [(2, 1), (3, 1)]
+        sizes = [(wide, count) for wide, count in ((2, 1), (3, 1), (2, 2), (3, 3)) if count <= self.count]
         if self.dimensions == 1:
             sizes = [(1, 1)]
         return tuple(
