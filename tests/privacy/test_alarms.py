@@ -97,6 +97,31 @@ def test_the_level_of_uniform_counts_is_kept() -> None:
     assert 0.1 * level < rejected <= level
 
 
+def test_every_bound_has_both_tails() -> None:
+    """The probability that is said, to the digit: Hoeffding's, two binomials', and the best of Chernoff's."""
+    counts = [9, 2, 1]
+    tails = [min(binom.sf(count - 1, 12, 1 / 3), binom.cdf(count, 12, 1 / 3)) for count in counts]
+    assert next(uniform("x", counts)).probability == pytest.approx(2 * 3 * min(tails))
+
+    hashed = sv.mechanism("olh", sv.Integers(0, 7), epsilon=1)
+    rates = hashed.channel.rates()  # type: ignore[attr-defined]
+    mean = 100 * float(rates.own + 7 * rates.other)
+    for total in (round(mean) + 160, round(mean) - 160):
+        cells = np.full(8, total // 8)
+        cells[: total % 8] += 1
+        (check,) = (one for one in of_tally(Tally(hashed, 100, cells)) if one.of.startswith("values"))
+        assert check.probability == pytest.approx(2 * math.exp(-2 * 100 * ((total - mean) / 800) ** 2))
+
+    unary, n = sv.mechanism("oue", sv.Integers(0, 4), epsilon=1), 40
+    p, q = float(units(unary.channel.p)), float(units(unary.channel.q))  # type: ignore[attr-defined]
+    tilts = np.linspace(-4, 4, 8001)
+    for total in (35, 110):
+        cells = np.full(5, total // 5)
+        (check,) = (one for one in of_tally(Tally(unary, n, cells)) if one.of.startswith("bits"))
+        logs = n * np.log1p(p * np.expm1(tilts)) + 4 * n * np.log1p(q * np.expm1(tilts)) - tilts * total
+        assert check.probability == pytest.approx(2 * math.exp(logs.min()), rel=1e-3)
+
+
 def test_all_checks_share_the_level() -> None:
     checks = tuple(Check("x", ALPHA / 2) for _ in range(2))
     assert Checks(checks).raised == () and len(Checks(checks[:1]).raised) == 1

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -51,6 +52,9 @@ from sottovoce.privacy.drawn import (
     SOME_ID,
     UNREADABLE,
     WRONG_ID,
+    many_codes,
+    memo_ratio_problems,
+    ratio_problems,
     send,
     some_codes,
     some_id,
@@ -79,7 +83,7 @@ from sottovoce.privacy.problems import (
 from sottovoce.privacy.worst import WorstCase, unused_budget
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
-PROOF_RUNS = 1 << 13  # to enumerate a small instance; eight times as many where it reads public words
+PROOF_RUNS = 1 << 14  # to enumerate a small instance; four times as many where it reads public words
 DELTA_RUNS = 1 << 16  # to enumerate all of an instance with a delta
 MAX_IDS = 1 << 10
 SPOT_RUNS = 1 << 10  # of the sampler, for one code of a large instance
@@ -113,7 +117,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     promised_forever = subject.claimed_forever if isinstance(subject, Mechanism) else None
     promised = Guarantee.read(subject.guarantee if isinstance(subject, Mechanism) else "pure")
     try:
-        device = _device(subject, channel, claimed)
+        device, codes = _device(subject, channel, claimed), some_codes(channel, fingerprint)
         problems += code_problems(channel)
         problems += part_problems(channel)
         if promised.delta is not None:
@@ -121,11 +125,16 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         elif promised.sensitive is not None:
             ratio, how = _protected(device, promised, problems)
         else:
-            ratio, how, worst = _examined(device, problems)
+            ratio, how, worst = _examined(device, codes, problems)
         watch_nodes(channel, problems)
-        watch_messages(device, problems)
+        drawn = watch_messages(device, codes, many_codes(channel, fingerprint), problems)
+        with suppress(TooLargeError):  # if likelihoods take too long to compute, the ratio rests on the small instances
+            if ratio is not None and how.startswith("closed form"):
+                problems += ratio_problems(channel, ratio, drawn, codes, promised.sensitive)
         stages = stages_of(channel)
         forever = None if stages is None else closed_ratio(stages[0])
+        if stages is not None and forever is not None:
+            problems += memo_ratio_problems(stages[0], forever, fingerprint)
     except Exception as error:  # a sampler may be third-party code; any error of it means that it is not certified
         problems.append(f"{FAILED}: {type(error).__name__}: {error}")
     if not DEPENDENT.isdisjoint(problems):
@@ -194,7 +203,9 @@ def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) ->
 
 
 # --- enumeration ----------------------------------------------------------------------------------------
-def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, str, WorstCase | None]:
+def _examined(
+    device: Mechanism, codes: list[Any], problems: list[str]
+) -> tuple[Fraction | None, str, WorstCase | None]:
     """The ratio, how it was found, and where it is worst; problems are appended."""
     channel = device.channel
     if not channel.exact:
@@ -203,12 +214,12 @@ def _examined(device: Mechanism, problems: list[str]) -> tuple[Fraction | None, 
         worst = _compared(device, WHOLE_RUNS, problems)
         return worst.ratio, "enumerated", worst
     except TooLargeError:
-        spots, found = _spots(device, problems)
+        spots, found = _spots(device, codes, problems)
     instances = 0
     for instance in channel.miniatures():
         problems += instance_problems(channel, instance)
         try:
-            limit = PROOF_RUNS << (3 if instance.publics else 0)
+            limit = PROOF_RUNS << (2 if instance.publics else 0)
             found.append(_compared(_device(device, instance, device.claimed), limit, problems, small=instance.inputs))
         except TooLargeError:
             continue
@@ -290,22 +301,22 @@ def _compared(device: Mechanism, limit: int, problems: list[str], *, small: int 
     ids = list(islice(public_words(channel), MAX_IDS + 1)) if channel.publics else [SOME_ID]
     if len(ids) * channel.inputs > limit:
         raise TooLargeError("There are too many codes and public words to enumerate.")
-    laws, left = [], limit
-    for code in channel.codes():
+    laws, left, codes = [], limit, list(channel.codes())
+    for code in codes:
         # A code that takes far more than its share shows early that all of them would take too long.
-        law, runs = _message_law(device, code, ids, min(left, 3 * limit // (2 * channel.inputs)), problems)
+        law, runs = _message_law(device, code, ids, min(left, 2 * limit // len(codes)), problems)
         problems += _law_problems(channel, code, law, ids)
         laws.append(law)
         left -= runs
     problems += _between_problems(device, ids, limit, problems)
-    worst = WorstCase.of(worst_distinction(laws), list(channel.codes()), small)
+    worst = WorstCase.of(worst_distinction(laws), codes, small)
     if worst.ratio is None:
         problems.append(INFINITE)
     if len({len(message) for law in laws for message in law}) > 1:
         problems.append(LENGTH)
     if closed_ratio(channel) != worst.ratio:
         problems.append(WRONG_RATIO)
-    problems += memo_problems(device, list(channel.codes()), ids, problems)
+    problems += memo_problems(device, codes, ids, problems)
     return worst
 
 
@@ -385,7 +396,7 @@ def _law_problems(channel: Channel, code: Any, law: MessageLaw, ids: list[Words]
 
 
 # --- the instance itself, where it is too large to enumerate ----------------------------------------------
-def _spots(device: Mechanism, problems: list[str]) -> tuple[int, list[WorstCase]]:
+def _spots(device: Mechanism, codes: list[Any], problems: list[str]) -> tuple[int, list[WorstCase]]:
     """How many codes of a large instance could be enumerated, given one id, because they have few outcomes.
 
     And where their messages differ most.
@@ -396,15 +407,15 @@ def _spots(device: Mechanism, problems: list[str]) -> tuple[int, list[WorstCase]
     words = some_id(channel)
     laws = []
     try:
-        for code in some_codes(channel):
+        for code in codes:
             laws.append(_message_law(device, code, [words], SPOT_RUNS, problems)[0])
             problems += _law_problems(channel, code, laws[-1], [words])
         problems += _between_problems(device, [words], SPOT_RUNS, problems)
-        problems += memo_problems(device, some_codes(channel), [words], problems)
+        problems += memo_problems(device, codes, [words], problems)
         closed = closed_ratio(channel)
     except TooLargeError:
         return 0, []
-    worst = WorstCase.of(worst_distinction(laws), some_codes(channel), None)
+    worst = WorstCase.of(worst_distinction(laws), codes, None)
     if closed is not None and (worst.ratio is None or worst.ratio > closed):
         problems.append(WRONG_RATIO)
     return len(laws), [worst]

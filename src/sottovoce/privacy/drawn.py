@@ -6,21 +6,30 @@ message and by every node that the channel is built from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from fractions import Fraction
 from itertools import count, islice
 from math import log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.hashing import id_bytes, id_words
 from sottovoce.core.channel import Channel, Contrast, Rates
 from sottovoce.core.channel.base import Words, nested
-from sottovoce.core.channel.facets import Supporting, facet, outputs_of, rates_of, stages_of
+from sottovoce.core.channel.facets import Masked, Supporting, facet, outputs_of, rates_of, stages_of
+from sottovoce.core.channel.listing import listed
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.errors import ReportError, TooLargeError
 from sottovoce.core.exact import walk
 from sottovoce.core.exchange import codec
+from sottovoce.core.guarantee import guarded_ratio
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.work import effort, steps
 from sottovoce.privacy.follow import MessageCoins, WatchedCoins, message_spans
 
 DRAWS = 250  # seeded messages of one code
@@ -32,12 +41,21 @@ MAX_NODES = 16  # different ones of a composition that are watched by themselves
 NODE_DRAWS = 16  # seeded reports of one code of a node
 NODE_PATHS = 1 << 8  # enumerated ones
 NODE_WORDS = 16  # of a node that may have so few outcomes
-ALPHA = 1e-6  # false alarms of the comparison of frequencies; the seed is fixed, so an audit always says the same
+SPOTS = 3  # codes drawn from the fingerprint, besides the first, the middle and the last
+MANY = 64  # further codes, of which few messages are drawn each
+MAX_BITS = 1 << 16  # of a mask whose bits are counted one by one
+COMPARED_STEPS = 1 << 15  # of exact arithmetic, of about five microseconds each, for likelihoods at full size
+FEW_COMPARED = 8  # reports at least
+# False alarms of each comparison of frequencies (supports of some codes, own supports of many codes, reports, bits),
+# whatever the number of its tests; the seed is fixed, so an audit always says the same.
+ALPHA = 1e-6
 SOME_ID: Words = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # arbitrary public numbers: golden ratio, a prime of xxHash
 
 UNREADABLE = "A message is not what the codec of the specification writes."
 WRONG_ID = "The id of a message is not the two words that were drawn for it."
 WRONG_SUPPORT = "Messages do not support codes as often as the closed form says."
+WRONG_BITS = "Messages do not set the bits of their masks as often as the closed form says."
+LARGER_RATIO = "The closed form of the likelihood, of drawn messages, spreads more than that of the ratio allows."
 WRONG_DRAWS = "Messages that are drawn from words do not have the law of the enumerated ones."
 NOT_REPEATABLE = "The same coins give different messages: they depend on other state, or on a draw that does not count."
 
@@ -49,13 +67,28 @@ def send(device: Mechanism, code: Any, coins: Coins, cohort: int = 0) -> bytes:
     return device.randomize(code, coins)
 
 
-def some_codes(channel: Channel) -> list[Any]:
-    """The first, the last and the middle code, or the first few where they are not simply numbered."""
-    codes = channel.codes()
-    if isinstance(codes, Sequence):
-        places = (0, channel.inputs // 2, channel.inputs - 1)
-        return [codes[place] for place in dict.fromkeys(places)]
-    return list(islice(codes, 3))
+def some_codes(channel: Channel, fingerprint: str | None = None) -> list[Any]:
+    """The first, the middle and the last code, and some that a fingerprint draws; the first of unlisted ones."""
+    codes = listed(channel)
+    if codes is None:
+        return list(islice(channel.codes(), 3))
+    places = [0, codes.total // 2, codes.total - 1]
+    if fingerprint is not None:
+        places += _places(codes.total, fingerprint, SPOTS)
+    return [codes[place] for place in dict.fromkeys(places)]
+
+
+def many_codes(channel: Channel, fingerprint: str) -> list[Any]:
+    """Many codes that a fingerprint draws; none of an unlisted order."""
+    codes = listed(channel)
+    return [] if codes is None else [codes[place] for place in _places(codes.total, fingerprint, SPOTS + MANY)[SPOTS:]]
+
+
+def _places(total: int, fingerprint: str, count: int) -> list[int]:
+    """Numbers below the total that a fingerprint draws: what a sampler would have to know to spare just these."""
+    width = total.bit_length() // 8 + 8
+    raw = hashlib.shake_256(f"sottovoce audit 1|{fingerprint}".encode()).digest(width * count)
+    return [int.from_bytes(raw[at : at + width], "little") % total for at in range(0, len(raw), width)]
 
 
 def some_id(channel: Channel) -> Words:
@@ -95,50 +128,112 @@ def _enumerate_node(node: Channel, code: Any, words: Words, problems: list[str])
 
 
 # --- messages ---------------------------------------------------------------------------------------------------
-def watch_messages(device: Mechanism, problems: list[str]) -> None:
-    """Messages from known words: their id, whether they can be read, how often they come and support a code."""
-    channel, codes = device.channel, some_codes(device.channel)
+class Drawn(NamedTuple):
+    """A seeded message of a code, read: its report and its public words."""
+
+    code: Any
+    report: int
+    public: Words
+
+
+def watch_messages(device: Mechanism, codes: list[Any], others: list[Any], problems: list[str]) -> list[Drawn]:
+    """Messages from known words: their id, whether they can be read, how often they come and set a bit.
+
+    Many messages of each of `codes`, and as many as of one of them for all `others` together, so that a sampler that
+    fails for some codes, or sends them as they are, is found.
+    """
+    channel = device.channel
     draws = max(FEW_DRAWS, min(DRAWS, DRAWN_WORDS // (channel.words + 2 * device.cohorts)))
-    supporting = facet(channel, Supporting)
-    supported: dict[tuple[Any, Any], int] = {}
-    reported: dict[tuple[Any, int], int] = {}
-    spans = message_spans(channel)
-    for code in codes:
-        for number in range(draws):
-            coins = WatchedCoins(SeededCoins(0, first_report=number), spans, problems)
-            cohort = device.draw_cohort(SeededCoins(1, first_report=number))
-            message = send(device, code, coins, cohort)
-            coins.close()
-            again = number < min(REPEATED, draws // 8)
-            if again and send(device, code, SeededCoins(0, first_report=number), cohort) != message:
-                problems.append(NOT_REPEATABLE)
-            if message[: codec.ID_BYTES] != id_bytes(_drawn_id(device, number, cohort)):
-                problems.append(WRONG_ID)
-                return
-            try:
-                report_id, report = codec.split(channel, message)
-            except ReportError:
-                problems.append(UNREADABLE)
-                return
-            reported[code, report] = reported.get((code, report), 0) + 1
-            if supporting is not None:
-                for other in codes:
-                    hit = supporting.supports(report, other, id_words(report_id))
-                    supported[code, other] = supported.get((code, other), 0) + hit
+    plan = [(code, number) for code in codes for number in range(draws)]
+    plan += [(others[number % len(others)], number) for number in range(draws) if others]
+    drawn = []
+    for code, number in plan:
+        found = _message(device, code, number, number < min(REPEATED, draws // 8), problems)
+        if found is None:
+            return drawn
+        drawn.append(found)
+    many, few = drawn[: draws * len(codes)], drawn[draws * len(codes) :]
+    problems += _own_problems(channel, few)
+    problems += _bit_problems(channel, many)
+    supporting, supported = facet(channel, Supporting), Counter[tuple[Any, Any]]()
+    if supporting is not None:
+        for code, report, public in many:
+            supported.update({(code, other): supporting.supports(report, other, public) for other in codes})
     problems += _support_problems(channel, supported, draws)
-    with suppress(TooLargeError):  # if the law takes too long to compute, only supports are compared
-        problems += _report_problems(channel, reported, draws)
+    with suppress(TooLargeError):  # if the law takes too long to compute, only supports and bits are compared
+        problems += _report_problems(channel, Counter((code, report) for code, report, _ in many), draws)
+    return drawn
 
 
-def _drawn_id(device: Mechanism, number: int, cohort: int) -> Words:
-    """The id that the seeded words of this number give; a memo takes its own words before."""
-    coins = SeededCoins(0, first_report=number + 1 if stages_of(device.channel) else number)
-    coins.begin(2)
-    return Mechanism._public(device, coins, cohort)
+def _message(device: Mechanism, code: Any, number: int, again: bool, problems: list[str]) -> Drawn | None:
+    """One message from watched words, drawn again from unwatched ones; None if it cannot be read."""
+    spans = message_spans(device.channel)
+    first = number * len(spans)  # no two messages share words
+    coins = WatchedCoins(SeededCoins(0, first_report=first), spans, problems)
+    cohort = device.draw_cohort(SeededCoins(1, first_report=number))
+    message = send(device, code, coins, cohort)
+    coins.close()
+    if again and send(device, code, SeededCoins(0, first_report=first), cohort) != message:
+        problems.append(NOT_REPEATABLE)
+    expected = SeededCoins(0, first_report=first + len(spans) - 1)  # a memo takes its own words before
+    expected.begin(2)
+    if message[: codec.ID_BYTES] != id_bytes(Mechanism._public(device, expected, cohort)):
+        problems.append(WRONG_ID)
+        return None
+    try:
+        report_id, report = codec.split(device.channel, message)
+    except ReportError:
+        problems.append(UNREADABLE)
+        return None
+    return Drawn(code, report, id_words(report_id))
 
 
-def _support_problems(channel: Channel, supported: dict[tuple[Any, Any], int], draws: int) -> Iterator[str]:
-    """Whether counts of supports stay within Hoeffding's bound; the false-alarm rate is at most ALPHA."""
+# --- frequencies: each of the four comparisons raises a false alarm with a probability of at most ALPHA --------------
+def _own_problems(channel: Channel, drawn: list[Drawn]) -> Iterator[str]:
+    """Whether messages of many codes support their own code as often as the closed form says (Chernoff)."""
+    supporting = facet(channel, Supporting)
+    if supporting is None:
+        return
+    known = [(one, rates) for one in drawn if isinstance(rates := supporting.rates(one.code), Rates)]
+    if not known:
+        return
+    hits = sum(supporting.supports(one.report, one.code, one.public) for one, _ in known)
+    expected = sum(float(rates.own) for _, rates in known) / len(known)
+    if len(known) * _divergence(hits / len(known), expected) > log(2 / ALPHA):
+        yield WRONG_SUPPORT
+
+
+def _bit_problems(channel: Channel, drawn: list[Drawn]) -> Iterator[str]:
+    """Whether every bit of a mask is set as often as the closed form says, by Chernoff's bound.
+
+    Bits of one report need not be independent, and their rates may vary with the public words: the bound holds for the
+    mean rate.
+    """
+    masked, size = facet(channel, Masked), channel.payload_bits
+    if masked is None or size > MAX_BITS:
+        return
+    rates = np.array([masked.bit_rate(place) for place in range(size)], float)
+    codes = dict.fromkeys(one.code for one in drawn)
+    for code in codes:
+        some = [one for one in drawn if one.code == code]
+        own = _bits([masked.mask(code, one.public) for one in some], size)
+        expected = rates[:, 1] + (rates[:, 0] - rates[:, 1]) * own
+        shares = _bits([one.report for one in some], size)
+        if len(some) * _divergence(shares, expected).max() > log(2 * size * len(codes) / ALPHA):
+            yield WRONG_BITS
+
+
+def _bits(masks: list[int], size: int) -> NDArray[np.float64]:
+    """The share of the masks in which each bit is set."""
+    width = -(-size // 8)
+    total = np.zeros(8 * width)
+    for mask in masks:
+        total += np.unpackbits(np.frombuffer(mask.to_bytes(width, "little"), np.uint8), bitorder="little")
+    return np.asarray(total[:size] / len(masks))
+
+
+def _support_problems(channel: Channel, supported: Mapping[tuple[Any, Any], int], draws: int) -> Iterator[str]:
+    """Whether counts of supports stay within Hoeffding's bound."""
     for (code, other), hits in supported.items():
         rates = rates_of(channel, other)
         if isinstance(rates, Rates):
@@ -151,8 +246,8 @@ def _support_problems(channel: Channel, supported: dict[tuple[Any, Any], int], d
             yield WRONG_SUPPORT
 
 
-def _report_problems(channel: Channel, reported: dict[tuple[Any, int], int], draws: int) -> Iterator[str]:
-    """Whether counts of reports stay within Chernoff's bound; the false-alarm rate is at most ALPHA.
+def _report_problems(channel: Channel, reported: Mapping[tuple[Any, int], int], draws: int) -> Iterator[str]:
+    """Whether counts of reports stay within Chernoff's bound.
 
     The law is the closed form, which the enumeration has proven. So a sampler that recognises an
     enumeration, and has another law when it reads words, is found.
@@ -164,16 +259,45 @@ def _report_problems(channel: Channel, reported: dict[tuple[Any, int], int], dra
     reports = [report for report in range(outputs) if channel.contains(report)]
     tests = 2 * len(codes) * len(reports)
     for code in codes:
-        for report in reports:
-            expected = float(channel.likelihood(report, code))
-            if draws * _divergence(reported.get((code, report), 0) / draws, expected) > log(tests / ALPHA):
-                yield WRONG_DRAWS
+        shares = np.array([reported.get((code, report), 0) / draws for report in reports])
+        expected = np.array([channel.likelihood(report, code) for report in reports], float)
+        if draws * _divergence(shares, expected).max() > log(tests / ALPHA):
+            yield WRONG_DRAWS
 
 
-def _divergence(share: float, expected: float) -> float:
+def _divergence(share: Any, expected: Any) -> Any:
     """The relative entropy of two coins; infinite if the second rules out what the first showed."""
-    total = 0.0
-    for p, q in ((share, expected), (1 - share, 1 - expected)):
-        if p > 0:
-            total += p * log(p / q) if q > 0 else float("inf")
+    total = np.float64(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for p, q in ((share, expected), (np.subtract(1, share), np.subtract(1, expected))):
+            total = total + np.where(np.greater(p, 0), p * np.log(np.divide(p, np.maximum(q, 0))), 0)
     return total
+
+
+# --- the ratio at full size ----------------------------------------------------------------------------------------
+def ratio_problems(
+    channel: Channel, ratio: Fraction, drawn: list[Drawn], codes: list[Any], sensitive: frozenset[int] | None = None
+) -> Iterator[str]:
+    """Whether the closed form `likelihood` of a drawn report, over some codes, spreads more than `ratio` allows.
+
+    Of all drawn reports as many as can be computed quickly. `sensitive` are the codes that a utility-optimised
+    guarantee protects; without them all codes are protected.
+    """
+    known = effort(channel)
+    count = max(FEW_COMPARED, COMPARED_STEPS // (known.likelihood * steps(known.bits) * len(codes)))
+    protected = frozenset(at for at, code in enumerate(codes) if sensitive is None or code in sensitive)
+    columns = ([channel.likelihood(r, code, p) for code in codes] for _, r, p in drawn[:: -(-len(drawn) // count)])
+    worst = guarded_ratio(columns, protected)
+    if worst is None or worst > ratio:
+        yield LARGER_RATIO
+
+
+def memo_ratio_problems(memo: Channel, ratio: Fraction, fingerprint: str) -> Iterator[str]:
+    """Whether the likelihood of a drawn memo spreads more than the closed form of its ratio allows."""
+    codes, drawn = some_codes(memo, fingerprint), []
+    for code in codes:
+        for number in range(NODE_DRAWS):
+            coins = SeededCoins(0, first_report=number)
+            coins.begin(memo.words)
+            drawn.append(Drawn(code, memo.sample(code, coins), SOME_ID))
+    yield from ratio_problems(memo, ratio, drawn, codes)

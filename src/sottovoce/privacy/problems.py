@@ -5,7 +5,15 @@ from __future__ import annotations
 from sottovoce.core.coins import BACKWARD
 from sottovoce.core.exact import BEYOND, COARSE, COPIED, ENDS, NO_LAW, STALE, TWICE
 from sottovoce.privacy.declared import HIDDEN_PART, OTHER_CLASSES, WRONG_CODES
-from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_DRAWS, WRONG_ID, WRONG_SUPPORT
+from sottovoce.privacy.drawn import (
+    LARGER_RATIO,
+    NOT_REPEATABLE,
+    UNREADABLE,
+    WRONG_BITS,
+    WRONG_DRAWS,
+    WRONG_ID,
+    WRONG_SUPPORT,
+)
 from sottovoce.privacy.follow import AGAIN, SPAN
 from sottovoce.privacy.forever import EXCESS_FOREVER, MORE_TOGETHER, WRONG_COHORT, WRONG_MEMO
 
@@ -40,6 +48,8 @@ REMEDIES = {
     WRONG_MEMO: _CLOSED_FORM,
     WRONG_SUPPORT: _CLOSED_FORM,
     WRONG_DRAWS: _CLOSED_FORM,
+    WRONG_BITS: _CLOSED_FORM,
+    LARGER_RATIO: _CLOSED_FORM,
     BETWEEN: "Round to one of the two neighbours, with the distance as probability, before anything else is drawn.",
     UNPROVEN: "Let `miniatures` yield an instance that is small enough to enumerate.",
     LATE_REFUSAL: _DOMAIN,

@@ -148,6 +148,21 @@ class Supporting(Facet):
         return None
 
 
+class Masked(Facet):
+    """Reports are masks; the code, or the code and the public words, say which bits are likelier to be 1."""
+
+    lacking = "are not masks"
+    __slots__ = ()
+
+    @abstractmethod
+    def mask(self, code: Any, public: Words = NO_WORDS) -> int:
+        """The positions where the encoding of a code has a 1."""
+
+    @abstractmethod
+    def bit_rate(self, place: int) -> Rates:
+        """How often a bit is set, where the code sets it and where not."""
+
+
 class Summed(Facet):
     """A tally adds up numbers that are read from reports."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import accumulate
 from math import prod
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, nested
 from sottovoce.core.channel.facets import Costed, stages_of
+from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.specs import Spec, take
@@ -47,7 +48,7 @@ class Each(Channel, Costed):
         return prod(channel.inputs for channel in self.channels)
 
     def codes(self) -> Iterable[Any]:
-        return product(*(channel.codes() for channel in self.channels))
+        return product_codes(self.channels)
 
     @property
     def codes_are_indices(self) -> bool:
@@ -98,13 +99,14 @@ class Each(Channel, Costed):
         return summed(self, Effort(bits, sum(one.likelihood for one in each), ratio, ratio_bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Small instances of the first one or two channels; where they are of several kinds, of one of each."""
+        """Small instances of the first one, two or three channels; where they are of several kinds, of one of each."""
         kinds = {frozenset(map(type, (channel, *nested(channel)))): channel for channel in self.channels[::-1]}
-        chosen = [self.channels[:count] for count in (1, 2)] if len(kinds) == 1 else [tuple(kinds.values())]
+        few = dict.fromkeys(self.channels[:count] for count in (1, 2, 3))
+        chosen = list(few) if len(kinds) == 1 else [tuple(kinds.values())]
         return tuple(
             type(self)(small)
             for some in chosen
-            for small in zip(*(channel.miniatures()[:2] for channel in some), strict=False)
+            for small in zip(*(channel.miniatures()[: 2 if len(some) < 3 else 1] for channel in some), strict=False)
         )
 
     def fields(self) -> Spec:

@@ -82,6 +82,10 @@ class Fakes(Each):
         return summed(self, Effort(bits, sum(one.likelihood for one in each) + sums, 8 * len(each) + sums, ratio_bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Small instances of the first two channels."""
-        pairs = zip(*(channel.miniatures()[:2] for channel in self.channels[:2]), strict=False)
-        return tuple(type(self)(small) for small in pairs)
+        """Small instances of the first two and the first three channels."""
+        chosen = dict.fromkeys((self.channels[:2], self.channels[:3]))
+        return tuple(
+            type(self)(small)
+            for some in chosen
+            for small in zip(*(channel.miniatures()[: 4 - len(some)] for channel in some), strict=False)
+        )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate, product
+from itertools import accumulate
 from math import ceil
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from sottovoce.core.channel.facets import Costed, Facet, Numbered, facet, output
 from sottovoce.core.channel.finite.bits import Bits
 from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.channel.finite.table import Table
+from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
@@ -79,7 +80,7 @@ class Keyed(Channel, Numbered, Costed):
         return self.key.inputs * self.inner.inputs
 
     def codes(self) -> Iterable[Any]:
-        return product(self.key.codes(), self.inner.codes())
+        return product_codes((self.key, self.inner))
 
     @property
     def codes_are_indices(self) -> bool:

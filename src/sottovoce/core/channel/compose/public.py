@@ -14,6 +14,7 @@ from sottovoce.core.channel.compose.maps import AskedMap, MultiplierMap, Numbere
 from sottovoce.core.channel.facets import (
     Costed,
     Facet,
+    Masked,
     Numbered,
     Pooled,
     PublicCoins,
@@ -190,7 +191,7 @@ MAPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Costed):
+class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Pooled, Costed):
     """The report is that of the inner channel; the public words are the report's id and not sent again."""
 
     kind: ClassVar[str] = "public"
@@ -221,8 +222,8 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         return self.inner
 
     def has(self, kind: type[Facet]) -> bool:
-        if kind is Numbered:
-            return facet(self.inner, Numbered) is not None
+        if kind is Numbered or kind is Masked:
+            return facet(self.inner, kind) is not None
         if kind is Supporting:
             return self.rates() is not None
         return kind is not Pooled or (isinstance(self.map, NumberedMap) and not self.inner.publics)
@@ -310,6 +311,12 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Pooled, Coste
         if isinstance(self.map, AskedMap):
             return self.map.rates(first) if isinstance(first, Rates) and last is None else None
         return self.map.rates(first) if isinstance(first, Rates) and isinstance(last, Rates) else None
+
+    def mask(self, code: int, public: Words = NO_WORDS) -> int:
+        return trusted(self.inner, Masked).mask(self.mapped(code, public), public)
+
+    def bit_rate(self, place: int) -> Rates:
+        return trusted(self.inner, Masked).bit_rate(place)
 
     def effort(self) -> Effort:
         return summed(self, effort(self.inner))

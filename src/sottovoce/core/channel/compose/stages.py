@@ -15,6 +15,7 @@ from sottovoce.core.channel.facets import (
     Divergent,
     Extremal,
     Facet,
+    Masked,
     Memoised,
     Numbered,
     Numeric,
@@ -301,7 +302,7 @@ class Then(_Composed, Numeric, Extremal, Divergent):
 
 
 @dataclass(frozen=True, slots=True)
-class Chain(_Composed, Memoised, Supporting):
+class Chain(_Composed, Memoised, Supporting, Masked):
     """A memoised first stage, drawn once per value, and a fresh second stage for each report.
 
     `ratio` is that of one report. Any number of reports of one value are functions of the memo and fresh coins, so
@@ -317,7 +318,7 @@ class Chain(_Composed, Memoised, Supporting):
     def has(self, kind: type[Facet]) -> bool:
         if kind is Supporting:  # several bits of a code are no support of it
             return self._has_bit_rates and isinstance(self.first, Bits) and self.first.encoding != "blocks"
-        return _Composed.has(self, kind)
+        return self._has_bit_rates if kind is Masked else _Composed.has(self, kind)
 
     def ratio_forever(self) -> Fraction:
         """The ratio of all reports of one value together."""
@@ -332,6 +333,9 @@ class Chain(_Composed, Memoised, Supporting):
         if first.encoding == "blocks" and second.rates_vary:
             return False
         return second.encoding == "mask" and not second.ones
+
+    def mask(self, code: int, public: Words = NO_WORDS) -> int:
+        return trusted(self.first, Masked).mask(code)
 
     def bit_rate(self, place: int) -> Rates:
         """How often a bit is set after both stages."""

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import nlargest
+from math import comb, prod
 from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
-from sottovoce.core.channel.facets import Costed, Facet, Guarded, Rates, Supporting
+from sottovoce.core.channel.facets import Costed, Facet, Guarded, Masked, Rates, Supporting
+from sottovoce.core.channel.listing import CodeList, combination
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.errors import PrivacyError, SpecError
 from sottovoce.core.params import check_integer, reject
@@ -23,7 +25,7 @@ MAX_BLOCKS = 20  # each of two positions or more, so that codes stay indices of 
 
 
 @dataclass(frozen=True, slots=True)
-class Bits(Channel, Supporting, Guarded, Costed):
+class Bits(Channel, Supporting, Masked, Guarded, Costed):
     """Unary encodings and similar ones; the report is the mask of the bits that are 1.
 
     `p` and `q` are units, one for all positions or one per position. The encoding is "onehot" (code v sets
@@ -99,15 +101,16 @@ class Bits(Channel, Supporting, Guarded, Costed):
 
     def codes(self) -> Iterable[int]:
         if self.encoding == "mask" and self.ones:
-            return (code for code in range(self.inputs) if code.bit_count() == self.ones)
+            return CodeList(
+                comb(self.k, self.ones), lambda at: sum(1 << place for place in combination(self.k, self.ones, at))
+            )
         return range(self.inputs)
 
     @property
     def codes_are_indices(self) -> bool:
         return self.encoding != "mask" or not self.ones
 
-    def mask(self, code: int) -> int:
-        """The positions where the encoding of a code has a 1."""
+    def mask(self, code: int, public: Words = NO_WORDS) -> int:
         if self.encoding == "mask":
             if not 0 <= code < 1 << self.k or (self.ones and code.bit_count() != self.ones):
                 raise ValueError(
@@ -209,17 +212,18 @@ class Bits(Channel, Supporting, Guarded, Costed):
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
         mask = self.mask(code)
-        result = Fraction(1)
-        for place, q in enumerate(self._each(self.q)):
-            one = self._own(place, code) if mask >> place & 1 else q
-            result *= units(one if report >> place & 1 else UNIT - one)
-        return result
+        ones = (self._own(place, code) if mask >> place & 1 else q for place, q in enumerate(self._each(self.q)))
+        return Fraction(
+            prod(one if report >> place & 1 else UNIT - one for place, one in enumerate(ones)), UNIT**self.k
+        )
 
     def has(self, kind: type[Facet]) -> bool:
         """A mask of several bits is supported bit by bit, and has no support of its own.
 
         A signed code is supported less often by the code of the other sign than by all others, so it has no rates.
         """
+        if kind is Masked:
+            return self.encoding != "signed"
         return kind not in (Supporting, Guarded) or self.encoding in ("onehot", "optional")
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
@@ -228,7 +232,6 @@ class Bits(Channel, Supporting, Guarded, Costed):
         return bool(report >> code & 1)
 
     def bit_rate(self, place: int) -> Rates:
-        """How often a bit is set, where the code sets it and where not."""
         return Rates(*(units(value[place] if isinstance(value, tuple) else value) for value in (self.p, self.q)))
 
     @property
@@ -259,22 +262,27 @@ class Bits(Channel, Supporting, Guarded, Costed):
 
     def miniatures(self) -> tuple[Channel, ...]:
         if self.encoding == "blocks":
-            return (type(self)(4, self.p, self.q, self.encoding, 2),)
+            return tuple(type(self)(2 * ones, self.p, self.q, self.encoding, ones) for ones in (2, 3)[: self.ones - 1])
         small = min(self.k, 2 if self.encoding == "signed" else 4)
         if self.shown:
             return (self._mixed(small),)
         ones = min(self.ones, 2) if self.encoding == "mask" else self.ones
-        first = [value[:small] if isinstance(value, tuple) else value for value in (self.p, self.q)]
-        last = [value[-small:] if isinstance(value, tuple) else value for value in (self.p, self.q)]
-        chosen = [first, last] if self.rates_vary else [first]
-        return tuple(type(self)(small, p, q, self.encoding, ones) for p, q in chosen)
+        found = [self._cut(small, ones), *([self._cut(small, ones, last=True)] if self.rates_vary else [])]
+        if self.encoding == "mask" and min(self.ones, self.k - self.ones) > 2:
+            found.append(self._cut(6, 3))  # three bits that rise, and three that fall
+        return tuple(found)
+
+    def _cut(self, size: int, ones: int, last: bool = False) -> Bits:
+        """The first or the last positions."""
+        kept = slice(-size, None) if last else slice(size)
+        p, q = (value[kept] if isinstance(value, tuple) else value for value in (self.p, self.q))
+        return type(self)(size, p, q, self.encoding, ones)
 
     def smallest(self) -> Bits:
         """Two positions, or two blocks of two."""
         if self.encoding == "blocks":
             return type(self)(4, self.p, self.q, self.encoding, 2)
-        p, q = (value[:2] if isinstance(value, tuple) else value for value in (self.p, self.q))
-        return type(self)(min(self.k, 2), p, q, self.encoding, min(self.ones, 2))
+        return self._cut(min(self.k, 2), min(self.ones, 2))
 
     def _mixed(self, small: int) -> Bits:
         """Positions that show their code and others, by turns."""

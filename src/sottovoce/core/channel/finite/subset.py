@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
-from sottovoce.core.channel.facets import Costed, Extremal, Facet, Numbered, Numeric, Rates, Scale, Supporting
+from sottovoce.core.channel.facets import Costed, Extremal, Facet, Masked, Numbered, Numeric, Rates, Scale, Supporting
 from sottovoce.core.coins import Coins
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import Spec, integer, take
@@ -17,7 +17,7 @@ from sottovoce.core.work import Effort, summed
 
 
 @dataclass(frozen=True, slots=True)
-class Subset(Channel, Numbered, Supporting, Numeric, Extremal, Costed):
+class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
     """k-ary randomized response (w = 1, the report is an index) and subset selection (a mask of w bits)."""
 
     kind: ClassVar[str] = "subset"
@@ -66,6 +66,8 @@ class Subset(Channel, Numbered, Supporting, Numeric, Extremal, Costed):
 
     def has(self, kind: type[Facet]) -> bool:
         """A single index is a numbered report, and the mean index is linear in the code; a mask is neither."""
+        if kind is Masked:
+            return self.w > 1
         return self.w == 1 or kind not in (Numbered, Numeric, Extremal)
 
     @property
@@ -92,6 +94,12 @@ class Subset(Channel, Numbered, Supporting, Numeric, Extremal, Costed):
     def rates(self, code: int = 0) -> Rates:
         keep = units(self.keep)
         return Rates(keep, (self.w - keep) / (self.k - 1))
+
+    def mask(self, code: int, public: Words = NO_WORDS) -> int:
+        return 1 << code
+
+    def bit_rate(self, place: int) -> Rates:
+        return self.rates()
 
     def pair(self) -> tuple[Fraction, Fraction]:
         k, w, keep = self.k, self.w, units(self.keep)
@@ -122,7 +130,7 @@ class Subset(Channel, Numbered, Supporting, Numeric, Extremal, Costed):
         return known._replace(extremes=1 + self.k // 64) if self.w == 1 else known
 
     def miniatures(self) -> tuple[Channel, ...]:
-        sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3)]
+        sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3), (7, 4)]
         ratio = self.ratio()
         return tuple(type(self)(k, w, floor_unit(ratio * w / (ratio * w + k - w))) for k, w in sizes)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -47,17 +46,3 @@ def grids_from(spec: object, owner: str) -> tuple[Rounding, ...]:
         if len(grids) > MAX_COORDINATES:
             raise SpecError(f"A {owner} channel has at most {MAX_COORDINATES} coordinates.")
     return tuple(grids)
-
-
-def grid_codes(grids: Sequence[Rounding]) -> Iterator[tuple[Fraction, ...]]:
-    """Every vector of grid points, the last coordinate fastest; computed when asked for."""
-    places = [0] * len(grids)
-    while True:
-        yield tuple(grid.codes()[place] for grid, place in zip(grids, places, strict=True))  # type: ignore[index]
-        at = len(places) - 1
-        while at >= 0 and places[at] == grids[at].steps:
-            places[at] = 0
-            at -= 1
-        if at < 0:
-            return
-        places[at] += 1

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from sottovoce.core.arithmetic.rational import FINE, UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_units
 from sottovoce.core.channel.facets import Coordinates, Costed, Scale
-from sottovoce.core.channel.numeric.grids import check_grids, grid_codes, grids_from, grids_spec
+from sottovoce.core.channel.listing import product_codes
+from sottovoce.core.channel.numeric.grids import check_grids, grids_from, grids_spec
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.errors import ParameterError
@@ -68,7 +69,7 @@ class HalfSpace(Channel, Coordinates, Costed):
 
     def codes(self) -> Iterable[Any]:
         """The corners: every other vector is a mixture of them."""
-        return grid_codes(self.grids)
+        return product_codes(self.grids)
 
     @property
     def codes_are_indices(self) -> bool:

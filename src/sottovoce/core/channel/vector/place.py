@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import combinations, product
+from math import comb
 from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.rational import FINE, floor_unit
@@ -15,6 +15,7 @@ from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Contrast, Numbered, Slotted, Vectors
 from sottovoce.core.channel.finite.block import Block, HadamardSets
 from sottovoce.core.channel.finite.subset import Subset
+from sottovoce.core.channel.listing import CodeList, combination
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain.sparse import Code, Sparse
@@ -61,13 +62,19 @@ class Slots(Channel, Vectors, Slotted):
             total += filled
         return total
 
-    def codes(self) -> Iterator[Code]:
-        """The same vectors, computed when asked for."""
-        ends = (Fraction(self.bound), -Fraction(self.bound))
-        for held in range(self.most + 1):
-            for places in combinations(range(self.dimensions), held):
-                for numbers in product(ends, repeat=held):
-                    yield tuple(zip(places, numbers, strict=True))
+    def codes(self) -> CodeList:
+        """The same vectors, computed when asked for: by the number of entries, then by places, then by signs."""
+        return CodeList(self.inputs, self._code)
+
+    def _code(self, at: int) -> Code:
+        held = 0
+        while at >= (filled := comb(self.dimensions, held) << held):
+            at, held = at - filled, held + 1
+        places, signs = divmod(at, 1 << held)
+        last = comb(self.dimensions, held) - 1  # counted from the end, places fall where those of masks rise
+        rising = [self.dimensions - 1 - place for place in combination(self.dimensions, held, last - places)]
+        end = Fraction(self.bound)
+        return tuple((place, (end, -end)[signs >> (held - 1 - slot) & 1]) for slot, place in enumerate(rising))
 
     @property
     def codes_are_indices(self) -> bool:
@@ -188,16 +195,19 @@ class Place(Slots, Numbered):
     def miniatures_before(self, second: Channel) -> Iterator[tuple[Place, Channel]]:
         """Small pairs of this and a second stage with the ratio of the second."""
         ratio = second.ratio()
-        for dimensions, groups in ((2, 1), (3, 1), (3, 2), (2, 2), (3, 3)):
-            small = type(self)(Sparse(dimensions, min(self.most, 2), self.bound))
+        pairs = [(size, groups, 2) for size, groups in ((2, 1), (3, 1), (3, 2), (2, 2), (3, 3))]
+        for dimensions, groups, most in (
+            [*pairs, (4, 1, 3), (4, 2, 3), (3, 2, 3), (3, 3, 3)] if self.most > 2 else pairs
+        ):
+            small = type(self)(Sparse(dimensions, min(self.most, most), self.bound))
             if isinstance(second, Block):
                 yield small, signed_rows(dimensions, groups, ratio)
-            elif isinstance(second, Subset) and groups <= 2:
+            elif isinstance(second, Subset) and groups <= most:
                 k, w = 2 * dimensions, min(groups, second.w)
                 yield small, Subset(k, w, floor_unit(ratio * w / (ratio * w + k - w)))
 
     def miniatures(self) -> tuple[Channel, ...]:
-        return tuple(type(self)(Sparse(size, min(self.most, 2), self.bound)) for size in (2, 3))
+        return tuple(type(self)(Sparse(size, min(self.most, size - 1, 3), self.bound)) for size in (2, 3, 4))
 
     def fields(self) -> Spec:
         return self.vector_fields()

@@ -25,7 +25,8 @@ from sottovoce.core.channel.facets import (
     trusted,
 )
 from sottovoce.core.channel.finite.table import Table
-from sottovoce.core.channel.numeric.grids import check_grids, grid_codes, grids_from, grids_spec
+from sottovoce.core.channel.listing import product_codes
+from sottovoce.core.channel.numeric.grids import check_grids, grids_from, grids_spec
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, TooLargeError
@@ -114,7 +115,7 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         return int((self.grids[0].steps + 1) ** self.dimensions)
 
     def codes(self) -> Iterable[Any]:
-        return grid_codes(self.grids)
+        return product_codes(self.grids)
 
     @property
     def codes_are_indices(self) -> bool:
@@ -192,9 +193,9 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         return summed(self, known)
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """Two or three coordinates of which one or two are chosen, on small instances of the inner channel."""
+        """Two or three coordinates of which up to three are chosen, on small instances of the inner channel."""
         small = [inner for inner in _small(self.inner) if inner.inputs <= 4 and (outputs_of(inner) or 0) <= 16]
-        sizes = [(2, 1), (3, 1), (2, 2)] if self.count > 1 else [(2, 1), (3, 1)]
+        sizes = [(wide, count) for wide, count in ((2, 1), (3, 1), (2, 2), (3, 3)) if count <= self.count]
         if self.dimensions == 1:
             sizes = [(1, 1)]
         return tuple(

@@ -7,7 +7,7 @@ mechanisms of this node are `idealised` and have no exact certificate.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 from sottovoce.core.arithmetic.rational import FINE, UNIT, floor_unit, odds
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_units
 from sottovoce.core.channel.facets import Summed, Vectors
+from sottovoce.core.channel.listing import CodeList
 from sottovoce.core.channel.vector.cap_law import cap, log_norm, signed_share, tail
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
@@ -179,11 +180,14 @@ class Cap(Channel, Vectors, Summed):
         return cls(integer(size, cls.kind, "size"), text(law, cls.kind, "law"), number, integer(keep, cls.kind, "keep"))
 
 
-def axis_ends(size: int) -> Iterator[tuple[float, ...]]:
+def axis_ends(size: int) -> CodeList:
     """The unit vectors along each axis, and their opposites."""
-    for place in range(size):
-        for end in (1.0, -1.0):
-            yield tuple(end if each == place else 0.0 for each in range(size))
+
+    def at(place: int) -> tuple[float, ...]:
+        axis, opposite = divmod(place, 2)
+        return tuple((1.0 - 2.0 * opposite) * (each == axis) for each in range(size))
+
+    return CodeList(2 * size, at)
 
 
 def shares(size: int, law: str, threshold: float) -> tuple[float, float]:
