@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any, ClassVar
@@ -39,35 +39,28 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartAnswer(LinearAnswer):
-    """Shares of ranges whose ends may lie inside a bucket.
+    """Shares of ranges whose ends may lie inside a bucket, or on its edge.
 
-    All of such a bucket, or none of it, may belong to the range: the interval reaches from that of the buckets
-    that lie inside to that of the buckets that are touched.
+    All of such a bucket, or none of it, may belong to the range: many answers may share the number at its edge. So the
+    interval reaches from that of the buckets that lie inside (`inner`) to that of all that are touched (`outer`).
     """
+
+    inner: Floats = field(kw_only=True)
+    outer: Floats = field(kw_only=True)
 
     @property
     def methods(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.source.curve_methods
 
     @property
-    def whole(self) -> NDArray[np.bool_]:
-        """Which buckets are inside as a whole, or outside."""
-        return np.asarray(np.isclose(self.weights, np.rint(self.weights)))
-
-    @property
-    def inner(self) -> Floats:
-        """The weights without the buckets that are cut."""
-        return np.where(self.whole, np.rint(self.weights), 0.0)
-
-    @property
-    def outer(self) -> Floats:
-        """The weights with all of them."""
-        return np.where(self.whole, np.rint(self.weights), 1.0)
+    def known(self) -> bool:
+        """Whether each bucket lies inside or outside as a whole."""
+        return bool((self.inner == self.outer).all())
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         if method == COMPATIBLE:
             return Bounds(*load("estimate.distribution.compatible:shares")(self, level, target))
-        if self.whole.all():
+        if self.known:
             return self.normal(level, target)
         inner, outer = (replace(self, weights=part).normal(level, target) for part in (self.inner, self.outer))
         values = self.values()  # which may lie beyond both, where shares are far from what shares can be
@@ -184,15 +177,24 @@ def _(question: Distribution, found: DistributionEvidence) -> Evidence | None:
 
 @_answer.register
 def _(question: Cdf, found: DistributionEvidence) -> Evidence | None:
-    weights = np.array([found.buckets.up_to(point) for point in question.points])
-    return PartAnswer(found, weights, _shown(question.points), (0.0, 1.0), question)
+    buckets, points = found.buckets, question.points
+    weights, inner, outer = (
+        np.array(rows)
+        for rows in (
+            [buckets.up_to(point) for point in points],
+            [buckets.sure(None, point) for point in points],
+            [buckets.touched(None, point) for point in points],
+        )
+    )
+    return PartAnswer(found, weights, _shown(points), (0.0, 1.0), question, inner=inner, outer=outer)
 
 
 @_answer.register
 def _(question: Range, found: DistributionEvidence) -> Evidence | None:
-    weights = found.buckets.between(question.low, question.high)
-    low, high = _shown((question.low, question.high))
-    return PartAnswer(found, weights.reshape(1, -1), [f"{low} to {high}"], (0.0, 1.0), question)
+    ends, buckets = (question.low, question.high), found.buckets
+    weights, inner, outer = (part(*ends).reshape(1, -1) for part in (buckets.between, buckets.sure, buckets.touched))
+    low, high = _shown(ends)
+    return PartAnswer(found, weights, [f"{low} to {high}"], (0.0, 1.0), question, inner=inner, outer=outer)
 
 
 @_answer.register

@@ -24,7 +24,6 @@ from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, quantile_bounds
 from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, functional_variances
 from sottovoce.estimate.distribution.linear import linear_decode
-from sottovoce.estimate.distribution.linear_answers import LinearAnswer
 from sottovoce.estimate.distribution.transition import transition_of
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.prior import Prior
@@ -58,7 +57,7 @@ class ExpectedDistribution:
         if isinstance(question, Distribution):
             return deviate(level) * math.sqrt(float(np.mean(functional_variances(*self._whole))) / n)
         found = self.evidence(n).answer(question)
-        if isinstance(found, PartAnswer) and not found.whole.all():
+        if isinstance(found, PartAnswer) and not found.known:
             return self._of_parts(found, n, level)
         low, high = found.interval(level, found.default, "population")
         return _root_mean_square((high - low) / 2)
@@ -119,19 +118,17 @@ def lines_of(buckets: Buckets) -> Floats:
     return np.eye(d) if isinstance(buckets.domain, Circle) else np.tri(d - 1, d)
 
 
-def cumulative(found: DistributionEvidence) -> LinearAnswer:
-    """The unbiased share of the answers up to the end of each bucket but the last."""
+def cumulative(found: DistributionEvidence) -> PartAnswer:
+    """The share of the answers up to the end of each bucket but the last; those of the next bucket may lie there too."""
     if found.circular:
         raise ParameterError("Values on a circle have no order, so they have no cumulative shares.")
-    edges = found.edges[1:-1]
-    if found.buckets.whole:
-        labels: list[object] = (
-            list(found.labels[:-1]) if len(found.buckets) == found.buckets.domain.size else [int(e) for e in edges]
-        )
-    else:
-        labels = [f"{edge:.10g}" for edge in edges]
+    labels: list[object] = [f"{edge:.10g}" for edge in found.buckets.largest_answers[:-1]]
+    if len(found.buckets) == found.buckets.domain.size:
+        labels = list(found.labels[:-1])
     question = Distribution(found.buckets.domain)
-    return LinearAnswer(found, lines_of(found.buckets), labels, (0.0, 1.0), question)
+    lines, d = lines_of(found.buckets), len(found.buckets)
+    outer = np.tri(d - 1, d, 1) if found.buckets.step is None else lines
+    return PartAnswer(found, lines, labels, (0.0, 1.0), question, inner=lines, outer=outer)
 
 
 def shares_of(buckets: Buckets, prior: Prior | Floats | None) -> Floats:
