@@ -109,11 +109,14 @@ class OfDistribution:
         low, high = (one.item() if isinstance(one, np.generic) else one for one in (low, high))
         return self._read(self.answer(Range(self._domain, low, high)))
 
-    def band(self, level: float = 0.95, *, target: str = "population", seed: int = 0, method: str = "normal") -> Band:
+    def band(
+        self, level: float = 0.95, *, target: str = "population", seed: int = 0, method: str | None = None
+    ) -> Band:
         """A band that contains the whole cumulative distribution with this probability.
 
-        Method "compatible", of square waves, is narrower where reports say little, and holds however answers lie inside
-        buckets; it takes seconds.
+        The default is "normal" where cumulative shares are nearly normal, else "guarded", which is wider where they are
+        not. Method "compatible", of square waves, is narrower where reports say little, and holds however answers lie
+        inside buckets; it takes seconds.
         """
         found: Band = late.load("estimate.distribution.band:band")(self, level, target, seed, method)
         return found

@@ -25,11 +25,12 @@ from sottovoce.core.question import (
     Range,
     Variance,
 )
-from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
+from sottovoce.estimate.distribution.base import CHECKED, COMPATIBLE, GUARDED, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import quantile_bounds
-from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, DirectionAnswer, LinearAnswer
+from sottovoce.estimate.distribution.direction import DirectionAnswer
+from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.moments import from_waves
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, deviate
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, deviate, most_excess
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
@@ -61,15 +62,24 @@ class PartAnswer(LinearAnswer):
         if method == COMPATIBLE:
             return Bounds(*load("estimate.distribution.compatible:shares")(self, level, target))
         if self.known:
-            return self.normal(level, target)
-        inner, outer = (replace(self, weights=part).normal(level, target) for part in (self.inner, self.outer))
+            return LinearAnswer.interval(self, level, method, target)
+        inner, outer = (
+            LinearAnswer.interval(replace(self, weights=part), level, method, target)
+            for part in (self.inner, self.outer)
+        )
         values = self.values()  # which may lie beyond both, where shares are far from what shares can be
         return Bounds(
             np.minimum(values, np.minimum(inner.low, outer.low)), np.maximum(values, np.maximum(inner.high, outer.high))
         )
 
+    @property
+    def rows(self) -> Floats:
+        return self.weights if self.whole.all() else np.vstack([self.inner, self.outer])
+
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return (None if method == COMPATIBLE else self.source.unevenness) or self.warning()
+        if method == COMPATIBLE:
+            return self.source.few()
+        return self.source.unevenness or LinearAnswer.doubt(self, method, level, most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +97,7 @@ class QuantileAnswer(AnswerEvidence):
 
     @property
     def methods(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.source.curve_methods
+        return tuple(method for method in self.source.curve_methods if method != GUARDED)
 
     @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
@@ -109,8 +119,23 @@ class QuantileAnswer(AnswerEvidence):
             low, high = quantile_bounds(self.source.buckets, heights, deviate(level) * errors, parts)
         return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
 
+    @property
+    def rows(self) -> Floats:
+        return self._heights(0.95)
+
+    def _heights(self, level: float) -> Floats:
+        """The cumulative shares up to the edges near the quantiles, as weights of the buckets."""
+        low, high = self.interval(level, "normal", "population")
+        edges, d = self.source.edges, len(self.source.buckets)
+        near = [(edges >= a) & (edges <= b) for a, b in zip(low, high, strict=True)]
+        places = np.flatnonzero(np.any(near, axis=0)[1:-1]) + 1
+        places = places[:: -(-max(len(places), 1) // CHECKED)]
+        return np.asarray(np.arange(d) < places[:, None], np.float64)
+
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return (None if method == COMPATIBLE else self.source.unevenness) or self.warning()
+        if method == COMPATIBLE:
+            return self.source.few()
+        return self.source.unevenness or self.source.doubt_of(self._heights(level), level, most)
 
     def variances(self, target: str) -> Floats:
         """From the width of the interval of one standard error."""
@@ -129,6 +154,7 @@ class SpreadAnswer(AnswerEvidence):
     """The distance of two quantiles; its interval holds where both of theirs do."""
 
     quality: ClassVar[str] = QuantileAnswer.quality
+    methods: ClassVar[tuple[str, ...]] = ("normal",)
     noun: ClassVar[str] = "interquartile range"
     labels: ClassVar[tuple[str, ...]] = ("interquartile range",)  # type: ignore[misc]
     quantiles: QuantileAnswer
@@ -235,7 +261,7 @@ def _(question: Variance, found: DistributionEvidence) -> Evidence | None:
     weights = np.array([found.buckets.numbers() - centre, found.buckets.squares(centre)])
     crowd = found.functional(weights)
     each = crowd.covariance * n * n / (n - 1)
-    poor = bool(found.normal_is_poor().any())
+    poor = found.doubt_of(weights, 0.95, most_excess(0.95)) is not None
     number, square = (
         MeanPart(n, Fraction(start + value), Fraction(spread), found.reach_of(row), ends, poor)
         for start, value, spread, row, ends in zip(

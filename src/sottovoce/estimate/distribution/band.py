@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrik
+from scipy.special import bdtrik, ndtr
 
 from sottovoce.core.domain import Categories, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, reject
-from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
+from sottovoce.estimate.distribution.base import COMPATIBLE, GUARDED, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, rising
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning, check_level, check_target
-from sottovoce.estimate.evidence import deviate
+from sottovoce.estimate.evidence import Bounds, deviate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,12 +71,13 @@ class Band:
         return pd.DataFrame(columns)
 
 
-def band(estimate: Estimate, level: float, target: str, seed: int, method: str) -> Band:
+def band(estimate: Estimate, level: float, target: str, seed: int, method: str | None) -> Band:
     """The band of the unbiased cumulative shares: as many standard errors as their largest deviation stays within.
 
     The deviations are nearly normal with a covariance that a likely distribution tells, so their largest one is
-    simulated. Method "compatible": the least and the largest cumulative share of every distribution that is compatible
-    with the reports (`estimate.distribution.compatible`).
+    simulated. Method "guarded", the default where some deviations are far from normal, replaces the limits of these by
+    those of betting intervals of the same level. Method "compatible": the least and the largest cumulative share of
+    every distribution that is compatible with the reports (`estimate.distribution.compatible`).
     """
     check_level(level)
     check_target(target)
@@ -84,20 +85,29 @@ def band(estimate: Estimate, level: float, target: str, seed: int, method: str) 
     source = estimate._distribution
     if source.circular:
         raise ParameterError("Values on a circle have no order: ask for the share of an arc, or for the circular mean.")
-    if method not in source.curve_methods:
+    if method not in (None, *source.curve_methods):
         raise reject("method", "band", f"one of {', '.join(source.curve_methods)}", method)
-    doubt = (None if method == COMPATIBLE else source.unevenness) or source.warning()
+    found, doubt = _band_and_doubt(estimate, level, target, seed, method)
     if doubt is not None:
         warnings.warn(doubt, PoorIntervalWarning, stacklevel=4)
-    return quiet_band(estimate, level, target, seed, method)
+    return found
 
 
 def quiet_band(
-    estimate: Estimate, level: float, target: str = "population", seed: int = 0, method: str = "normal"
+    estimate: Estimate, level: float, target: str = "population", seed: int = 0, method: str | None = None
 ) -> Band:
     """The band without a warning, for pages that state the doubts of all estimates themselves."""
+    return _band_and_doubt(estimate, level, target, seed, method)[0]
+
+
+def _band_and_doubt(
+    estimate: Estimate, level: float, target: str, seed: int, method: str | None
+) -> tuple[Band, str | None]:
     source = estimate._distribution
-    low, high, half = (_compatible if method == COMPATIBLE else _linear)(source, level, target, seed)
+    if method == COMPATIBLE:
+        low, high, half, doubt = *_compatible(source, level, target, seed), source.few()
+    else:
+        low, high, half, doubt = _linear(source, level, target, seed, method)
     shown = np.cumsum(estimate.values)[:-1]
     values, low, high, half = (
         np.concatenate([[0.0], part, [last]])
@@ -105,19 +115,29 @@ def quiet_band(
     )
     if source.buckets.step is None:
         high = np.append(high[1:] if source.rises else np.maximum(high[1:], high[:-1]), 1.0)
-    return Band(source.edges, values, low, high, half, level, source.buckets)
+    return Band(source.edges, values, low, high, half, level, source.buckets), doubt
 
 
-def _linear(source: DistributionEvidence, level: float, target: str, seed: int) -> tuple[Floats, Floats, Floats]:
-    """Lower and upper limits, and half the width before they were cut, at the edges inside."""
+def _linear(
+    source: DistributionEvidence, level: float, target: str, seed: int, method: str | None
+) -> tuple[Floats, Floats, Floats, str | None]:
+    """Lower and upper limits at the edges inside, half the width before they were cut, and a doubt."""
     source.check_together("A band")
     d = len(source.buckets)
-    found = source.fitted(np.tri(d - 1, d), target)
-    half = reach(found.covariance, level, seed) * found.errors
-    if not source.rises:
-        return found.values - half, found.values + half, half
-    lower = np.maximum.accumulate(np.clip(found.values - half, 0, 1))
-    return lower, np.minimum.accumulate(np.clip(found.values + half, 0, 1)[::-1])[::-1], half
+    rows = np.tri(d - 1, d)
+    found = source.fitted(rows, target)
+    wide = reach(found.covariance, level, seed)
+    half, each = wide * found.errors, 1 - 2 * float(ndtr(-wide))
+    chosen = method or source.default_of(rows)
+    doubt = source.unevenness or source.doubt_of(rows, each, method=chosen)
+    low, high = found.values - half, found.values + half
+    if chosen == GUARDED:
+        low, high = source.guarded(rows, Bounds(low, high), each, target)
+        half = (high - low) / 2
+    if source.rises:
+        low = np.maximum.accumulate(np.clip(low, 0, 1))
+        high = np.minimum.accumulate(np.clip(high, 0, 1)[::-1])[::-1]
+    return low, high, half, doubt
 
 
 def _compatible(source: DistributionEvidence, level: float, target: str, seed: int) -> tuple[Floats, Floats, Floats]:

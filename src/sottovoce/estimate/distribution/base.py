@@ -21,7 +21,17 @@ from sottovoce.core import late
 from sottovoce.core.errors import TooLargeError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Evidence, Offer
+from sottovoce.estimate.evidence import (
+    MOST_EXCESS,
+    POOR_BELOW,
+    Bounds,
+    Contributions,
+    Counted,
+    Evidence,
+    Offer,
+    most_excess,
+)
+from sottovoce.estimate.mean.scores import Moments, ReportScores, excess
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +42,8 @@ Floats = NDArray[np.float64]
 EARLY = 1e-3  # change of the total log-likelihood, times e**epsilon, at which EM ends
 
 COMPATIBLE = "compatible"
+GUARDED = "guarded"
+CHECKED = 64  # functionals whose law is judged where there are too many for all
 MOST_TOGETHER = 1 << 11  # buckets, all covariances of whose shares are computed
 
 
@@ -65,8 +77,7 @@ def kept_inside(bounds: Bounds, limits: tuple[float, float]) -> Bounds:
 class DistributionEvidence(Evidence):
     """Evidence about the shares of `buckets`."""
 
-    methods: ClassVar[tuple[str, ...]] = ("normal",)
-    default: ClassVar[str] = "normal"
+    methods: ClassVar[tuple[str, ...]] = ("normal", GUARDED)
     noun: ClassVar[str] = "share"
     picture: ClassVar[str] = "estimate.distribution.picture:plot"
     buckets: Buckets
@@ -176,17 +187,120 @@ class DistributionEvidence(Evidence):
         return EARLY * math.exp(self.counted.mechanism.epsilon)
 
     # --- intervals ---------------------------------------------------------------------------------
+    @property
+    def default(self) -> str:  # type: ignore[override]
+        return self.default_of(self.checked_rows())
+
+    def default_of(self, weights: Floats) -> str:
+        """The default method for linear functionals: "normal" where it is good for each and for all at once."""
+        if self.n < POOR_BELOW:
+            return GUARDED
+        each, together = 0.95, 1 - 0.05 / max(1, len(weights))
+        good = all((self.excess_of(weights, level) <= most_excess(0.95)).all() for level in (each, together))
+        return "normal" if good else GUARDED
+
     def inside(self, level: float, method: str, target: str) -> Bounds:
         return kept_inside(self.interval(level, method, target), self.limits)
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.normal(level, target)
+        bounds = self.normal(level, target)
+        if method != GUARDED:
+            return bounds
+        return self.guarded(np.eye(len(self.buckets)), bounds, level, target) if self.is_small else bounds
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the scores of all buckets are held at once."""
+        return len(self.buckets) <= MOST_TOGETHER
+
+    def guarded(self, weights: Floats, bounds: Bounds, level: float, target: str, room: float = 0.0) -> Bounds:
+        """Normal intervals of linear functionals where these are good at a level, betting intervals elsewhere.
+
+        The betting interval holds for any law of the reports and any number of them. `room` is how far the functionals
+        may be off.
+        """
+        rows = np.atleast_2d(weights)
+        poor = np.flatnonzero(~(self.excess_of(rows, level, target) <= most_excess(level)))
+        scores = self.scores_of(rows[poor]) if len(poor) else None
+        found = None if scores is None else scores.betting(self.limits_of(rows[poor]), level)
+        if found is None:
+            return bounds
+        values, (low, high) = rows[poor] @ self.values(), bounds
+        low, high = low.copy(), high.copy()
+        low[poor], high[poor] = np.minimum(found.low - room, values), np.maximum(found.high + room, values)
+        return Bounds(low, high)
+
+    def scores_of(self, weights: Floats) -> ReportScores | None:
+        """Linear functionals as means of one score from each report, if they are and there is room for them."""
+        return None
+
+    def limits_of(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Between which numbers linear functionals of any distribution lie."""
+        return weights.min(axis=1), weights.max(axis=1)
+
+    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+        """The moments of the error of one report for linear functionals."""
+        scores = self.scores_of(weights)
+        return None if scores is None else scores.moments()
+
+    def excess_of(self, weights: Floats, level: float, target: str | None = None) -> Floats:
+        """How many times as often as promised the normal intervals of linear functionals may miss; without a target,
+        the worse of both."""
+        rows = np.atleast_2d(weights)
+        if self.n < POOR_BELOW:
+            return np.full(len(rows), np.inf)
+        each = [self.moments_of(rows, one) for one in ((target,) if target else ("population", "sample"))]
+        known = [excess(one, self.n, level) for one in each if one is not None]
+        return np.max(known, axis=0) if known else np.ones(len(rows))
+
+    def doubt_of(self, weights: Floats, level: float, most: float = MOST_EXCESS, method: str = "normal") -> str | None:
+        """The warning about intervals of linear functionals, if they may miss too often."""
+        rows = np.atleast_2d(weights)
+        if method == GUARDED and self._bets(rows):
+            return None
+        few = self.few()
+        if few is not None:
+            return f"{few}{self._better(rows)}"
+        found = self.excess_of(rows, level)
+        poor = int((~(found <= most)).sum())
+        if not poor:
+            return None
+        return (
+            f"The normal interval of level {level:.8g} is poor for {poor} of {len(rows)} values: too few reports tell"
+            f" them apart.{self._better(rows)}"
+        )
+
+    def few(self) -> str | None:
+        """The warning about so few reports that no approximation is trusted."""
+        return f"The normal interval is poor for {self.n} reports." if self.n < POOR_BELOW else None
+
+    def _bets(self, rows: Floats) -> bool:
+        """Whether there are betting intervals of linear functionals."""
+        scores = self.scores_of(rows)
+        return scores is not None and scores.affordable
+
+    def _better(self, rows: Floats) -> str:
+        return " The guarded interval holds." if self._bets(rows) else ""
+
+    def checked_rows(self) -> Floats:
+        """The shares of all buckets, or of some of them where they are many."""
+        d = len(self.buckets)
+        if self.is_small:
+            return np.eye(d)
+        places = np.unique(np.linspace(0, d - 1, CHECKED).astype(int))
+        rows = np.zeros((len(places), d))
+        rows[np.arange(len(places)), places] = 1
+        return rows
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        return np.full(len(self.buckets), self.n < POOR_BELOW)
+        poor = ~(self.excess_of(self.checked_rows(), 0.95) <= most_excess(0.95))
+        return poor if self.is_small else np.full(len(self.buckets), bool(poor.any()))
 
     def warning(self) -> str | None:
-        return f"The normal interval is poor for {self.n} reports." if self.n < POOR_BELOW else None
+        return self.doubt_of(self.checked_rows(), 0.95, most_excess(0.95))
+
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return self.doubt_of(self.checked_rows(), level, most, method if self.is_small else "normal")
 
     # --- showing -----------------------------------------------------------------------------------
     def sentence(self, found: Estimate, level: float) -> str:

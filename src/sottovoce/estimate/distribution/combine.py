@@ -20,6 +20,7 @@ from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Offer
+from sottovoce.estimate.mean.scores import Moments, ReportScores
 from sottovoce.estimate.same import p_value
 from sottovoce.estimate.shares.mixture import Mixture, Product
 
@@ -78,6 +79,34 @@ class CombinedDistribution(DistributionEvidence):
     def reach_of(self, weights: Floats) -> float:
         """Such that reach**2 / n is the sum of the squared ranges of the parts, over their reports."""
         return math.sqrt(self.n * self._sum(lambda part, own: part.reach_of(own) ** 2 / part.n, weights))
+
+    @property
+    def is_small(self) -> bool:
+        return all(part.is_small for part in self.parts)
+
+    def scores_of(self, weights: Floats) -> ReportScores | None:
+        """A report of one part counts n / (its reports) times, so that the mean over all is the sum of the parts'."""
+        rows = np.atleast_2d(weights)
+        parts = [part.scores_of(rows @ own) for part, own in zip(self.parts, self.weights, strict=True)]
+        known = [one for one in parts if one is not None]
+        if len(known) < len(parts):
+            return None
+        numbers = np.hstack([self.n / one.n * one.numbers for one in known])
+        rates = np.concatenate([one.n / self.n * one.rates for one in known])
+        return ReportScores(numbers, np.concatenate([one.counts for one in known]), rates, self.n)
+
+    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+        """Cumulants of independent parts add up."""
+        rows = np.atleast_2d(weights)
+        second, fourth = np.zeros(len(rows)), np.zeros(len(rows))
+        for part, own in zip(self.parts, self.weights, strict=True):
+            found = part.moments_of(rows @ own, target)
+            if found is None:
+                return None
+            more = self.n / part.n
+            second += more * found.second
+            fourth += more**3 * (found.fourth - 3 * found.second**2)
+        return Moments(second, fourth + 3 * second**2)
 
     @property
     def heterogeneity(self) -> float:

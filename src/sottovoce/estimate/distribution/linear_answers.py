@@ -1,8 +1,7 @@
-"""Sums of the shares of a distribution and what follows from them: shares of a unit, directions."""
+"""Sums of the shares of a distribution and what follows from them, such as shares of a unit."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -11,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.question import Question
-from sottovoce.estimate.distribution.base import DistributionEvidence, kept_inside
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Evidence, deviate
+from sottovoce.estimate.distribution.base import GUARDED, DistributionEvidence, kept_inside
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, most_excess
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
@@ -23,10 +22,18 @@ Floats = NDArray[np.float64]
 class AnswerEvidence(Evidence):
     """What was read from a distribution; `read` gives the same of any other shares of its buckets."""
 
-    methods: ClassVar[tuple[str, ...]] = ("normal",)
-    default: ClassVar[str] = "normal"
+    methods: ClassVar[tuple[str, ...]] = ("normal", GUARDED)
     source: DistributionEvidence
     __slots__ = ()
+
+    @property
+    def rows(self) -> Floats:
+        """The linear functionals whose laws tell how good the intervals are."""
+        raise NotImplementedError
+
+    @property
+    def default(self) -> str:  # type: ignore[override]
+        return self.source.default_of(self.rows) if GUARDED in self.methods else "normal"
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -36,10 +43,13 @@ class AnswerEvidence(Evidence):
         return kept_inside(self.interval(level, method, target), self.limits)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        return np.full(len(self.labels), self.n < POOR_BELOW)
+        return np.full(len(self.labels), self.warning() is not None)
 
     def warning(self) -> str | None:
-        return self.source.warning()
+        return self.source.doubt_of(self.rows, 0.95, most_excess(0.95))
+
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return self.source.doubt_of(self.rows, level, most, method)
 
     def sentence(self, found: Estimate, level: float) -> str:
         if len(self.labels) == 1:
@@ -85,8 +95,15 @@ class LinearAnswer(AnswerEvidence):
     def variances(self, target: str) -> Floats:
         return self.source.spreads(self.weights, target)
 
+    @property
+    def rows(self) -> Floats:
+        return self.weights
+
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.normal(level, target)
+        bounds = self.normal(level, target)
+        if method != GUARDED:
+            return bounds
+        return self.source.guarded(self.weights, bounds, level, target, self.slack)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,40 +143,10 @@ class DensityAnswer(AnswerEvidence):
         found, widths = self.source.contributions(), self.source.buckets.widths
         return None if found is None else Contributions(found.least / widths, found.most / widths, found.reports)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.normal(level, target)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DirectionAnswer(AnswerEvidence):
-    """The direction of the mean point of a circle, from its mean cosine and sine."""
-
-    quality: ClassVar[str] = "the direction of an unbiased mean point"
-    noun: ClassVar[str] = "circular mean"
-    labels: ClassVar[tuple[str, ...]] = ("circular mean",)  # type: ignore[misc]
-    source: DistributionEvidence
-    question: Question
-
     @property
-    def limits(self) -> tuple[float, float]:
-        return -math.inf, math.inf
-
-    @property
-    def _unit(self) -> float:
-        return float(self.source.edges[-1] - self.source.edges[0]) / (2 * math.pi)
-
-    def values(self) -> Floats:
-        cosine, sine = self.source.functional(np.array(self.source.buckets.directions())).values
-        return np.array([math.atan2(sine, cosine) % (2 * math.pi) * self._unit])
-
-    def variances(self, target: str) -> Floats:
-        """By the delta method."""
-        found = self.source.functional(np.array(self.source.buckets.directions()), target)
-        cosine, sine = found.values
-        slope = np.array([-sine, cosine]) / (cosine**2 + sine**2) * self._unit
-        return np.array([float(slope @ found.covariance @ slope)])
+    def rows(self) -> Floats:
+        return self.source.checked_rows()
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        """Its ends may lie beyond the period; it is never longer than the circle."""
-        half = np.minimum(deviate(level) * np.sqrt(self.variances(target)), math.pi * self._unit)
-        return Bounds(self.values() - half, self.values() + half)
+        low, high = self.source.interval(level, method, target)
+        return Bounds(low / self.source.buckets.widths, high / self.source.buckets.widths)

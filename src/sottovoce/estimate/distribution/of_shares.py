@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel import Channel
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets
-from sottovoce.estimate.evidence import Counted, Offer
+from sottovoce.estimate.distribution.outputs import MORE
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Offer
+from sottovoce.estimate.mean.scores import Moments, ReportScores
 from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
 from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
+MOST_LISTED = 256  # values, the law of whose reports is written down
+
+
+class CountedLaw(NamedTuple):
+    """The law of the outputs, one column for each value, and the matrix from their rates to unbiased shares."""
+
+    law: Floats
+    inverse: Floats
+
+
+@lru_cache(maxsize=8)
+def _counted_law(channel: Channel) -> CountedLaw:
+    return CountedLaw(output_law(channel).T, left_inverse(channel))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +58,59 @@ class SharesDistribution(DistributionEvidence):
 
     def covariance(self, target: str) -> Floats:
         return self.shares.covariance(target)
+
+    @property
+    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Intervals of single values are those of the frequency oracle; a general table has none but the normal one."""
+        return ("normal",) if isinstance(self.shares, MatrixEvidence) else self.shares.methods
+
+    @property
+    def default(self) -> str:  # type: ignore[override]
+        return self.methods[0]
+
+    @property
+    def curve_methods(self) -> tuple[str, ...]:
+        return DistributionEvidence.methods
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        return self.shares.interval(level, method, target)
+
+    def inside(self, level: float, method: str, target: str) -> Bounds:
+        return self.shares.inside(level, method, target)
+
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        return self.shares.doubt(method, level, most)
+
+    def scores_of(self, weights: Floats) -> ReportScores | None:
+        """Where the reports are counted one by one, as by randomized response."""
+        known = self._law
+        if known is None or self.counted is None:
+            return None
+        more = MORE * known.law.mean(axis=1)
+        likely = (self.counted.cells + more) / (self.n + MORE)
+        return ReportScores(weights @ known.inverse, self.counted.cells.astype(np.float64), likely, self.n)
+
+    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+        known, scores = self._law, self.scores_of(weights)
+        if scores is None or known is None or target == "population":
+            return None if scores is None else scores.moments()
+        return scores.noise(weights, known.law, known.inverse @ scores.rates)
+
+    @property
+    def _law(self) -> CountedLaw | None:
+        own = self.counted
+        if own is None or Offer.OUTPUT_TALLIES not in self.shares.offers or len(self.buckets) > MOST_LISTED:
+            return None
+        found = _counted_law(own.mechanism.channel)
+        return found if np.allclose(found.inverse @ own.cells, self.n * self.values()) else None
+
+    def excess_of(self, weights: Floats, level: float, target: str | None = None) -> Floats:
+        """Else as often as for the worst of the single values that a sum is made of."""
+        rows = np.atleast_2d(weights)
+        if self._law is not None:
+            return DistributionEvidence.excess_of(self, rows, level, target)
+        each = self.shares.excess("normal", level)
+        return np.array([each[row != 0].max(initial=1.0) for row in rows])
 
     def reach_of(self, weights: Floats) -> float:
         return self.shares.reach_of(weights)

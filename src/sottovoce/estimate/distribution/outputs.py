@@ -14,6 +14,7 @@ from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
 from sottovoce.estimate.distribution.transition import Transition, WaveTransition
 from sottovoce.estimate.evidence import Contributions, Counted, Offer
+from sottovoce.estimate.mean.scores import MOST_SCORES, Moments, ReportScores
 from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
@@ -114,6 +115,22 @@ class OutputsEvidence(DistributionEvidence):
         heights = np.cumsum(self.decode.values(rates))[:-1]
         first = heights**2 if target == "population" else heights
         return np.maximum(self.decode.height_squares(rates) - first, 0) / self.n
+
+    @property
+    def is_small(self) -> bool:
+        return len(self.buckets) * len(self.cells) <= MOST_SCORES
+
+    def scores_of(self, weights: Floats) -> ReportScores | None:
+        rows = np.atleast_2d(weights)
+        if len(rows) * len(self.cells) > MOST_SCORES:
+            return None
+        return ReportScores(self.scores(rows), self.cells.astype(np.float64), self.rates, self.n)
+
+    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+        rows, scores = np.atleast_2d(weights), self.scores_of(weights)
+        if scores is None or target == "population" or not self.is_small:
+            return None if scores is None else scores.moments()
+        return scores.noise(rows, self.transition.matrix, self.decode.values(self.rates))
 
     def contributions(self) -> Contributions:
         self.check_together("The effect of single reports")

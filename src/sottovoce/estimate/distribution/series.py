@@ -15,11 +15,13 @@ from sottovoce.core.channel import Channel, Mix, Table
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import Functional
+from sottovoce.estimate.distribution.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear import LinearDecode
-from sottovoce.estimate.distribution.linear_answers import DensityAnswer, DirectionAnswer, LinearAnswer
+from sottovoce.estimate.distribution.linear_answers import DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.transition import Transition
 from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.mean.scores import Moments
 
 Floats = NDArray[np.float64]
 _LEAST = 1e-9  # of the length of a function, that must lie outside the functions before it
@@ -107,6 +109,13 @@ class SeriesEvidence(OutputsEvidence):
 
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
         return OutputsEvidence.spreads(self, weights, "population")
+
+    def limits_of(self, weights: Floats) -> tuple[Floats, Floats]:
+        projected = weights @ self.projection
+        return projected.min(axis=1), projected.max(axis=1)
+
+    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+        return OutputsEvidence.moments_of(self, weights, "population")
 
     def answer(self, question: Question) -> Evidence:
         found = OutputsEvidence.answer(self, question)

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Histogram
+from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.evidence import Counted, Ints
+from sottovoce.estimate.mean.scores import Moments
 from sottovoce.estimate.shares.sums import bin_variance, bins
 
 Floats = NDArray[np.float64]
@@ -43,6 +45,16 @@ class SumsDistribution(DistributionEvidence):
 
     def covariance(self, target: str) -> Floats:
         return share_covariance(self._channel, self.values(), target) / self.n
+
+    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+        """The kurtosis of the noise is at most that of Laplace noise."""
+        rows, shares = np.atleast_2d(weights), simplex(self.values())
+        noise = np.diag(rows @ share_covariance(self._channel, shares, "sample") @ rows.T)
+        if target == "sample":
+            return Moments(noise, 6 * noise**2)
+        away = rows - (rows @ shares)[:, None]
+        second, fourth = (away**power @ shares for power in (2, 4))
+        return Moments(noise + second, 6 * noise**2 + 6 * noise * second + fourth)
 
     def reach_of(self, weights: Floats) -> float:
         centred = weights - weights.mean()

@@ -17,7 +17,7 @@ from sottovoce.core.domain import Categories, Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Distribution, Frequency, GroupMean
+from sottovoce.core.question import Cdf, Distribution, Frequency, GroupMean
 from sottovoce.estimate.distribution.band import quiet_band
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.estimate import Estimate

@@ -1,0 +1,149 @@
+"""The circular mean: the direction of the mean point of a circle, and the region of directions that reports allow.
+
+A direction is refuted by the part of the mean point that is perpendicular to it. Where the mean point may be the centre
+of the circle, every direction is possible, and the region is the whole circle.
+
+Reference: Fieller, "Some problems in interval estimation", JRSS B 1954: the same for a ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.question import Question
+from sottovoce.estimate.distribution.base import GUARDED, DistributionEvidence, Functional
+from sottovoce.estimate.distribution.linear_answers import AnswerEvidence
+from sottovoce.estimate.evidence import Bounds, deviate, slack_deviate
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+
+Floats = NDArray[np.float64]
+_STEPS = 721  # of a quarter of the circle, on which the end of an arc is searched
+_HALVINGS = 30
+EVERYWHERE = "The interval is the whole circle: these reports tell no direction."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DirectionAnswer(AnswerEvidence):
+    """The direction of the mean point of a circle, from its mean cosine and sine."""
+
+    quality: ClassVar[str] = "the direction of an unbiased mean point"
+    noun: ClassVar[str] = "circular mean"
+    labels: ClassVar[tuple[str, ...]] = ("circular mean",)  # type: ignore[misc]
+    source: DistributionEvidence
+    question: Question
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+    @property
+    def period(self) -> float:
+        """The length of the circle, in the units of the domain."""
+        return float(self.source.edges[-1] - self.source.edges[0])
+
+    @property
+    def rows(self) -> Floats:
+        return np.array(self.source.buckets.directions())
+
+    @property
+    def _room(self) -> float:
+        """How far the mean point may be off where answers are not spread evenly inside their buckets."""
+        return self.source.buckets.room / self.period * 2 * math.pi
+
+    def values(self) -> Floats:
+        cosine, sine = self.source.functional(self.rows).values
+        return np.array([math.atan2(sine, cosine) % (2 * math.pi) / (2 * math.pi) * self.period])
+
+    def variances(self, target: str) -> Floats:
+        """By the delta method; at most the variance of a direction that is equally likely everywhere."""
+        found = self.source.functional(self.rows, target)
+        cosine, sine = found.values
+        slope = np.array([-sine, cosine]) / max(cosine**2 + sine**2, 1e-300) * self.period / (2 * math.pi)
+        return np.array([min(float(slope @ found.covariance @ slope), self.period**2 / 12)])
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        """An arc, whose ends may lie beyond the period; or the whole circle, half of it on both sides."""
+        found = self.source.functional(self.rows, target)
+        arc = self._box(found, level, target) if method == GUARDED else _arc(found, level, self._room)
+        unit = self.period / (2 * math.pi)
+        below, above = (math.pi, math.pi) if arc is None else arc
+        return Bounds(self.values() - unit * below, self.values() + unit * above)
+
+    def _box(self, found: Functional, level: float, target: str) -> tuple[float, float] | None:
+        """The directions of all points whose cosine and sine lie in their guarded intervals."""
+        if self.source.default_of(self.rows) != GUARDED:
+            return _arc(found, level, self._room)
+        each = 1 - (1 - level) / 2
+        half = slack_deviate(each, self._room, found.errors)
+        bounds = Bounds(found.values - half, found.values + half)
+        low, high = self.source.guarded(self.rows, bounds, each, target, self._room)
+        if (low <= 0).all() and (high >= 0).all():
+            return None
+        corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
+        top = math.atan2(found.values[1], found.values[0])
+        away = (np.arctan2(corners[:, 1], corners[:, 0]) - top + math.pi) % (2 * math.pi) - math.pi
+        return -float(away.min()), float(away.max())
+
+    def is_everywhere(self, bounds: Bounds) -> bool:
+        """Whether an interval is the whole circle."""
+        return bool(bounds.high[0] - bounds.low[0] >= self.period * (1 - 1e-9))
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        (low,), (high,) = bounds = found.ci(level)
+        start = (
+            f"The estimate of their circular mean is {found.value:.6g} on a circle of {self.period:g}, with a standard"
+            f" error of {found.std_errors[0]:.2g}"
+        )
+        if self.is_everywhere(bounds):
+            return f"{start}. No direction can be told: the {level:.0%} interval is the whole circle."
+        over = ", over the end of the circle" if low < 0 or high > self.period else ""
+        return (
+            f"{start} ({level:.0%} {found.default_method} interval from {low % self.period:.6g} to"
+            f" {high % self.period:.6g}{over}, for the population)."
+        )
+
+
+def _arc(found: Functional, level: float, room: float) -> tuple[float, float] | None:
+    """How far the directions that are not refuted reach below and above that of the estimate; None for all of them.
+
+    With the mean point y and its covariance C, direction t is refuted where the component of y perpendicular to t is
+    larger than its error allows. The opposite direction has the same one: it is left out where the centre itself is
+    refuted, by the joint law of both coordinates. Both together miss no more often than one of them: where the centre
+    is the truth, the first half of the errors are those of the joint law.
+    """
+    point, covariance = found.values, found.covariance
+    sizes, axes = np.linalg.eigh(covariance)
+    roots = np.sqrt(np.maximum(sizes, 1e-300))
+    far = float(np.linalg.norm(axes.T @ point / roots)) - room / float(roots[0])
+    if far <= math.sqrt(-2 * math.log(1 - level)) or float(np.linalg.norm(point)) <= room:
+        return None
+    top, length = math.atan2(point[1], point[0]), float(np.linalg.norm(point))
+
+    def excess(away: Floats) -> Floats:
+        across = np.array([-np.sin(top + away), np.cos(top + away)])
+        errors = np.sqrt(np.maximum(np.einsum("ij,ik,kj->j", across, covariance, across), 0))
+        half = deviate(level) * errors if not room else slack_deviate(level, room, errors)
+        return np.asarray(length * np.abs(np.sin(away)) - half)
+
+    return _end(excess, -1), _end(excess, 1)
+
+
+def _end(excess: Callable[[Floats], Floats], side: int) -> float:
+    """Where the directions on one side begin to be refuted; a right angle if none is."""
+    steps = np.linspace(0, math.pi / 2, _STEPS)
+    refuted = np.flatnonzero(excess(side * steps) > 0)
+    if not len(refuted):
+        return math.pi / 2
+    low, high = steps[refuted[0] - 1], steps[refuted[0]]
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excess(np.array([side * middle]))[0] > 0 else (middle, high)
+    return float(high)
