@@ -74,7 +74,7 @@ class PartAnswer(LinearAnswer):
 
     @property
     def rows(self) -> Floats:
-        return self.weights if self.whole.all() else np.vstack([self.inner, self.outer])
+        return self.weights if self.known else np.vstack([self.inner, self.outer])
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         if method == COMPATIBLE:

@@ -119,7 +119,7 @@ def lines_of(buckets: Buckets) -> Floats:
 
 
 def cumulative(found: DistributionEvidence) -> PartAnswer:
-    """The share of the answers up to the end of each bucket but the last; those of the next bucket may lie there too."""
+    """The share of the answers up to the end of each bucket but the last; answers of the next bucket may lie there."""
     if found.circular:
         raise ParameterError("Values on a circle have no order, so they have no cumulative shares.")
     labels: list[object] = [f"{edge:.10g}" for edge in found.buckets.largest_answers[:-1]]
