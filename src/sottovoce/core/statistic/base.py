@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterable
+from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.specs import Spec
@@ -53,8 +53,8 @@ class Statistic(ABC):
     def limits(self, channel: Channel) -> Limits:
         """The bounds and the total that a tally must keep."""
 
-    def impossible(self, channel: Channel, cells: Sequence[int]) -> bool:
-        """Whether no reports give these integers, although they keep the limits."""
+    def impossible(self, channel: Channel, cells: Any) -> bool:
+        """Whether no reports give these integers, a sequence or an array, although they keep the limits."""
         return False
 
     def spec(self) -> Spec:

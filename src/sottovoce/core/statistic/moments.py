@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.each import Each
@@ -48,7 +48,7 @@ class Moments(Statistic):
     def limits(self, channel: Channel) -> Limits:
         return Limits(most=tuple(y**a * z**b for y, z in _largest(channel) for a, b in POWERS), rows=len(POWERS))
 
-    def impossible(self, channel: Channel, cells: Sequence[int]) -> bool:
+    def impossible(self, channel: Channel, cells: Any) -> bool:
         """Sums of squares and products keep the inequalities of variances and of numbers within their ranges."""
         starts = range(0, len(cells), len(POWERS))
         return not all(
@@ -59,7 +59,8 @@ class Moments(Statistic):
 
 def _largest(channel: Channel) -> Iterable[tuple[int, int]]:
     """The largest numbers of each pair of stretches."""
-    return product(*([end - start - 1 for start, end in pairwise(ends)] for ends in _starts(channel)))
+    first, second = ([end - start - 1 for start, end in pairwise(ends)] for ends in _starts(channel))
+    return product(first, second)
 
 
 def _possible(most_y: int, most_z: int, n: int, y: int, z: int, yy: int, zz: int, yz: int) -> bool:
