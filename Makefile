@@ -14,7 +14,7 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples screenshots web test-spark test-oldest system-deps clean
+.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples screenshots lock-image web test-spark test-oldest system-deps clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -74,6 +74,9 @@ examples: $(STAMP) ## Plan, simulate, export and document the example studies, i
 
 screenshots: system-deps $(STAMP) ## Take the pictures of the pages again, in a real browser
 	@$(BIN)/python -m scripts.screenshots
+
+lock-image: $(STAMP) ## Write the packages of the container with the hashes of their files, into deploy/requirements.txt
+	@scripts/lock-image.sh
 
 web: ## Rebuild the browser client from clients/web, with Node.js
 	@scripts/web.sh

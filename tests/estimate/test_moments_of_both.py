@@ -122,7 +122,7 @@ def test_more_reports_than_64_bits_hold_are_refused() -> None:
     mechanism = both("piecewise")
     most = max(mechanism.statistic.limits(mechanism.channel).most)
     n = ((1 << 63) - 1) // most
-    assert sv.Tally(mechanism, n, np.zeros(mechanism.cells, np.int64)).n == n
+    assert sv.Tally(mechanism, n, np.array([n, 0, 0, 0, 0, 0])).n == n
     with pytest.raises(sv.MismatchError, match=f"at most {n} reports"):
         sv.Tally(mechanism, n + 1, np.zeros(mechanism.cells, np.int64))
 

@@ -28,13 +28,23 @@ KNOWN = {
         "ExecStart": "/.+",
         "DynamicUser": "yes|no",
         "StateDirectory": r"[\w-]+",
+        "StateDirectoryMode": "0700",
         "Environment": r"\w+=\S+",
         "KillSignal": "SIG[A-Z]+",
         "TimeoutStopSec": r"\d+",
         "Restart": "no|always|on-failure|on-success",
         "LimitNOFILE": r"\d+",
+        "MemoryMax": r"\d+[MG]",
+        "TasksMax": r"\d+",
         "ProtectSystem": "yes|full|strict",
         "ProtectHome": "yes|read-only|tmpfs",
+        "ProtectProc": "invisible",
+        **dict.fromkeys(("ProtectClock", "ProtectHostname", "ProtectKernelLogs", "ProtectKernelModules"), "yes"),
+        **dict.fromkeys(("ProtectKernelTunables", "ProtectControlGroups", "LockPersonality"), "yes"),
+        **dict.fromkeys(("RestrictNamespaces", "RestrictRealtime", "RestrictSUIDSGID"), "yes"),
+        "SystemCallArchitectures": "native",
+        "SystemCallFilter": "@system-service",
+        "SystemCallErrorNumber": "EPERM",
         "PrivateTmp": "yes|no",
         "PrivateDevices": "yes|no",
         "NoNewPrivileges": "yes|no",
@@ -44,7 +54,8 @@ KNOWN = {
     },
     "Install": {"WantedBy": r"[\w.-]+\.target"},
 }
-INSTRUCTIONS = {"FROM", "COPY", "RUN", "USER", "WORKDIR", "ENV", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"}
+INSTRUCTIONS = {"ARG", "FROM", "COPY", "RUN", "USER", "WORKDIR", "ENV", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"}
+INSTRUCTIONS |= {"HEALTHCHECK"}
 
 
 def unit() -> dict[str, dict[str, str]]:
@@ -82,6 +93,13 @@ def test_the_unit_has_known_directives_only() -> None:
             assert re.fullmatch(KNOWN[section][name], value), (section, name)
 
 
+def test_the_unit_holds_what_an_attacker_would_use() -> None:
+    """Every directive that is known here and restricts something is set."""
+    service = unit()["Service"]
+    assert {*KNOWN["Service"]} == {*service}
+    assert "MemoryDenyWriteExecute" not in service  # kernels are compiled
+
+
 def test_the_unit_runs_what_the_program_takes_and_writes_where_it_may() -> None:
     service = unit()["Service"]
     program, *command = shlex.split(service["ExecStart"])
@@ -98,13 +116,33 @@ def test_the_container_is_made_of_what_there_is() -> None:
     found = container()
     assert {name for name, _ in found} == INSTRUCTIONS
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    base = {text.split()[0] for name, text in found if name == "FROM"}
-    (version,) = (re.fullmatch(r"docker\.io/library/python:(\d+)\.(\d+)-slim", one) for one in base)
+    assert {text.split()[0] for name, text in found if name == "FROM"} == {"${BASE}"}
+    (base,) = (text.removeprefix("BASE=") for name, text in found if name == "ARG")  # a digest may be given
+    version = re.fullmatch(r"docker\.io/library/python:(\d+)\.(\d+)-slim", base)
     assert version is not None and (int(version[1]), int(version[2])) >= (3, 11)
-    build = next(text for name, text in found if name == "RUN" and "pip install" in text)
+    locked, build = (text for name, text in found if name == "RUN" and "pip install" in text)
     (extra,) = re.findall(r'"/source\[(\w+)\]"', build)
-    assert extra in project["optional-dependencies"] and "-c /source/constraints.txt" in build
-    assert (ROOT / "constraints.txt").exists() and "sottovoce" in project["scripts"]
+    assert extra in project["optional-dependencies"] and "--no-deps --no-build-isolation" in build
+    assert "--require-hashes -r /source/deploy/requirements.txt" in locked and "sottovoce" in project["scripts"]
+    health = json.loads(next(text for name, text in found if name == "HEALTHCHECK").partition("CMD ")[2])
+    assert health[0] == "/opt/sottovoce/bin/python" and "/healthz" in health[-1]
+    compile(health[-1], "health", "exec")
+
+
+def test_the_packages_of_the_container_have_hashes_and_the_versions_of_development() -> None:
+    """`make lock-image` writes them. Where pip is told to require hashes, it refuses every other file."""
+    text = (ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8")
+    assert "://" not in text and "--index" not in text
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    packages = text.replace(" \\\n", "").splitlines()
+    for line in packages:
+        pin, *hashes = line.split()
+        assert pin in pins, pin
+        assert hashes and all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", one) for one in hashes), pin
+    names = {line.partition("==")[0] for line in packages}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    wanted = {re.split(r"[\[><=;]", one)[0] for one in (*project["analysis"], *project["service"])} - {"sottovoce"}
+    assert wanted | {"hatchling"} <= names
 
 
 def test_the_container_copies_what_is_installed_and_nothing_else() -> None:
@@ -113,7 +151,12 @@ def test_the_container_copies_what_is_installed_and_nothing_else() -> None:
     rules = [line for line in lines if line and not line.startswith("#")]
     assert rules[0] == "*" and rules[-1] == "**/__pycache__"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    needed = {"pyproject.toml", "constraints.txt", project["project"]["readme"], *project["project"]["license-files"]}
+    needed = {
+        "pyproject.toml",
+        "deploy/requirements.txt",
+        project["project"]["readme"],
+        *project["project"]["license-files"],
+    }
     needed |= {one.split("/")[0] for one in project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]}
     assert {rule.removeprefix("!") for rule in rules[1:-1]} == needed
     assert all((ROOT / one).exists() for one in needed)

@@ -30,9 +30,10 @@ OPEN_CACHE = (
 
 def _is_own(folder: Path) -> bool:
     """Whether nobody else can put code into a folder of kernels. Beside the source it is as safe as the source."""
-    if not config.CACHE_DIR or not hasattr(os, "geteuid"):
+    base: str = config.CACHE_DIR  # type: ignore[attr-defined]
+    if not base or not hasattr(os, "geteuid"):
         return True
-    stats = [one.stat() for one in (folder, Path(config.CACHE_DIR)) if one.exists()]
+    stats = [one.stat() for one in (folder, Path(base)) if one.exists()]
     return all(one.st_uid in (0, os.geteuid()) and not one.st_mode & stat.S_IWOTH for one in stats)
 
 
@@ -53,7 +54,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     files = dispatcher._cache._cache_file
     if not _is_own(Path(files._cache_path)):
         warnings.warn(OPEN_CACHE, stacklevel=1)  # the same place for all kernels: shown once
-        return njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return njit(nogil=True)(function)
     base = files._index_name.removesuffix(".nbi")
     dispatcher._cache._cache_file = CodeFiles(files._cache_path, base, files._source_stamp)
     return dispatcher  # type: ignore[no-any-return]

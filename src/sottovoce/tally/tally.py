@@ -21,6 +21,7 @@ from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import canonical
 from sottovoce.core.work import Budget
+from sottovoce.tally.limits import check_limits
 
 _MAGIC = b"sottovoce tally 2\n"
 _DIGEST = 32
@@ -54,14 +55,9 @@ class Tally:
             raise MismatchError(f"Each cell of a tally of {n} reports holds from 0 to {np.max(most)}.")
         cells = given.astype(np.int64)
         cells.setflags(write=False)
-        if limits.total is not None and _exact_sum(cells) != limits.total * n:
-            raise MismatchError(
-                f"The cells of this tally sum to {_exact_sum(cells)}, not to {limits.total * n}: {limits.total} for"
-                f" each of its {n} reports."
-            )
-        most_of_block = max(map(_exact_sum, cells.reshape(-1, limits.block))) if limits.block is not None else 0
-        if most_of_block > n:
-            raise MismatchError(f"A group of this tally has {most_of_block} reports of {n}.")
+        check_limits(limits, n, cells)
+        if self.mechanism.statistic.impossible(self.mechanism.channel, cells):
+            raise MismatchError(f"No {n} reports of this mechanism have the sums of this tally.")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "cells", cells)
 
@@ -189,8 +185,3 @@ def _most(n: int, each: int | tuple[int, ...]) -> NDArray[np.int64] | int:
     if n * largest > MAX_CELL:
         raise MismatchError(f"A tally of this mechanism adds up at most {MAX_CELL // largest} reports.")
     return n * each if isinstance(each, int) else n * np.array(each, np.int64)
-
-
-def _exact_sum(cells: NDArray[np.int64]) -> int:
-    """The sum of up to 2**24 cells of up to 2**53, which 64 bits do not hold."""
-    return (int((cells >> 32).sum()) << 32) + int((cells & 0xFFFFFFFF).sum())

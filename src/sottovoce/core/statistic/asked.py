@@ -37,7 +37,8 @@ class CountAsked(Statistic):
             yield chosen.k + code, 1
 
     def limits(self, channel: Channel) -> Limits:
-        return Limits()
+        chosen, _ = asked_bits(channel)
+        return Limits(sums=((slice(chosen.k, None), chosen.asked, chosen.asked),), pairs=chosen.k)
 
 
 def asked_bits(channel: Channel) -> tuple[AskedMap, Rates]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.specs import Spec
@@ -16,12 +16,18 @@ class Limits(NamedTuple):
     Attributes:
         most: the largest number that one report adds to a cell; one number, or one for each cell.
         total: the sum that one report adds to all cells, if that is the same for every report.
+        sums: slices of cells, with the least and the largest sum that one report adds to the cells of each.
         block: neighbouring cells to which one report adds at most 1 together; None if there is no such bound.
+        rows: neighbouring cells of which the first counts reports, each report once, and bounds the others.
+        pairs: the distance to the cell that counts all reports of which a cell counts some.
     """
 
     most: int | tuple[int, ...] = 1
     total: int | None = None
+    sums: tuple[tuple[slice, int, int], ...] = ()
     block: int | None = None
+    rows: int | None = None
+    pairs: int | None = None
 
 
 class Statistic(ABC):
@@ -46,6 +52,10 @@ class Statistic(ABC):
     @abstractmethod
     def limits(self, channel: Channel) -> Limits:
         """The bounds and the total that a tally must keep."""
+
+    def impossible(self, channel: Channel, cells: Any) -> bool:
+        """Whether no reports give these integers, a sequence or an array, although they keep the limits."""
+        return False
 
     def spec(self) -> Spec:
         """The statistic in plain data."""

@@ -32,4 +32,4 @@ class CountCohorts(Statistic):
         yield from ((start + 1 + place, report >> place & 1) for place in range(channel.payload_bits))
 
     def limits(self, channel: Channel) -> Limits:
-        return Limits()
+        return Limits(rows=channel.payload_bits + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
@@ -50,6 +50,10 @@ class CountEach(Statistic):
                     yield start + cell, amount
 
     def limits(self, channel: Channel) -> Limits:
-        parts = channel.channels if isinstance(channel, Each) else ()
-        numbered = all(outputs_of(part) is not None for part in parts)
-        return Limits(total=len(parts) if numbered else None)
+        """Every part keeps the limits of its own statistic."""
+        sums: list[tuple[slice, int, int]] = []
+        for part, (start, end) in zip(channel.parts, pairwise(starts(channel)), strict=True):
+            own = statistic_of(part).limits(part)
+            sums += [(slice(start, end), own.total, own.total)] if own.total is not None else []
+            sums += [(slice(start, end), least, most) for _, least, most in own.sums]
+        return Limits(sums=tuple(sums))

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.each import Each
@@ -46,8 +46,34 @@ class Moments(Statistic):
         return ((start + place, y**a * z**b) for place, (a, b) in enumerate(POWERS))
 
     def limits(self, channel: Channel) -> Limits:
-        first, second = ([end - start - 1 for start, end in pairwise(ends)] for ends in _starts(channel))
-        return Limits(most=tuple(y**a * z**b for y, z in product(first, second) for a, b in POWERS))
+        return Limits(most=tuple(y**a * z**b for y, z in _largest(channel) for a, b in POWERS), rows=len(POWERS))
+
+    def impossible(self, channel: Channel, cells: Any) -> bool:
+        """Sums of squares and products keep the inequalities of variances and of numbers within their ranges."""
+        starts = range(0, len(cells), len(POWERS))
+        return not all(
+            _possible(y, z, *map(int, cells[start : start + len(POWERS)]))
+            for start, (y, z) in zip(starts, _largest(channel), strict=True)
+        )
+
+
+def _largest(channel: Channel) -> Iterable[tuple[int, int]]:
+    """The largest numbers of each pair of stretches."""
+    first, second = ([end - start - 1 for start, end in pairwise(ends)] for ends in _starts(channel))
+    return product(first, second)
+
+
+def _possible(most_y: int, most_z: int, n: int, y: int, z: int, yy: int, zz: int, yz: int) -> bool:
+    """Whether n pairs of whole numbers from 0 can have these sums."""
+    spread_y, spread_z, both = n * yy - y * y, n * zz - z * z, n * yz - y * z
+    return (
+        y <= yy <= most_y * y
+        and z <= zz <= most_z * z
+        and (yy - y) % 2 == (zz - z) % 2 == 0
+        and most_y * z + most_z * y - n * most_y * most_z <= yz <= min(most_z * y, most_y * z)
+        and min(spread_y, spread_z) >= 0
+        and both * both <= spread_y * spread_z
+    )
 
 
 def bounds(part: Channel) -> tuple[int, ...] | None:

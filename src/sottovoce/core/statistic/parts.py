@@ -33,4 +33,5 @@ class CountParts(Statistic):
             yield coordinate * known.part_outputs + part, 1
 
     def limits(self, channel: Channel) -> Limits:
-        return Limits(total=need(channel, Coordinates).chosen)
+        known = need(channel, Coordinates)
+        return Limits(total=known.chosen, block=known.part_outputs)

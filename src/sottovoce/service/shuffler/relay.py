@@ -85,7 +85,8 @@ class Relay:
             if known is None or known.hash != found.hash:
                 if known is not None:
                     self._check_descent(found, known, url)
-                if not self.mixer.open_manifest(study, found.content, instead_of=known and known.content):
+                before = None if known is None else known.content
+                if not self.mixer.open_manifest(study, found.content, instead_of=before):
                     raise CollectorError("Another process with the same file has opened a manifest.")
                 self._open[study] = found
             self._taking[study] = is_open
