@@ -45,7 +45,8 @@ SPOTS = 3  # codes drawn from the fingerprint, besides the first, the middle and
 MANY = 64  # further codes, of which few messages are drawn each
 MAX_BITS = 1 << 16  # of a mask whose bits are counted one by one
 COMPARED_STEPS = 1 << 15  # of exact arithmetic, of about five microseconds each, for likelihoods at full size
-FEW_COMPARED = 8  # reports at least
+FEW_COMPARED = 8  # reports, where that takes up to MOST_COMPARED_STEPS; fewer, or none, where it takes longer
+MOST_COMPARED_STEPS = 1 << 22  # for masks a coarse bound: they take a second
 # False alarms of each comparison of frequencies (supports of some codes, own supports of many codes, reports, bits),
 # whatever the number of its tests; the seed is fixed, so an audit always says the same.
 ALPHA = 1e-6
@@ -284,7 +285,10 @@ def ratio_problems(
     guarantee protects; without them all codes are protected.
     """
     known = effort(channel)
-    count = max(FEW_COMPARED, COMPARED_STEPS // (known.likelihood * steps(known.bits) * len(codes)))
+    each = known.likelihood * steps(known.bits) * len(codes)
+    count = min(len(drawn), max(COMPARED_STEPS // each, min(FEW_COMPARED, MOST_COMPARED_STEPS // each)))
+    if not count:
+        return
     protected = frozenset(at for at, code in enumerate(codes) if sensitive is None or code in sensitive)
     columns = ([channel.likelihood(r, code, p) for code in codes] for _, r, p in drawn[:: -(-len(drawn) // count)])
     worst = guarded_ratio(columns, protected)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Any, ClassVar, TypeVar
 
 from sottovoce.core.arithmetic.rational import units
@@ -346,6 +347,14 @@ class Chain(_Composed, Memoised, Supporting, Masked):
         (p, q), (up, down) = stages
         return Rates(p * up + (1 - p) * down, q * up + (1 - q) * down)
 
+    def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        if not self._has_bit_rates:
+            return _Composed.likelihood(self, report, code, public)
+        mask = self.mask(code)
+        rates = (self.bit_rate(place)[not mask >> place & 1] for place in range(self.payload_bits))
+        each = [rate if report >> place & 1 else 1 - rate for place, rate in enumerate(rates)]
+        return Fraction(prod(rate.numerator for rate in each), prod(rate.denominator for rate in each))
+
     def ratio(self) -> Fraction:
         if not self._has_bit_rates or not isinstance(self.first, Bits):
             return self._ratio_by_entry()
@@ -361,7 +370,7 @@ class Chain(_Composed, Memoised, Supporting, Masked):
             return known._replace(ratio=first.ratio + self._entries_effort())
         exponent = self.first.ones if self.first.encoding == "blocks" else 1
         ratio = first.ratio + 8 * self.first.k * short_steps(512 * exponent)
-        return known._replace(ratio=ratio, ratio_bits=1024 * exponent)
+        return known._replace(bits=256 * self.first.k, likelihood=2, ratio=ratio, ratio_bits=1024 * exponent)
 
     def supports(self, report: int, code: int, public: Words = NO_WORDS) -> bool:
         return trusted(self.first, Supporting).supports(report, code)

@@ -258,7 +258,7 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
             ratio = 10 * self.k + (2 * self.k * (exchanged + 1) ** 2 * short_steps(bits) if masks else 0)
         else:  # a power is computed without reducing fractions
             ratio = bits >> 6 if masks else 0
-        return summed(self, Effort(bits=128 * self.k, likelihood=2 * self.k, ratio=20 + ratio, ratio_bits=bits))
+        return summed(self, Effort(bits=128 * self.k, likelihood=2, ratio=20 + ratio, ratio_bits=bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         if self.encoding == "blocks":
