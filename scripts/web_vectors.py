@@ -468,6 +468,10 @@ def manifests() -> Iterator[dict[str, Any]]:
     vectors = study(questions=[sv.Asked("three", box, "Three numbers?")])
     arm = sv.Arm("three", sv.mechanism("duchi-linf", box.domain, epsilon=1))
     yield manifest(Manifest(vectors.facts, vectors.questions, sv.Round((arm,))), [{"three": [1, 2, 3]}])
+    cups = sv.Frequency(sv.Integers(0, 5))
+    twice = study(questions=[sv.Asked("cups", cups, "Cups?"), sv.Asked("again", cups, attribute="cups")])
+    both = tuple(sv.Arm(name, sv.mechanism("grr", cups.domain, epsilon=1)) for name in ("cups", "again"))
+    yield manifest(Manifest(twice.facts, twice.questions, sv.Round(both)), [{"cups": 4}])
 
 
 def manifest(found: Manifest, answers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -482,7 +486,7 @@ def manifest(found: Manifest, answers: list[dict[str, Any]]) -> dict[str, Any]:
             limits.append([limit, lifetime, False])
     codes = [
         [
-            plain_code(arm.mechanism.domain.encode(found.asked(place).answer(given[found.asked(place).name])))
+            plain_code(arm.mechanism.domain.encode(found.asked(place).answer(given[found.asked(place).key])))
             for place, arm in enumerate(found.stage.arms)
         ]
         for given in answers
@@ -527,6 +531,9 @@ def bad_manifests() -> Iterator[str]:
         (("questions", 0, "missing"), ["a", "a"]),
         (("questions", 0, "texts"), {"english": "How?"}),
         (("questions", 0, "share"), 0),
+        (("questions", 0, "attribute"), ""),
+        (("questions", 0, "attribute"), "hours"),
+        (("questions", 0, "attribute"), "nobody"),
         (("more",), 1),
     ]
     for path, value in changes:

@@ -3,7 +3,7 @@ import { build } from "esbuild";
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { minify } from "terser";
-import { SHORT } from "./private.mjs";
+import { MINIFY, SHORT } from "./private.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const outdir = process.argv[2] ?? here("../../src/sottovoce/service/static");
@@ -20,12 +20,11 @@ const shared = {
   outdir,
   write: false,
 };
-const compress = { ecma: 2020, module: true, passes: 3, keep_fargs: false, unsafe_arrows: true, unsafe_methods: true, pure_getters: true, inline: 1, lhs_constants: false };
 
 /** Write what esbuild made, shorter. */
 async function write({ outputFiles }) {
   for (const { path, text } of outputFiles) {
-    const { code } = await minify(text, { ecma: 2020, module: true, compress, mangle: { module: true } });
+    const { code } = await minify(text, MINIFY);
     await writeFile(path, code.length < 1000 ? code : BANNER + code);
   }
 }

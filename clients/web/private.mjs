@@ -3,16 +3,17 @@
  * specifications, of what is stored and sent, and of what other pages call are not listed. The first ones get the shortest.
  */
 const NAMES = `
-  place words armOf bottom top options digest wait drawn ratio seen cohort likelihood power compare over written encode numbers sample inputs near wide
-  contains rest kept draft parts times below seed payloadBits point position accepts given known cells codesAreIndices
-  far minus places begin coordinates cumulative others refusal change half seeds tries when extremes follow publics
-  rounding stages vary further later ratioForever sideBySide law raw flip magnitudes mechanisms member plus
-  spaces starts cohorts extra shown supports typed attempt choice columns equals seek sparse idle ownWords
-  pick tails decided encoded guardedRatio laws leaves payloadBytes rewind sums until dropped flips joined mapped
-  reportsBefore sender spans timer weighed acceptsAny branch checkOnce claimed claimedForever digitsOf exactLimit
-  mappedIn optedOutBefore pass publicWords ratioByEntry rememberCode spare checkedRatio chosenArm deliver
-  evenRatio store allowed allowedEver sealedFor epochDays own memo word maps mask fine numbered draw entry said sealing take span scale step source remove check within extras payloadFrom ratioBefore reachesEveryOutput reasonsFit rises roundings either filler
-  reached current closed
+  words rounding mechanisms bottom accepts stages ratioForever scale encode own tries cohort ratio inputs top
+  codesAreIndices payloadBits sparse rememberCode sample parts publics compare times check rewind sideBySide
+  payloadFrom options begin reasonsFit change remove seen weighed within armOf member coordinates extra power take
+  guardedRatio places minus numbers choice closed supports place ratioByEntry cohorts magnitudes given mappedIn
+  cumulative refusal position below drawn pass flip seeds seek written others dropped flips columns chosenArm further
+  allowed reachesEveryOutput numbered encoded claimed checkOnce ownWords digitsOf law raw idle point sealing word draw
+  attempt mask current until sender filler rest likelihood seed said spaces near step reached laws memo extremes vary
+  span store payloadBytes ratioBefore either digest sealedFor deliver later over pick checkedRatio epochDays shown
+  maps known when optedOutBefore cells publicWords contains typed mapped claimedForever timer fine half evenRatio
+  reportsBefore exactLimit decided acceptsAny joined spare entry equals wait sums tails branch rises roundings leaves
+  draft wide allowedEver starts extras kept source follow far plus spans
 `;
 const names = NAMES.trim().split(/\s+/);
 // Letters that are no members themselves. Two begin with a capital, so that none is `at`, `id` or `of`.
@@ -24,4 +25,12 @@ const short = (place) => (place < MANY ? "" : LETTERS[FIRST + Math.floor(place /
 export const SHORT = {
   mangleProps: new RegExp(`^(?:${names.join("|")})$`),
   mangleCache: Object.fromEntries(names.map((name, place) => [name, short(place)])),
+};
+
+/** For terser. */
+export const MINIFY = {
+  ecma: 2020,
+  module: true,
+  compress: { ecma: 2020, module: true, passes: 3, keep_fargs: false, unsafe_arrows: true, unsafe_methods: true, pure_getters: true, inline: 1, lhs_constants: false },
+  mangle: { module: true },
 };

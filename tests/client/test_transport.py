@@ -56,6 +56,20 @@ def test_a_device_answers_over_http_and_says_nothing_about_itself(tmp_path: Path
     assert set(headers) == {"Host", "Accept-Encoding", "Content-Length", "Content-Type", "Accept"}
 
 
+@pytest.mark.parametrize("state", ["closed", "done"])
+def test_a_closed_study_is_not_answered_and_what_waits_is_taken_back(tmp_path: Path, state: str) -> None:
+    answer, seen = collector(manifest=(200, {"Study-State": state}, MANIFEST.content))
+    with served(answer) as base:
+        me = Participant(tmp_path / "device", tick=NoTick())
+        with pytest.raises(CollectorError, match="This study is closed: it takes no more answers"):
+            me.fetch(f"{base}{STUDY}")
+        assert me.answer(MANIFEST, ANSWERS, url=f"{base}{STUDY}", send=False).state == "queued"
+        assert me.account().total > 0
+        assert [one.state for one in me.send()] == ["study_closed"]
+        assert me.account().total == 0 and me.reports() == []
+    assert seen == []
+
+
 def test_one_connection_is_kept_where_it_is_wanted() -> None:
     answer, seen = collector()
     with served(answer) as base:

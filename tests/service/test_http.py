@@ -122,8 +122,11 @@ def test_every_refusal_has_its_code(site: Site) -> None:
         assert problem(site.get(f"STUDY/estimates?{query}")) == "invalid_request"
     outdated = site.post(good.replace(site.manifest.prefix, bytes(8)))
     assert problem(outdated) == "outdated_manifest" and outdated.json()["manifest"] == site.manifest.hash
+    assert site.get("STUDY/manifest").headers["study-state"] == "open"
     site.collector.set_state(site.study, CLOSED, by="test")
     assert problem(site.post(good)) == "study_closed"
+    said = site.get("STUDY/manifest").headers
+    assert said["study-state"] == "closed" and "study-state" in said["access-control-expose-headers"]
     assert site.get("STUDY/checksum").json()["reports"] == 0
 
 

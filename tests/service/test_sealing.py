@@ -319,6 +319,24 @@ def test_reports_are_dropped_only_where_the_collector_has_settled_them(tmp_path:
         assert sum(relay.mixer.waiting().values()) == 3 - dropped
 
 
+def test_a_shuffler_says_that_a_study_is_closed(tmp_path: Path) -> None:
+    study = manifest()
+
+    class Closing(Collecting):
+        state = "open"
+
+        def get(self, url: str) -> Reply:
+            return super().get(url)._replace(study_state=self.state)
+
+    collector = Closing(study)
+    client = TestClient(relay_of(tmp_path, collector).application())
+    for state, fields in (("open", 2), ("closed", 0)):
+        collector.state = state
+        assert client.get(f"/v1/studies/{study.hash[:16]}/manifest").headers["study-state"] == state
+        page = client.get(f"/s/{study.hash[:16]}").text
+        assert (page.count("<fieldset"), page.count('id="closed"')) == (fields, int(not fields))
+
+
 # --- devices, shuffler and collector ------------------------------------------------------------------------------
 class Bridge(HttpTransport):
     """Requests to an application in this process."""

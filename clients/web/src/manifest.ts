@@ -282,7 +282,7 @@ function readQuestion(spec: unknown): Question {
   const readers: Readers = {
     ...{ name: text, question: (asked) => askedFrom(asked, { domain: domainFrom }), texts: table, missing: listOf(text), share: count(1n, 1000n), unit: text },
   };
-  const further: Readers = { labels: readLabels, attribute: text };
+  const further: Readers = { labels: readLabels, attribute: (name) => (valid(name), text(name)) };
   for (const key of Object.keys(further)) if (isSpec(spec) && key in spec) readers[key] = further[key]!;
   const { name, question, texts, missing, share, unit, labels, attribute } = record(spec, "a question", readers);
   return new Question(name, question.kind, question.domain, texts, missing, share, unit, labels, attribute);

@@ -42,7 +42,7 @@ export function askedFrom(spec: unknown, readers: Readers): { kind: string; doma
 }
 
 const IDEALISED =
-  "The guarantee of this mechanism is idealised: it computes with floats, so its exact loss is unknown.";
+  "This guarantee is idealised: with floats the loss is unknown.";
 
 /** The guarantees that a browser computes; the codes are those that a utility-optimised one protects. */
 interface Promised {
@@ -54,11 +54,11 @@ function readGuarantee(written: string): Promised {
   if (written === "idealised") refuse(IDEALISED, "privacy");
   if (written === "pure" || written === "utility_optimised") return { kind: written, sensitive: null };
   if (written.startsWith("approximate"))
-    refuse("Approximate guarantees, which hold up to a delta, are refused.", "privacy");
+    refuse("Approximate guarantees are refused.", "privacy");
   const optimised = /^utility_optimised\(((?:0|[1-9]\d{0,14})(?:,[1-9]\d{0,14})*)\)$/.exec(written);
   const codes = optimised ? optimised[1]!.split(",").map(BigInt) : [];
   if (codes.length && rising(codes)) return { kind: "utility_optimised", sensitive: new Set(codes) };
-  return refuse("This guarantee is unknown, so it is refused.", "privacy");
+  return refuse("This guarantee is unknown.", "privacy");
 }
 
 export class Mechanism {
@@ -99,7 +99,7 @@ export class Mechanism {
     const { sensitive } = this.guarantee;
     if (sensitive) for (const code of sensitive) need(code < this.channel.inputs, "A sensitive code lies outside.");
     const ratio = sensitive ? this.channel.guardedRatio(sensitive) : this.channel.ratio();
-    if (!ratio) refuse("A protected report can come from one value and not from another.", "privacy");
+    if (!ratio) refuse("A protected report can reveal its value.", "privacy");
     if (!within(ratio, this.claimed)) refuse("This mechanism has a larger epsilon than it claims.", "privacy");
     return ratio;
   }
@@ -114,7 +114,7 @@ export class Mechanism {
     const found = record(spec, "a mechanism", READERS);
     const { name, version, unused, codec } = found;
     valid(name && [...name].length <= 100, "name");
-    need(version === 1n, "This client supports version 1 of a mechanism.");
+    need(version === 1n, "This mechanism has another version than 1: update the client.");
     valid(unused !== "" && !(unused?.length > 800), "unused");
     valid(STATISTICS.includes(found.statistic.kind), "statistic");
     const made = new Mechanism(

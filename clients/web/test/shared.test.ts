@@ -128,7 +128,7 @@ test("manifests", () => {
       expect(refused(check), `${limit} ${lifetime}`).toBe(!holds);
     }
     vector.answers.forEach((given: { [name: string]: unknown }, place: number) => {
-      const codes = manifest.arms.map((_, arm) => manifest.encode(arm, given[manifest.asked(arm).name]));
+      const codes = manifest.arms.map((_, arm) => manifest.encode(arm, given[manifest.asked(arm).key]));
       expect(codes.map(plainCode)).toEqual(vector.codes[place]);
     });
   }

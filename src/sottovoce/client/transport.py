@@ -142,7 +142,7 @@ def parsed(url: str) -> SplitResult:
     return parts
 
 
-class Study(NamedTuple):
+class FetchedStudy(NamedTuple):
     """A study at its collector: the manifest, the study's own address, and whether reports are still taken."""
 
     manifest: Manifest
@@ -163,7 +163,7 @@ def fetch_open_study(url: str, transport: HttpTransport) -> tuple[Manifest, str]
     return manifest, address
 
 
-def fetch_study(url: str, transport: HttpTransport) -> Study:
+def fetch_study(url: str, transport: HttpTransport) -> FetchedStudy:
     """The study at an address.
 
     The address is that of a study, or of a collector that has one open study. A manifest that belongs to another study
@@ -180,7 +180,7 @@ def fetch_study(url: str, transport: HttpTransport) -> Study:
     manifest = Manifest.from_spec(reply.body)
     if found is None or manifest.study[:STUDY_DIGITS] != found[2]:
         raise CollectorError("The collector gives the manifest of another study than the address says.")
-    return Study(manifest, url, reply.study_state not in ENDED)
+    return FetchedStudy(manifest, url, reply.study_state not in ENDED)
 
 
 def _only_study(url: str, transport: HttpTransport) -> str:

@@ -72,7 +72,7 @@ export abstract class Channel {
   }
   /** The ratio of the reports that a guarantee with sensitive codes protects; null if it is infinite. */
   guardedRatio(sensitive: ReadonlySet<bigint>): Fraction | null {
-    need(!this.stages && this.codesAreIndices, "A utility-optimised guarantee needs numbered codes and reports.");
+    need(!this.stages && this.codesAreIndices, "This guarantee needs numbered codes and reports.");
     let worst = ONE;
     for (const column of this.columns()) {
       const senders = column.flatMap((one, code) => (one.n ? [BigInt(code)] : []));
@@ -130,5 +130,5 @@ export function informative(own: Fraction, other: Fraction, name = "inside"): vo
 /** A device keeps the memo of a whole channel, or of one directly under its cohort. */
 export function checkMemos(channel: Channel): void {
   const tops = channel.stages && channel.cohorts > 1n ? channel.parts : [channel];
-  for (const part of tops.flatMap(nested)) need(!part.stages, "A channel that keeps a memo is no part of another one.");
+  for (const part of tops.flatMap(nested)) need(!part.stages, "A memo is no part of another channel.");
 }

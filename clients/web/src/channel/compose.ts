@@ -22,7 +22,7 @@ interface BeforeSecond {
 /** How many numbers have the channel's width, reports or not. */
 function reports(channel: Channel): bigint {
   if (channel.outputs !== null) return channel.outputs;
-  need(channel.payloadBits <= 1 << 16, "Reports are too long to be codes of another channel.");
+  need(channel.payloadBits <= 1 << 16, "This channel is too large for a browser.");
   return 1n << BigInt(channel.payloadBits);
 }
 

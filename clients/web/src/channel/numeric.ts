@@ -49,7 +49,7 @@ export class Rounding extends Channel {
   sample(code: Code, coins: Coins): bigint {
     const position = this.position(code);
     const [point, rest] = [position >> 32n, position & (STEP - 1n)];
-    need(point >= 0n && point <= this.steps - BigInt(rest > 0n), "A number is outside the range of its grid.", "domain");
+    need(point >= 0n && point <= this.steps - BigInt(rest > 0n), "A number is outside.", "domain");
     return point + BigInt(coins.flip(rest << BigInt(FINE - PLACES)));
   }
 

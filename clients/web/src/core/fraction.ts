@@ -18,7 +18,7 @@ export function metered<T>(bytes: number, work: () => T): T {
 
 export function spend(steps: number): void {
   left -= steps;
-  if (left < 0) refuse("The privacy loss of this specification needs too much arithmetic.");
+  if (left < 0) refuse("The loss of this specification takes too long.");
 }
 
 /** Denominators are mostly powers of two, which are taken out first: Euclid's steps are long for long numbers. */

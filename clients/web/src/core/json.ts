@@ -49,7 +49,7 @@ function integer(text: string): bigint {
 }
 
 function carried(text: string): string {
-  need(!/[\ud800-\udfff]/u.test(text), "A specification holds text that UTF-8 cannot carry.");
+  need(!/[\ud800-\udfff]/u.test(text), "A specification must be JSON in UTF-8.");
   return text;
 }
 

@@ -161,7 +161,7 @@ export class Study {
     if (facts.end && day > facts.end) refuse("This study has ended.", "study", "ended");
     if (!this.store.lasting && (facts.unit === "event" || this.mechanisms.some((one) => one.memoised)))
       refuse(
-        "This browser keeps nothing, as in a private window, and this study is answered more than once: losses would add up.",
+        "This browser keeps nothing, as in a private window: the losses of this study would add up.",
         "storage",
         "no_storage",
       );
@@ -313,7 +313,7 @@ export class Study {
   private async checkOnce(stores: Stores): Promise<void> {
     const said = await stores.get<string>("studies", `facts ${this.manifest.study}`);
     if (said !== undefined && said !== this.manifest.said)
-      refuse("This round describes the study in another way than before.", "privacy");
+      refuse("This round describes another study than before.", "privacy");
     if (this.manifest.facts.unit === "event") return;
     const [memos, epoch] = [this.memos, this.manifest.epoch(this.now())];
     const again = (one: Entry): boolean => !memos || one.memos !== memos || one.epoch >= epoch;

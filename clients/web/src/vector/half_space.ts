@@ -52,7 +52,7 @@ class HalfSpace extends Channel {
     return ONE.plus(Fraction.of(this.inside * this.inputs, half * (UNIT - this.inside)));
   }
   likelihood(): never {
-    return refuse("The law of this channel is not enumerated in a browser.");
+    return refuse("This channel is too large for a browser.");
   }
 }
 

@@ -62,7 +62,7 @@ class SampledCoordinates extends Channel {
     return this.inner.ratio().power(this.count);
   }
   likelihood(): never {
-    return refuse("The law of this channel is not enumerated in a browser.");
+    return refuse("This channel is too large for a browser.");
   }
 }
 

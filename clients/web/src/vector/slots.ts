@@ -50,6 +50,6 @@ export abstract class Slots extends Channel {
     return coins.flip(this.grid.position(one) << BigInt(FINE - PLACES));
   }
   likelihood(_report: bigint, _code: Code): Fraction {
-    return refuse("The law of this channel is not enumerated in a browser.");
+    return refuse("This channel is too large for a browser.");
   }
 }

@@ -96,7 +96,7 @@ async function refresh() {
     const said = { answered: words.answered, closed: get("closed") ? "" : words.closed, opted_out: words.opted };
     get("outcome").textContent ||= said[state];
   }
-  get("optout").hidden = state === "opted_out";
+  get("optout").hidden = state === "opted_out" || state === "closed";
   get("optin").hidden = state !== "opted_out";
   get("nothing").hidden = sent.length > 0;
   get("history").replaceChildren(
