@@ -18,7 +18,7 @@ from sottovoce.testing.codes import first_message
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "clients" / "web"
-MOST = 25 * 1024  # bytes, compressed, of everything but the nodes for vectors
+MOST = 26 * 1024  # bytes, compressed, of everything but the nodes for vectors
 pytestmark = pytest.mark.xdist_group("browser")
 
 
@@ -36,7 +36,7 @@ def compressed(paths: list[Path]) -> int:
     return sum(len(gzip.compress(path.read_bytes(), 9, mtime=0)) for path in paths)
 
 
-def test_everything_but_the_nodes_for_vectors_has_less_than_25_kib():
+def test_everything_but_the_nodes_for_vectors_has_less_than_26_kib():
     """What seals reports is also a file of its own, which only studies with a shuffler load."""
     always = loaded_at_once()
     loaded_later = set(re.findall(r'import\("\./([^"]+)"\)', "".join(path.read_text("utf-8") for path in always)))

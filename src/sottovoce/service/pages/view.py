@@ -142,7 +142,9 @@ def _field(asked: Asked, language: str) -> dict[str, Any]:
 
 def _number(domain: Any) -> dict[str, Any]:
     low, high = (_plain(getattr(domain, end, "")) for end in ("low", "high"))
-    return {"low": low, "high": high, "step": "1" if isinstance(domain, Integers) else "any"}
+    step = getattr(domain, "step", None)
+    usual = "1" if isinstance(domain, Integers) else "any"
+    return {"low": low, "high": high, "step": usual if step is None else _plain(step)}
 
 
 def _plain(end: Any) -> str:
