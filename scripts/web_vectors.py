@@ -69,6 +69,7 @@ OTHERS: tuple[tuple[str, Any, Sequence[Any]], ...] = (
     ("duchi-linf", sv.Box(-1, 1, 8), [[0, 0.5, -1, 1, 0, 0, 0.125, 0]]),
     ("sparse", sv.Sparse(70, 3, 2), [[], [[0, 2], [69, -0.5]], [[3, 0.25], [4, 1], [5, -2]]]),
     ("square-wave", sv.Circle(24), [0, 12.5, 24]),
+    ("square-wave", sv.Interval(0, 14, step="0.5"), [0, 3.5, 14]),
 )
 
 
@@ -222,6 +223,9 @@ DOMAINS: tuple[Any, ...] = (
     sv.Integers(-2, 5),
     sv.Interval("-1.5", "0.25"),
     sv.Interval(0, "123456789.125"),
+    sv.Interval(0, 10, step="0.1"),
+    sv.Interval("-0.5", "7.25", step="0.25"),
+    Bins.even(sv.Interval(0, 10, step="0.5"), 7),
     sv.Circle(24),
     sv.Text(),
     PEOPLE,

@@ -10,9 +10,22 @@ from sottovoce.core.domain import Categories, Circle, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Quantile, Question, Range, Variance
 
-_RANGE = ("low", "high", "whole")
+_RANGE = ("low", "high", "whole", "step")
 _COMMON = ("ask", "text", "missing", "share", "unit", "labels", "attribute")
-_INHERITED = ("text", "missing", "unit", "labels", "low", "high", "whole", "categories", "period")  # of an attribute
+# Of an attribute.
+_INHERITED = (
+    "text",
+    "missing",
+    "unit",
+    "labels",
+    "low",
+    "high",
+    "whole",
+    "step",
+    "categories",
+    "period",
+)
+_STEP = "Write the distance between two possible answers that are next to each other, such as step = 0.5."
 _NUMBER = 'Write the smallest and the largest possible answer, such as low = 0 and high = "14.5".'
 _LIST = 'Write the possible answers as a list, such as ["yes", "no"].'
 
@@ -153,11 +166,15 @@ class QuestionTable:
         if absent:
             return None
         low, high = self.table["low"], self.table["high"]
+        step = self.table.get("step")
+        if whole and step is not None:
+            self.note("step", "Whole numbers have the step 1.", "Leave out whole, or step.")
+            return None
         try:
-            return Integers(low, high) if whole else Interval(low, high)
+            return Integers(low, high) if whole else Interval(low, high, step)
         except ParameterError as problem:
-            key = "high" if "'high'" in str(problem) else "low"
-            self.note(key, str(problem), _NUMBER)
+            key = next((one for one in ("high", "step") if f"'{one}'" in str(problem)), "low")
+            self.note(key, str(problem), _STEP if key == "step" else _NUMBER)
             return None
 
     def ordered(self) -> Domain | None:

@@ -50,7 +50,8 @@ export function maybe<T>(read: Reader<T>): Reader<T | null> {
 
 /** The values under exactly these keys, beside the one that names the kind. */
 export function record(spec: unknown, of: string, readers: Readers, tag?: string): { [name: string]: any } {
-  const names = Object.keys(readers);
+  // An interval may leave out its step.
+  const names = Object.keys(readers).filter((name) => of !== "interval" || name !== "step" || name in (spec as Spec));
   if (!isSpec(spec) || Object.keys(spec).length !== names.length + Number(!!tag) || !names.every((name) => name in spec))
     refuse(`The specification of ${of} has exactly the keys ${[tag ?? [], names].flat().join(", ")}.`);
   const found: { [name: string]: any } = {};

@@ -1,7 +1,7 @@
 /** What a participant may hold. `encode` gives the code of a value, and refuses everything else in one sentence. */
 import { decimal, decimalText, readDecimal } from "../core/decimal";
 import { refuse } from "../core/errors";
-import { Fraction, ZERO } from "../core/fraction";
+import { Fraction, ONE, ZERO } from "../core/fraction";
 import type { Spec } from "../core/json";
 import { define, integer, kindFrom, listOf, valid, type Kinds } from "../core/read";
 import type { Code } from "../channel/channel";
@@ -88,22 +88,33 @@ export class Categories extends Domain {
   }
 }
 
+/** Whether a number lies whole steps after another; without a step any does. */
+function steps(from: Fraction, to: Fraction, step?: Fraction): boolean {
+  return !step || to.minus(from).over(step).d === 1n;
+}
+
 /** Numbers in a range. */
 export abstract class Range extends Domain {
   constructor(
     readonly bottom: Fraction,
     readonly top: Fraction,
     name: string,
+    readonly step?: Fraction,
   ) {
     super();
     valid(bottom.compare(top) < 0, name);
+    valid(!step || (step.n > 0n && steps(bottom, top, step)), "step");
   }
 
-  /** The number that a value is; a whole one where only those count. */
+  /** The number that a value is; only whole steps from the start on, where there is a step. */
   protected inside(value: unknown, what: string): Fraction {
     const number = exactNumber(value);
-    if (!number || number.compare(this.bottom) < 0 || number.compare(this.top) > 0 || (what && number.d !== 1n))
-      outside(`a ${what}number in [${decimalText(this.bottom)}, ${decimalText(this.top)}]`);
+    const { bottom, top, step } = this;
+    if (!number || number.compare(bottom) < 0 || number.compare(top) > 0 || !steps(bottom, number, step))
+      outside(
+        `a ${what}number in [${decimalText(bottom)}, ${decimalText(top)}]` +
+          (what || !step ? "" : ` in steps of ${decimalText(step)}`),
+      );
     return number;
   }
   override typed(written: string): unknown {
@@ -116,7 +127,7 @@ export class Integers extends Range {
     readonly low: bigint,
     readonly high: bigint,
   ) {
-    super(Fraction.of(low), Fraction.of(high), "high");
+    super(Fraction.of(low), Fraction.of(high), "high", ONE);
     valid(high < low + MOST_CODES, "high");
     this.size = high - low + 1n;
     this.numbers = { low: ZERO, high: Fraction.of(high - low), origin: this.bottom };
@@ -136,8 +147,9 @@ export class Interval extends Range {
   constructor(
     readonly low: Fraction,
     readonly high: Fraction,
+    step?: Fraction,
   ) {
-    super(low, high, "high");
+    super(low, high, "high", step);
     this.numbers = { low, high, origin: ZERO };
   }
   encode(value: unknown): Fraction {
@@ -189,6 +201,6 @@ define(DOMAINS, "categories", Categories, {
   values: listOf((value) => (typeof value === "string" ? value : end(value))),
 });
 define(DOMAINS, "integers", Integers, { low: end, high: end });
-define(DOMAINS, "interval", Interval, { low: decimal, high: decimal });
+define(DOMAINS, "interval", Interval, { low: decimal, high: decimal, step: decimal });
 define(DOMAINS, "circle", Circle, { period: decimal });
 define(DOMAINS, "pair", Pair, { group: domainFrom, value: domainFrom });

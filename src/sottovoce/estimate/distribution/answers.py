@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -26,16 +26,18 @@ from sottovoce.core.question import (
     Variance,
 )
 from sottovoce.estimate.distribution.base import CHECKED, COMPATIBLE, GUARDED, DistributionEvidence
-from sottovoce.estimate.distribution.buckets import quantile_bounds
 from sottovoce.estimate.distribution.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.moments import from_waves
+from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width, intervals
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, deviate, most_excess
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
 Floats = NDArray[np.float64]
+EVEN = "even"  # the method for quantiles of answers that are spread evenly
+USUAL = 0.95  # the level of the interval whose window tells standard errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,8 +88,9 @@ class PartAnswer(LinearAnswer):
 class QuantileAnswer(AnswerEvidence):
     """Quantiles of the unbiased cumulative shares, made rising.
 
-    An interval holds all values whose own interval of the cumulative share contains the wanted one: it misses no more
-    often than that interval does.
+    An interval holds all values whose own interval of the cumulative share, averaged over a window of neighbours,
+    contains the wanted one (`quantiles/invert.py`). It is right wherever answers lie: many may share one number. Method
+    "even" is narrower, and right where answers are spread evenly over the window, as round numbers are not.
     """
 
     quality: ClassVar[str] = "those of the unbiased cumulative shares"
@@ -97,7 +100,7 @@ class QuantileAnswer(AnswerEvidence):
 
     @property
     def methods(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(method for method in self.source.curve_methods if method != GUARDED)
+        return *(method for method in self.source.curve_methods if method != GUARDED), EVEN
 
     @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
@@ -110,13 +113,17 @@ class QuantileAnswer(AnswerEvidence):
     def values(self) -> Floats:
         return read(self, self.source, self.source.values())
 
+    @property
+    def parts(self) -> list[float]:
+        """The shares whose quantiles are asked for."""
+        return [float(part) for part in self.question.shares]
+
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        parts = [float(part) for part in self.question.shares]
+        buckets, parts = self.source.buckets, self.parts
         if method == COMPATIBLE:
             low, high = load("estimate.distribution.compatible:quantiles")(self.source, parts, level, target)
         else:
-            heights, errors = _heights(self.source, target)
-            low, high = quantile_bounds(self.source.buckets, heights, deviate(level) * errors, parts)
+            low, high = intervals(buckets, *self._curve(target), parts, level, even=method == EVEN)
         return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
 
     @property
@@ -138,15 +145,16 @@ class QuantileAnswer(AnswerEvidence):
         return self.source.unevenness or self.source.doubt_of(self._heights(level), level, most)
 
     def variances(self, target: str) -> Floats:
-        """From the width of the interval of one standard error."""
-        low, high = self.interval(0.6826894921370859, "normal", target)
-        return np.asarray(((high - low) / 2) ** 2)
+        """The standard error of the cumulative share, averaged over the window, divided by the density around it."""
+        heights, spreads = self._curve(target)
+        each = [best_window(heights, spreads, part, USUAL) for part in self.parts]
+        wide = np.array([half_width(self.source.buckets, window, even=True) for window in each])
+        return np.asarray((wide / deviate(USUAL)) ** 2)
 
-
-def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:
-    """The unbiased cumulative share at each edge, and its standard error."""
-    values, errors = np.cumsum(source.values())[:-1], np.sqrt(source.height_spreads(target))
-    return np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], errors, [0.0]])
+    def _curve(self, target: str) -> tuple[Floats, Callable[[Floats], Floats]]:
+        """The unbiased cumulative share at each edge, and the variances of sums of shares."""
+        heights = np.concatenate([[0.0], np.cumsum(self.source.values())[:-1], [1.0]])
+        return heights, lambda rows: self.source.spreads(rows, target)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

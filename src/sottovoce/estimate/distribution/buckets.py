@@ -178,6 +178,14 @@ class Buckets:
         if after and heights[after] > part:
             low, high = heights[after - 1], heights[after]
             found = float(self.edges[after - 1] + (part - low) / (high - low) * self.widths[after - 1])
+        return self._answer_at(found)
+
+    def at_place(self, place: float) -> float:
+        """The value at a place among the edges, counted from 0, such as 1.5 in the middle of the second bucket."""
+        return self._answer_at(float(np.interp(place, np.arange(len(self.edges)), self.edges)))
+
+    def _answer_at(self, found: float) -> float:
+        """A number as it is; where there is a step, the possible answer around which it lies."""
         if self.step is None:
             return found
         return float(np.clip(self._half_way(math.ceil(self._steps(found) - 0.5 - 1e-9)) - self.step / 2, *self.ends))
@@ -203,27 +211,19 @@ class Buckets:
         return self.largest_answers[np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)]
 
 
-def quantile_bounds(buckets: Buckets, heights: Floats, half: Floats, parts: Sequence[float]) -> tuple[Floats, Floats]:
-    """All values whose interval, `half` around the height of the curve, holds a part: the least and the largest.
-
-    `heights` may have rows, one for each curve; the result then has a row for each, and a column for each part. Where
-    answers lie inside a bucket is not known, so both ends are those of buckets.
-    """
-    upper, lower = np.clip(heights + half, 0, 1), np.clip(heights - half, 0, 1)
-    upper[..., -1] = lower[..., -1] = 1.0
-    # The first point where the upper curve reaches the share, and the last one where the lower is still below it.
-    first, last = np.maximum.accumulate(upper, axis=-1), np.minimum.accumulate(lower[..., ::-1], axis=-1)[..., ::-1]
-    each = [(buckets.edge_before(first, part), buckets.edge_after(last, part)) for part in parts]
-    return np.stack([low for low, _ in each], axis=-1), np.stack([high for _, high in each], axis=-1)
-
-
 def rising(shares: Floats) -> Floats:
     """The cumulative shares at all edges, of shares that may be negative: halfway between the curve that is made to
     rise from below and the one from above. Cutting negative shares off instead would move everything to the middle.
     """
-    heights = np.clip(np.concatenate([[0.0], np.cumsum(shares)]), 0, 1)
+    heights = np.concatenate([[0.0], np.cumsum(shares)])
     heights[-1] = 1.0
-    up, down = np.maximum.accumulate(heights), np.minimum.accumulate(heights[::-1])[::-1]
+    return made_rising(heights)
+
+
+def made_rising(heights: Floats) -> Floats:
+    """The mean of the least rising curve above, and the largest one below, heights that are cut to [0, 1]."""
+    cut = np.clip(heights, 0, 1)
+    up, down = np.maximum.accumulate(cut), np.minimum.accumulate(cut[::-1])[::-1]
     return np.asarray((up + down) / 2)
 
 

@@ -21,9 +21,10 @@ from sottovoce.core.question import Distribution, Quantile, Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.distribution.answers import PartAnswer
 from sottovoce.estimate.distribution.base import DistributionEvidence
-from sottovoce.estimate.distribution.buckets import Buckets, quantile_bounds
+from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, functional_variances
 from sottovoce.estimate.distribution.linear import linear_decode
+from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width
 from sottovoce.estimate.distribution.transition import transition_of
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.prior import Prior
@@ -76,13 +77,12 @@ class ExpectedDistribution:
         return from_cells(self.mechanism, n, cells)  # type: ignore[arg-type]  # elsewhere any numbers will do
 
     def _of_quantiles(self, question: Quantile, n: int, level: float) -> float:
-        noise = self._noise()
-        heights = np.zeros((DRAWS, len(self.shares) + 1))
-        heights[:, 1:-1], heights[:, -1] = np.cumsum(self.shares)[:-1] + noise / math.sqrt(n), 1.0
-        errors = np.sqrt(self._curves["variances"] / n)
-        half = np.concatenate([[0.0], deviate(level) * errors, [0.0]])
-        low, high = quantile_bounds(self.buckets, heights, half, [float(part) for part in question.shares])
-        return _root_mean_square(np.mean((high - low) / 2, axis=0))
+        heights = np.concatenate([[0.0], np.cumsum(self.shares)[:-1], [1.0]])
+        each = [
+            best_window(heights, lambda rows: functional_variances(self.mechanism, rows, self.shares) / n, part, level)
+            for part in map(float, question.shares)
+        ]
+        return _root_mean_square(np.array([half_width(self.buckets, window, even=False) for window in each]))
 
     def _of_parts(self, found: PartAnswer, n: int, level: float) -> float:
         """The noise of a bucket that is cut moves the ends of the interval apart."""
@@ -108,7 +108,6 @@ class ExpectedDistribution:
             drawn = np.random.default_rng(SEED).standard_normal((DRAWS // 2, d - 1))
             half = drawn @ (vectors * np.sqrt(np.maximum(values, 0))).T
             self._curves["noise"] = np.concatenate([half, -half])  # both signs, so that the mean curve is the true one
-            self._curves["variances"] = np.diag(covariance)
         return self._curves["noise"]
 
 

@@ -41,7 +41,7 @@ def answers_of(name: str, rng: np.random.Generator, count: int = 100_000) -> Flo
 def _taxi() -> Floats:
     import pyarrow.parquet as pq
 
-    seconds = pq.read_table(_path(TAXI.file), columns=["pickup_second"]).column(0).to_numpy()
+    seconds = pq.read_table(data_file(TAXI.file), columns=["pickup_second"]).column(0).to_numpy()
     return np.asarray(seconds / 86_400)
 
 
@@ -49,7 +49,7 @@ def _taxi() -> Floats:
 def _histogram(name: str) -> Floats:
     import pyarrow.parquet as pq
 
-    table = pq.read_table(_path(HISTOGRAMS.file), filters=[("dataset", "==", name)])
+    table = pq.read_table(data_file(HISTOGRAMS.file), filters=[("dataset", "==", name)])
     shares = np.zeros(4096)
     shares[table["bin"].to_numpy()] = table["count"].to_numpy()
     if not shares.sum():
@@ -57,7 +57,7 @@ def _histogram(name: str) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def _path(file: str) -> Path:
+def data_file(file: str) -> Path:
     folder = os.environ.get("SOTTOVOCE_DATA")
     if not folder:
         raise ParameterError(f"This experiment reads {file} from the folder that SOTTOVOCE_DATA names.")

@@ -157,7 +157,8 @@ def _field(asked: Asked, language: str) -> dict[str, Any]:
 
 def _number(domain: Any) -> dict[str, Any]:
     low, high = (_plain(getattr(domain, end, "")) for end in ("low", "high"))
-    return {"low": low, "high": high, "whole": isinstance(domain, Integers)}
+    whole, step = isinstance(domain, Integers), getattr(domain, "step", None)
+    return {"low": low, "high": high, "whole": whole, "step": "1" if whole else _plain(step) if step else ""}
 
 
 def _plain(end: Any) -> str:

@@ -39,9 +39,10 @@ const local = (number) => (/^-?\d+\.\d+$/.test(number) ? number.replace(".", MAR
 /** Say in the page's language what is wrong with a number, where the form says what is missing. */
 function check() {
   for (const part of form.querySelectorAll("[data-help]")) {
-    const { low, high, whole, help } = part.dataset;
+    const { low, high, step, help } = part.dataset;
     const number = plain(part.value);
-    const fits = number !== null && Number(number) >= low && Number(number) <= high && (whole === undefined || number % 1 === 0);
+    const steps = step ? (number - low) / step : 0; // rounded: the device itself compares exactly
+    const fits = number !== null && Number(number) >= low && Number(number) <= high && Math.abs(steps - Math.round(steps)) < 1e-6;
     part.setCustomValidity(part.value && !fits ? help : "");
   }
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sottovoce.experiments.coverage.declared.studies import PAGE
 from sottovoce.experiments.coverage.study import standard_error, study
 from sottovoce.experiments.page import PageColumn, Row, Section, percent
+from sottovoce.experiments.sources import ADULT, TAXI
 
 DISTRIBUTIONS = ("square-wave", "square-wave-discrete", "coded-wave", "designed-distribution")
 HIERARCHIES = ("hierarchy", "haar")
@@ -215,4 +216,39 @@ SERIES = study(
     ),
 )
 
-STUDIES = (DISTRIBUTION, ENDS, HIERARCHY, BINNED, COMPATIBLE, SERIES)
+HEAPED_RUNS = 50
+_HEAPED = (("epsilon", (2.0,)), ("n", (20_000,)), ("buckets", (64,)))
+_ROUND = ("smooth", "hours of work", "taxi seconds", "loans", "wages", "half at 40", "both ends")
+HEAPED = study(
+    "heaped",
+    "Intervals of distributions of answers that are round numbers",
+    cell="distributions.heaped:heaped_cell",
+    grid=(("mechanism", (*DISTRIBUTIONS, "haar")), ("crowd", _ROUND), *_HEAPED),
+    quick=(("mechanism", DISTRIBUTIONS[1:2]), ("crowd", _ROUND[3:5]), *_HEAPED),
+    runs=HEAPED_RUNS,
+    quick_runs=5,
+    needs=(ADULT.file, TAXI.file),
+    section=Section(
+        page=PAGE,
+        heading="### Round numbers",
+        text="Answers of an interval without a step, in 64 buckets at epsilon 2, 20,000 participants. *smooth* is"
+        " Beta(5, 2); *loans* are multiples of 1,000 up to 40,000, *wages* multiples of 100 with 30 % zeros, *half at"
+        " 40* has half of all answers at one number, *both ends* 20 % at the least and 30 % at the largest number."
+        " Shares up to nine round numbers, both ends included, four ranges, the whole band at 200 answers, and the"
+        " quantiles of 25, 50 and 90 %. *times* is how many times an interval is as wide as the one, shrunk towards the"
+        ' estimate, that covers 95 %, the median of the three. *even* is method "even", which is right where answers'
+        " are spread evenly. Intervals of `square-wave` come with a warning, as for any answers that are not spread"
+        f" evenly. {HEAPED_RUNS} runs; the standard error of a band is {standard_error(HEAPED_RUNS):.1f} points.",
+        by=("mechanism", "crowd"),
+        columns=(
+            PageColumn("mechanism", "mechanism"),
+            PageColumn("crowd", "crowd"),
+            *(percent(kind, 1, of=kind) for kind in ("cdf", "range", "band", "quantile")),
+            PageColumn("times", "factor", ".2f", (("of", "quantile"),)),
+            percent("even", 1, of="even"),
+            PageColumn("times", "factor", ".2f", (("of", "even"),)),
+        ),
+    ),
+)
+
+STUDIES = (DISTRIBUTION, ENDS, HIERARCHY, BINNED, COMPATIBLE, SERIES, HEAPED)
