@@ -56,7 +56,7 @@ def test_the_density_is_the_share_for_a_unit() -> None:
 
 @pytest.mark.parametrize("method", ["normal", "compatible"])
 def test_bands_of_few_reports_warn_as_intervals_do(method: str) -> None:
-    few, many = estimated("square-wave-discrete", 29, buckets=8), estimated("square-wave-discrete", 30, buckets=8)
+    few, many = estimated("square-wave-discrete", 29, buckets=8), estimated("square-wave-discrete", 300, buckets=8)
     with pytest.warns(sv.PoorIntervalWarning, match="poor for 29 reports"):
         few.band(method=method)
     with warnings.catch_warnings():

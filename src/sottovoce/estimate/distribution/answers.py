@@ -137,12 +137,12 @@ class QuantileAnswer(AnswerEvidence):
         near = [(edges >= a) & (edges <= b) for a, b in zip(low, high, strict=True)]
         places = np.flatnonzero(np.any(near, axis=0)[1:-1]) + 1
         places = places[:: -(-max(len(places), 1) // CHECKED)]
-        return np.asarray(np.arange(d) < places[:, None], np.float64)
+        return np.asarray(np.arange(d) < places[:, None], np.float64).reshape(-1, d)
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         if method == COMPATIBLE:
             return self.source.few()
-        return self.source.unevenness or self.source.doubt_of(self._heights(level), level, most)
+        return self.source.unevenness or self.source.doubt_of(self._heights(level), level, max(most, MOST_EXCESS))
 
     def variances(self, target: str) -> Floats:
         """The standard error of the cumulative share, averaged over the window, divided by the density around it."""

@@ -32,6 +32,7 @@ MOST_KEPT = 256  # numbers of a draw for which all draws are kept: those of the 
 TOGETHER = 1_000  # draws of one part; the deviations of one part are held in memory at once
 SURE = 0.975  # probability that the simulated quantile is no smaller than the true one
 MOST_SEED = 1 << 256
+POINTWISE = 0.95  # the level at which the normal law of a single height is judged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,11 +129,12 @@ def _linear(
     found = source.fitted(rows, target)
     wide = reach(found.covariance, level, seed)
     half, each = wide * found.errors, 1 - 2 * float(ndtr(-wide))
-    chosen = method or source.default_of(rows)
-    doubt = source.unevenness or source.doubt_of(rows, each, method=chosen)
+    poor = source.doubt_of(rows, POINTWISE)
+    chosen = method or ("normal" if poor is None else GUARDED)
+    doubt = source.unevenness or source.doubt_of(rows, POINTWISE, method=chosen)
     low, high = found.values - half, found.values + half
     if chosen == GUARDED:
-        low, high = source.guarded(rows, Bounds(low, high), each, target)
+        low, high = source.guarded(rows, Bounds(low, high), each, target, judged=POINTWISE)
         half = (high - low) / 2
     if source.rises:
         low = np.maximum.accumulate(np.clip(low, 0, 1))

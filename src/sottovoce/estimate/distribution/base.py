@@ -195,8 +195,8 @@ class DistributionEvidence(Evidence):
         """The default method for linear functionals: "normal" where it is good for each and for all at once."""
         if self.n < POOR_BELOW:
             return GUARDED
-        each, together = 0.95, 1 - 0.05 / max(1, len(weights))
-        good = all((self.excess_of(weights, level) <= most_excess(0.95)).all() for level in (each, together))
+        limits = ((0.95, most_excess(0.95)), (1 - 0.05 / max(1, len(weights)), MOST_EXCESS))
+        good = all((self.excess_of(weights, level) <= most).all() for level, most in limits)
         return "normal" if good else GUARDED
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
@@ -213,14 +213,17 @@ class DistributionEvidence(Evidence):
         """Whether the scores of all buckets are held at once."""
         return len(self.buckets) <= MOST_TOGETHER
 
-    def guarded(self, weights: Floats, bounds: Bounds, level: float, target: str, room: float = 0.0) -> Bounds:
+    def guarded(
+        self, weights: Floats, bounds: Bounds, level: float, target: str, *, room: float = 0.0, judged: float = 0.0
+    ) -> Bounds:
         """Normal intervals of linear functionals where these are good at a level, betting intervals elsewhere.
 
         The betting interval holds for any law of the reports and any number of them. `room` is how far the functionals
-        may be off.
+        may be off. `judged` is the level at which normal intervals must be good, if it is another one.
         """
         rows = np.atleast_2d(weights)
-        poor = np.flatnonzero(~(self.excess_of(rows, level, target) <= most_excess(level)))
+        excesses, most = self.excess_of(rows, judged or level, target), MOST_EXCESS if judged else most_excess(level)
+        poor = np.flatnonzero(~(excesses <= most))
         scores = self.scores_of(rows[poor]) if len(poor) else None
         found = None if scores is None else scores.betting(self.limits_of(rows[poor]), level)
         if found is None:
@@ -247,6 +250,8 @@ class DistributionEvidence(Evidence):
         """How many times as often as promised the normal intervals of linear functionals may miss; without a target,
         the worse of both."""
         rows = np.atleast_2d(weights)
+        if not len(rows):
+            return np.ones(0)
         if self.n < POOR_BELOW:
             return np.full(len(rows), np.inf)
         each = [self.moments_of(rows, one) for one in ((target,) if target else ("population", "sample"))]

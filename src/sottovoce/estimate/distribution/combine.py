@@ -98,15 +98,17 @@ class CombinedDistribution(DistributionEvidence):
     def moments_of(self, weights: Floats, target: str) -> Moments | None:
         """Cumulants of independent parts add up."""
         rows = np.atleast_2d(weights)
-        second, fourth = np.zeros(len(rows)), np.zeros(len(rows))
+        second, third, fourth, sixth = (np.zeros(len(rows)) for _ in range(4))
         for part, own in zip(self.parts, self.weights, strict=True):
             found = part.moments_of(rows @ own, target)
             if found is None:
                 return None
             more = self.n / part.n
             second += more * found.second
+            third += more**2 * found.third
             fourth += more**3 * (found.fourth - 3 * found.second**2)
-        return Moments(second, fourth + 3 * second**2)
+            sixth += more**5 * found.sixth  # without products of smaller moments: it tells an error only
+        return Moments(second, third, fourth + 3 * second**2, sixth)
 
     @property
     def heterogeneity(self) -> float:

@@ -84,7 +84,7 @@ class DirectionAnswer(AnswerEvidence):
         each = 1 - (1 - level) / 2
         half = slack_deviate(each, self._room, found.errors)
         bounds = Bounds(found.values - half, found.values + half)
-        low, high = self.source.guarded(self.rows, bounds, each, target, self._room)
+        low, high = self.source.guarded(self.rows, bounds, each, target, room=self._room)
         if (low <= 0).all() and (high >= 0).all():
             return None
         corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
@@ -116,8 +116,9 @@ def _arc(found: Functional, level: float, room: float) -> tuple[float, float] | 
 
     With the mean point y and its covariance C, direction t is refuted where the component of y perpendicular to t is
     larger than its error allows. The opposite direction has the same one: it is left out where the centre itself is
-    refuted, by the joint law of both coordinates. Both together miss no more often than one of them: where the centre
-    is the truth, the first half of the errors are those of the joint law.
+    refuted at the level, by the joint law of both coordinates. For normal coordinates this covers at least with the
+    level: points that are refuted by their perpendicular part but not by the joint law, where the region is the whole
+    circle, outweigh those whose direction is opposite.
     """
     point, covariance = found.values, found.covariance
     sizes, axes = np.linalg.eigh(covariance)

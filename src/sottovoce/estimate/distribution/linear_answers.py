@@ -103,7 +103,7 @@ class LinearAnswer(AnswerEvidence):
         bounds = self.normal(level, target)
         if method != GUARDED:
             return bounds
-        return self.source.guarded(self.weights, bounds, level, target, self.slack)
+        return self.source.guarded(self.weights, bounds, level, target, room=self.slack)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,14 +47,15 @@ class SumsDistribution(DistributionEvidence):
         return share_covariance(self._channel, self.values(), target) / self.n
 
     def moments_of(self, weights: Floats, target: str) -> Moments | None:
-        """The kurtosis of the noise is at most that of Laplace noise."""
+        """Noise is symmetric, and its moments are at most those of Laplace noise."""
         rows, shares = np.atleast_2d(weights), simplex(self.values())
         noise = np.diag(rows @ share_covariance(self._channel, shares, "sample") @ rows.T)
         if target == "sample":
-            return Moments(noise, 6 * noise**2)
+            return Moments(noise, np.zeros(len(rows)), 6 * noise**2, 90 * noise**3)
         away = rows - (rows @ shares)[:, None]
-        second, fourth = (away**power @ shares for power in (2, 4))
-        return Moments(noise + second, 6 * noise**2 + 6 * noise * second + fourth)
+        second, third, fourth, sixth = (away**power @ shares for power in (2, 3, 4, 6))
+        both = 15 * (noise * fourth + 6 * noise**2 * second)
+        return Moments(noise + second, third, 6 * noise**2 + 6 * noise * second + fourth, 90 * noise**3 + both + sixth)
 
     def reach_of(self, weights: Floats) -> float:
         centred = weights - weights.mean()

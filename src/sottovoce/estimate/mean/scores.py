@@ -24,14 +24,18 @@ MOST_SCORES = 1 << 22  # numbers that are held at once: functionals times output
 MOST_BETS = 1 << 21  # functionals times outputs times bets, for which betting intervals are computed
 _BLOCK = 1 << 19  # of these held at once
 _HALVINGS = 44
+_POWERS = (2, 3, 4, 6)
+_SURE = 2  # standard errors that are added to a skewness
 _CONSTANT = 1e-18  # variance of a score that does not vary but by rounding
 
 
 class Moments(NamedTuple):
-    """The second and the fourth central moment of the error of one score."""
+    """Central moments of the error of one score."""
 
     second: Floats
+    third: Floats
     fourth: Floats
+    sixth: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,17 +57,20 @@ class ReportScores:
     def moments(self) -> Moments:
         """For the population."""
         away = self.numbers - (self.numbers @ self.rates)[:, None]
-        return Moments(*(np.asarray(away**power @ self.rates) for power in (2, 4)))
+        return Moments(*(np.asarray(away**power @ self.rates) for power in _POWERS))
 
     def noise(self, weights: Floats, law: Floats, shares: Floats) -> Moments:
         """For the sample: of a score about its mean given the bucket, whose weight it is.
 
         `law` has one column of probabilities of the outputs for each bucket, `shares` are likely ones.
         """
-        squares, cubes = (self.numbers**power @ law for power in (2, 3))
-        second, fourth = (self.numbers**power @ self.rates for power in (2, 4))
-        fourth += (6 * weights**2 * squares - 4 * weights * cubes - 3 * weights**4) @ shares
-        return Moments(second - weights**2 @ shares, fourth)
+        given = [self.numbers**power @ law for power in range(_POWERS[-1] + 1)]
+        likely = np.maximum(shares, 0) / np.maximum(shares, 0).sum()
+        each = (
+            sum(math.comb(power, k) * (-weights) ** (power - k) * given[k] for k in range(power + 1))
+            for power in _POWERS
+        )
+        return Moments(*(np.asarray(one @ likely) for one in each))
 
     @property
     def _bets(self) -> int:
@@ -128,12 +135,15 @@ def _lower(
 def excess(moments: Moments, n: int, level: float) -> Floats:
     """How many times as often as promised a normal interval may miss, by the expansion of its law.
 
-    The largest term is that of the squared skewness, which the kurtosis bounds. The skewness itself is known poorly
-    where it matters, and may be near zero by chance. A score that is the same for all outputs has no error.
+    The largest term is that of the squared skewness. It is known as poorly as the few scores that it comes from, and
+    may be near zero by chance: so it is taken two of its standard errors larger, but no larger than the kurtosis allows
+    (Pearson 1916). A score that is the same for all outputs has no error.
     """
     z, second = deviate(level), moments.second
     known = second > _CONSTANT
-    kurtosis = moments.fourth / np.where(known, second, 1.0) ** 2
+    unit = np.where(known, second, 1.0)
+    skewness = np.abs(moments.third) / unit**1.5 + _SURE * np.sqrt(np.maximum(moments.sixth, 0) / n / unit**3)
+    square = np.minimum(skewness**2, np.maximum(moments.fourth / unit**2 - 1, 0))
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    missed = density * z * (z**4 + 2 * z**2 - 3) / 9 * kurtosis / n
+    missed = density * z * (z**4 + 2 * z**2 - 3) / 9 * square / n
     return np.where(known, 1 + np.maximum(missed, 0) / (1 - level), 1.0)
