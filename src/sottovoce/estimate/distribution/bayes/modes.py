@@ -75,6 +75,10 @@ class Posterior:
         vectors = basis.vectors[:, : len(deviations)]
         return vectors * deviations, vectors.T @ walk / deviations
 
+    def walk(self, directions: Floats, place: Floats) -> Floats:
+        """The walk at a place, from which other searches may start."""
+        return np.asarray(directions @ place)
+
     def mode(self, family: Walk, size: float, start: Floats, floor: float) -> Mode:
         """The mode near a starting walk; given up where the evidence would be far below `floor`."""
         directions, place = self.along(family, size, start)
@@ -85,7 +89,7 @@ class Posterior:
             gain = float(gradient @ step)
             evidence = here.value - float(np.log(np.diag(factor)).sum()) - family.penalty
             if gain < NEAR:
-                return Mode(family, size, directions @ place, here.shares, evidence, steps)
+                return Mode(family, size, self.walk(directions, place), here.shares, evidence, steps)
             if not evidence + 2 * gain > floor:  # a bowl would gain half of `gain`
                 break
             length = 1.0
@@ -97,7 +101,7 @@ class Posterior:
             else:
                 break
             place, here = place + length * step, there
-        return Mode(family, size, directions @ place, here.shares, -np.inf, steps)
+        return Mode(family, size, self.walk(directions, place), here.shares, -np.inf, steps)
 
     def at(self, family: Walk, directions: Floats, place: Floats) -> At:
         """The log-posterior at a place, and the shares and reports that it stands for."""
