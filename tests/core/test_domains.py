@@ -51,6 +51,8 @@ DOMAINS: dict[str, Domain] = {
     "numbers": Categories([3, -1, 0, 1]),
     "integers": Integers(-2, 5),
     "interval": Interval("-1.5", "0.25"),
+    "interval with a step": Interval("-1.5", "0.3", step=0.2),
+    "bins of steps": Bins.even(Interval(0, 2, step="0.5"), 3),
     "record": PEOPLE,
     "bins": Bins(Interval(0, 1), ["0.1", "0.5", 1]),
     "bins of integers": Bins(Integers(0, 9), ["2.5", 7]),
@@ -382,7 +384,7 @@ def test_what_a_domain_holds_is_described_and_cut() -> None:
 @pytest.mark.parametrize("name", DOMAINS)
 def test_specs_with_missing_or_unknown_keys_are_refused(name: str) -> None:
     spec = DOMAINS[name].spec()
-    for key in spec:
+    for key in spec.keys() - {"step"}:  # which may be missing
         with pytest.raises(SpecError):
             domain_from_spec({other: value for other, value in spec.items() if other != key})
     with pytest.raises(SpecError):
@@ -520,6 +522,41 @@ def test_the_ends_of_an_interval_belong_to_it() -> None:
             domain.encode(value)
 
 
+def test_an_interval_with_a_step_takes_its_multiples_only() -> None:
+    domain = Interval("0.1", 1, step=0.1)
+    assert domain.points == 10 and Interval(0, 1).points is None
+    for value in (0.1, 0.2, 0.3, 0.7, 1, Decimal("0.60"), Fraction(4, 5), 1.0):
+        assert domain.encode(value) == Fraction(Decimal(str(float(value))))
+    for value in (0.15, 0.30000000000000004, 0, 1.1, math.nan, "0.3", True, Fraction(1, 3)):
+        with pytest.raises(DomainError, match=r"An answer must be a number in \[0.1, 1\] in steps of 0.1;"):
+            domain.encode(value)
+
+
+def test_a_step_divides_the_range() -> None:
+    for step in (0, -1, 0.3, 2, "x", math.inf):
+        with pytest.raises(ParameterError, match="'step' parameter of interval"):
+            Interval(0, 1, step=step)
+    assert Interval(0, 1, step=1).points == 2
+
+
+def test_only_a_stated_step_is_in_the_specification() -> None:
+    assert Interval(0, 1).spec() == {"kind": "interval", "low": "0", "high": "1"}
+    assert Interval(0, 1, step="0.50").spec() == {"kind": "interval", "low": "0", "high": "1", "step": "0.5"}
+    assert Interval(0, 1, step=0.5) == Interval(0, 1, "0.50") != Interval(0, 1)
+    for step in (1, None, "0", "0.3"):
+        with pytest.raises((ParameterError, SpecError)):
+            domain_from_spec({"kind": "interval", "low": "0", "high": "1", "step": step})
+
+
+def test_even_bins_of_steps_end_half_way_between_two() -> None:
+    hours = Interval(0, 2, step=0.5)
+    assert Bins.even(hours, 5).edges == tuple(Decimal(edge) for edge in ("0.25", "0.75", "1.25", "1.75"))
+    few = Bins.even(hours, 3)
+    assert [few.encode(value) for value in (0, 0.5, 1, 1.5, 2)] == [0, 1, 1, 2, 2]
+    with pytest.raises(ParameterError):
+        Bins.even(hours, 6)
+
+
 def test_an_end_given_as_a_float_accepts_that_float() -> None:
     for end in (0.1, 0.2, 0.3, 0.6, 0.7, 1.1):
         assert Interval(-end, end).encode(end) is not None
@@ -632,6 +669,8 @@ def test_a_view_says_how_many_codes_it_has() -> None:
         "numbers": 4,
         "integers": 8,
         "interval": None,
+        "interval with a step": None,
+        "bins of steps": 3,
         "record": None,
         "bins": 4,
         "bins of integers": 3,

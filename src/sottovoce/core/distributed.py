@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from sottovoce.core.domain.base import Domain
@@ -56,18 +56,26 @@ def listed(name: str, owner: str, values: object) -> tuple[Any, ...]:
 
 
 def values_of(name: str, owner: str, domain: Domain, given: object) -> tuple[Any, ...]:
-    """Values of a domain: categories as they are, numbers as exact decimals. Between whole numbers others may lie."""
+    """Values of a domain: categories as they are, numbers as exact decimals. Others may lie between those that have a step."""
     named = domain.kind == "categories"
     found = listed(name, owner, given)
     values = found if named else tuple(check_decimal(name, owner, value) for value in found)
+    step = None if named else getattr(domain, "step", 1 if domain.size is not None else None)
     for value in values:
         try:
-            domain.encode(math.floor(value) if domain.size is not None and not named else value)
+            domain.encode(value if step is None else _rounded_down(value, domain, step))
         except DomainError as problem:
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must hold values of the domain: {problem.must_be}."
             ) from None
     return values
+
+
+def _rounded_down(value: Decimal, domain: Any, step: int | Decimal) -> int | Fraction:
+    """The largest number of a domain with a step that is not above a number."""
+    above = Fraction(value) - Fraction(domain.low)
+    found = Fraction(domain.low) + above // Fraction(step) * Fraction(step)
+    return found.numerator if found.denominator == 1 else found
 
 
 def in_order(domain: Domain, first: Any, second: Any) -> bool:

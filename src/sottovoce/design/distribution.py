@@ -27,7 +27,7 @@ from sottovoce.design.listed import listed_bits
 from sottovoce.design.workload import Floats, Workload, workload
 from sottovoce.estimate.distribution.buckets import coded_buckets
 from sottovoce.estimate.prior import Prior
-from sottovoce.mechanisms.distribution.common import check_domain, coded
+from sottovoce.mechanisms.distribution.common import check_domain, coded, possible
 from sottovoce.tally.laws import law_row
 
 BUCKETS = 64
@@ -190,7 +190,7 @@ def _text(bits: Floats) -> str:
 
 def _asked(name: str, domain: Domain, buckets: Any, wanted: str, most: int) -> tuple[Distribution, Domain, int, bool]:
     """The question, the view of the domain with one code for each bucket, their number, and whether it is a circle."""
-    size = check_domain(name, domain).size
+    size = possible(check_domain(name, domain))
     if buckets is not None:
         buckets = check_integer("buckets", name, buckets, 2, most)
     question = Distribution(domain, wanted, buckets)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.client.typed import root
-from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Record, Text
+from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Interval, Record, Text
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.bins import bins, reads_bins
@@ -64,8 +64,26 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
     # Booleans are not numbers, and times must not be read as the integers that store them.
     if isinstance(array, np.ndarray) and array.dtype.kind in "bmM":
         refuse(domain, array, np.ones(len(array), bool))
+    if isinstance(array, np.ndarray) and array.dtype.kind in "fiu":
+        _check_step(domain, array)
     checked: NDArray[Any] | Iterable[Any] = array
     return checked
+
+
+def _check_step(domain: Domain, array: NDArray[Any]) -> None:
+    """Refuse numbers that are no possible answers of an interval with a step; others are checked where they are read."""
+    raw = root(domain)
+    if isinstance(raw, Interval) and raw.step is not None:
+        different, places = np.unique(array, return_inverse=True)
+        refuse(domain, array, np.array([not _takes(raw, value) for value in different.tolist()], bool)[places])
+
+
+def _takes(domain: Domain, value: object) -> bool:
+    try:
+        domain.encode(value)
+    except DomainError:
+        return False
+    return True
 
 
 def is_frame(values: Any) -> bool:

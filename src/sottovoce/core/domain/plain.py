@@ -19,6 +19,7 @@ from sottovoce.core.specs import MAX_INTEGER, Spec, take
 
 MAX_TEXT = 1000  # characters of a category; normalising long runs of accents takes quadratic time
 SHOWN = 20  # categories that an error lists
+Number = int | float | str | Decimal
 MAX_CODES = 1 << 32  # the hash family is exactly pairwise independent below this
 
 
@@ -167,43 +168,63 @@ class Integers(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Interval(Domain):
-    """A number in [low, high]; its code is that number, exactly, as a `Fraction`."""
+    """A number in [low, high]; its code is that number, exactly, as a `Fraction`.
+
+    Where answers are known to be low, low + step, low + 2 step, ..., high, such as whole dollars or half hours, `step`
+    says so. All other numbers are then refused, and cumulative shares are exact at each possible answer.
+    """
 
     kind: ClassVar[str] = "interval"
     low: Decimal
     high: Decimal
+    step: Decimal | None
 
-    def __init__(self, low: int | float | str | Decimal, high: int | float | str | Decimal) -> None:
+    def __init__(self, low: Number, high: Number, step: Number | None = None) -> None:
         left = check_decimal("low", self.kind, low)
         right = check_decimal("high", self.kind, high)
         if not left < right:
             raise reject("high", self.kind, "a number above low", high)
+        each = None if step is None else check_decimal("step", self.kind, step)
+        if each is not None and (each <= 0 or (Fraction(right) - Fraction(left)) % Fraction(each)):
+            raise reject("step", self.kind, "a number above 0 of which high - low is a multiple", step)
         object.__setattr__(self, "low", left)
         object.__setattr__(self, "high", right)
+        object.__setattr__(self, "step", each)
 
     @property
     def numbers(self) -> Numbers:
         return Numbers(Fraction(self.low), Fraction(self.high), Fraction(0))
 
+    @property
+    def points(self) -> int | None:
+        """How many numbers are possible answers, where there is a step."""
+        width = Fraction(self.high) - Fraction(self.low)
+        return None if self.step is None else int(width / Fraction(self.step)) + 1
+
     def encode(self, value: object) -> Fraction:
-        number = exact_number(value)
-        if number is None or not Fraction(self.low) <= number <= Fraction(self.high):
-            raise self.refuse(value, f"a number in [{decimal_text(self.low)}, {decimal_text(self.high)}]")
+        number, low = exact_number(value), Fraction(self.low)
+        inside = number is not None and low <= number <= Fraction(self.high)
+        if number is None or not inside or (self.step is not None and (number - low) % Fraction(self.step)):
+            steps = "" if self.step is None else f" in steps of {decimal_text(self.step)}"
+            raise self.refuse(value, f"a number in [{decimal_text(self.low)}, {decimal_text(self.high)}]{steps}")
         return number
 
     def foreign(self) -> list[object]:
         beyond = Fraction(self.high) + 1
-        return [*Domain.foreign(self), beyond, -float("inf"), True, str(self.low)]
+        between = [] if self.step is None else [Fraction(self.low) + Fraction(self.step) / 2]
+        return [*Domain.foreign(self), beyond, -float("inf"), True, str(self.low), *between]
 
     def spec(self) -> Spec:
-        return {"kind": self.kind, "low": decimal_text(self.low), "high": decimal_text(self.high)}
+        step = {} if self.step is None else {"step": decimal_text(self.step)}
+        return {"kind": self.kind, "low": decimal_text(self.low), "high": decimal_text(self.high), **step}
 
     @classmethod
     def from_spec(cls, spec: Spec) -> Interval:
-        low, high = take(spec, cls.kind, ("low", "high"))
-        if not isinstance(low, str) or not isinstance(high, str):
-            raise reject("low, high", cls.kind, "decimal texts in a specification", (low, high))
-        return cls(low, high)
+        names = ("low", "high", "step") if "step" in spec else ("low", "high")
+        ends = take(spec, cls.kind, names)
+        if not all(isinstance(end, str) for end in ends):
+            raise reject(", ".join(names), cls.kind, "decimal texts in a specification", ends)
+        return cls(*ends)
 
 
 class Record(Domain):

@@ -15,12 +15,10 @@ from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
 from sottovoce.core.domain.circle import Circle
-from sottovoce.core.domain.plain import MAX_CODES, Integers, Interval, Record
+from sottovoce.core.domain.plain import MAX_CODES, Integers, Interval, Number, Record
 from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
+from sottovoce.core.params import MAX_DIGITS, check_decimal, check_integer, decimal_text, reject
 from sottovoce.core.specs import Spec, take
-
-Number = int | float | str | Decimal
 
 
 def _numeric(owner: str, of: Domain) -> Integers | Interval:
@@ -61,10 +59,16 @@ class Bins(Domain):
 
     @classmethod
     def even(cls, of: Circle | Integers | Interval, bins: int) -> Bins:
-        """Bins of equal width."""
-        count = check_integer("bins", cls.kind, bins, 2, 1 << 20)
-        context = Context(prec=34)
+        """Bins of equal width; where numbers have a step, bins of nearly equally many, which end half way between two."""
         base = of if isinstance(of, Circle) else _numeric(cls.kind, of)
+        points = base.points if isinstance(base, Interval) else None
+        count = check_integer("bins", cls.kind, bins, 2, min(1 << 20, points or 1 << 20))
+        if points and isinstance(base, Interval) and base.step is not None:
+            wide = Context(prec=MAX_DIGITS)
+            low, half = base.low, wide.divide(base.step, Decimal(2))
+            firsts = (i * points // count for i in range(1, count))
+            return cls(of, [wide.add(low, wide.multiply(half, Decimal(2 * first - 1))) for first in firsts])
+        context = Context(prec=34)
         low, width = Decimal(base.low), context.subtract(Decimal(base.high), Decimal(base.low))
         steps = (context.divide(context.multiply(width, Decimal(i)), Decimal(count)) for i in range(1, count))
         return cls(of, [context.add(low, step) for step in steps])

@@ -16,7 +16,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import check_domain
+from sottovoce.mechanisms.distribution.common import check_domain, possible
 from sottovoce.mechanisms.distribution.tree_common import leaves, node_block, share_variance
 
 Number = int | float | str | Decimal
@@ -58,7 +58,7 @@ def build(
         return _at_edges(domain, budget, edges, buckets, workload)
     question = Distribution(check_domain("binned", domain), workload, buckets)
     if buckets is None and not isinstance(domain, Categories):
-        buckets = best_bins(partial(bin_variance, e), crowd, min(MOST, domain.size or MOST))
+        buckets = best_bins(partial(bin_variance, e), crowd, min(MOST, possible(domain) or MOST))
     view = leaves("binned", domain, buckets)
     return Mechanism("binned", question, node_block(e, view.size or 0, 1), budget, CountOutputs(), view)
 

@@ -12,6 +12,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 
 BUCKETS = 256  # of a continuum, where numbers are put into buckets first and no other number is asked for
+MOST_POINTS = 1 << 10  # numbers of an interval with a step that are buckets of their own, if nothing else is asked for
 MOST_CODES = 1 << 16
 _TINY = Decimal("1e-15")  # budgets below which the formulas of a bandwidth have lost their digits
 
@@ -65,10 +66,14 @@ def coded(owner: str, domain: Domain, buckets: int | None) -> Domain:
         raise ParameterError(f"The categories of {owner} are its buckets: leave out 'buckets', or make it {size}.")
     if not isinstance(domain, (Circle, Integers, Interval)):
         raise ParameterError(f"A domain of kind {domain.kind} has no buckets.")
-    count = check_integer(
-        "buckets", owner, BUCKETS if buckets is None else buckets, 2, min(size or MOST_CODES, MOST_CODES)
-    )
-    return Bins.even(domain, count)
+    most = min(possible(domain) or MOST_CODES, MOST_CODES)
+    usual = most if most <= MOST_POINTS else BUCKETS
+    return Bins.even(domain, check_integer("buckets", owner, usual if buckets is None else buckets, 2, most))
+
+
+def possible(domain: Domain) -> int | None:
+    """How many different answers there are; None for a continuum."""
+    return domain.points if isinstance(domain, Interval) else domain.size
 
 
 def check_domain(owner: str, domain: Domain) -> Domain:

@@ -11,7 +11,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import check_domain, coded
+from sottovoce.mechanisms.distribution.common import check_domain, coded, possible
 from sottovoce.mechanisms.mean.gaussian import check_delta, gaussian_noise, shifted
 
 BUCKETS = 8
@@ -37,7 +37,7 @@ def build(domain: Domain, *, epsilon: Any, delta: Any, buckets: int | None = Non
     budget, chance = check_epsilon(name, epsilon), check_delta(name, delta)
     if isinstance(check_domain(name, domain), Circle):
         raise ParameterError(f"The 'domain' parameter of {name} must not be a circle: noise leads out of it.")
-    sized = buckets is None and (domain.size is None or domain.size > MOST_BUCKETS)
+    sized = buckets is None and (possible(domain) or MOST_BUCKETS + 1) > MOST_BUCKETS
     view = coded(name, domain, BUCKETS if sized else buckets)
     codes = check_integer("buckets", name, view.size, 2, MOST_BUCKETS)
     channel = Table(shifted(gaussian_noise(budget, chance, codes - 1), codes - 1))

@@ -13,7 +13,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_fraction, check_integer, reject
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import bandwidth, check_domain, coded
+from sottovoce.mechanisms.distribution.common import bandwidth, check_domain, coded, possible
 
 BUCKETS = 32  # where the domain is a continuum and no other number is asked for
 MOST_BUCKETS = 1 << 10
@@ -36,7 +36,7 @@ def build(domain: Domain, *, epsilon: Any, shape: Any = "0.5", buckets: Any = No
     budget, upper = check_epsilon(name, epsilon), check_fraction("shape", name, shape)
     if not 0 <= upper <= 1:
         raise reject("shape", name, "a number in [0, 1]", shape)
-    size = check_domain(name, domain).size
+    size = possible(check_domain(name, domain))
     wanted = buckets if buckets is not None else (BUCKETS if size is None or size > MOST_BUCKETS else None)
     if wanted is not None:
         wanted = check_integer("buckets", name, wanted, 2, MOST_BUCKETS)

@@ -11,7 +11,7 @@ from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.mechanisms.distribution.binned import MOST, PARTICIPANTS, best_bins
-from sottovoce.mechanisms.distribution.common import check_domain
+from sottovoce.mechanisms.distribution.common import check_domain, possible
 from sottovoce.mechanisms.distribution.tree_common import leaves
 from sottovoce.mechanisms.frequency.she import bin_noise
 
@@ -42,7 +42,7 @@ def build(
     if buckets is None and not isinstance(domain, Categories):
         mean, square = noise.moments(0)
         each = float(square - mean**2) / noise.steps**2
-        most = min(MOST, domain.size or MOST)
+        most = min(MOST, possible(domain) or MOST)
         buckets = best_bins(lambda bins: each + (1 - 1 / bins) / bins, crowd, most)
     view = leaves(name, domain, buckets)
     return Mechanism(name, question, Histogram(view.size or 2, noise), budget, Sums(), view)

@@ -10,13 +10,13 @@ from typing import Any
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds
 from sottovoce.core.channel import Table
-from sottovoce.core.domain import Categories, Circle, Domain, Integers
+from sottovoce.core.domain import Categories, Circle, Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import check_domain
+from sottovoce.mechanisms.distribution.common import check_domain, possible
 from sottovoce.mechanisms.distribution.tree_common import leaves, one_of
 
 BASES = ("trigonometric", "cosine")
@@ -109,5 +109,4 @@ def _functions(budget: Decimal, participants: int, smoothness: int) -> int:
 
 def _buckets(domain: Domain) -> int:
     """One for each whole number where they are few."""
-    few = isinstance(domain, Integers) and domain.size <= BUCKETS
-    return domain.size or BUCKETS if few else BUCKETS
+    return min(possible(domain) or BUCKETS, BUCKETS)

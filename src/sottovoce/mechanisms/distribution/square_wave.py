@@ -14,7 +14,16 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import arc, arc_share, bandwidth, check_domain, coded, rounded, wave
+from sottovoce.mechanisms.distribution.common import (
+    arc,
+    arc_share,
+    bandwidth,
+    check_domain,
+    coded,
+    possible,
+    rounded,
+    wave,
+)
 
 LEAST_STEPS = 1 << 10  # of the grid of reports
 MOST_STEPS = 1 << 14
@@ -28,7 +37,8 @@ def build(domain: Domain, *, epsilon: Any, buckets: Any = None, workload: str = 
     Law: with x scaled to [0, 1], uniform in [x - b, x + b] with the density e**epsilon / (2 b e**epsilon + 1), else in
         the rest of [-b, 1 + b] with 1 / (2 b e**epsilon + 1), b = (epsilon e**epsilon - e**epsilon + 1) /
         (2 e**epsilon (e**epsilon - 1 - epsilon)); on a grid of at least 1024 steps, to which the number is rounded
-        without bias. On a circle the reports form a circle too. Whole numbers and categories are the grid themselves.
+        without bias. On a circle the reports form a circle too. Whole numbers, categories
+        and numbers with a step are the grid themselves.
     Privacy: the two densities differ by e**epsilon.
     Estimator: EM or EMS on the counts of reports; shares, functionals and intervals by the unbiased linear decoder.
     Cost: two bytes; a tally of 1024 + 2048 b integers. The mean report is exactly linear in the number.
@@ -37,7 +47,7 @@ def build(domain: Domain, *, epsilon: Any, buckets: Any = None, workload: str = 
     """
     name = "square-wave"
     budget = check_epsilon(name, epsilon)
-    if not isinstance(check_domain(name, domain), (Circle, Interval)):
+    if not isinstance(check_domain(name, domain), (Circle, Interval)) or possible(domain):
         return _coded(name, domain, budget, buckets, workload)
     question = Distribution(domain, workload, _checked(name, buckets))
     return Mechanism(name, question, _continuous(domain, budget, question.buckets), budget, CountOutputs())  # type: ignore[arg-type]

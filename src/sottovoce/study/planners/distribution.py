@@ -27,6 +27,7 @@ from sottovoce.estimate.distribution.evidence import buckets_of
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.estimate.distribution.series import is_projection
 from sottovoce.estimate.prior import Prior
+from sottovoce.mechanisms.distribution.common import possible
 from sottovoce.study import workloads
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, Ways, no_method, normal_quantile
 
@@ -193,8 +194,9 @@ def buckets_for(question: Distribution) -> int:
     domain = question.domain
     if question.buckets is not None:
         return question.buckets
-    if domain.size is not None and (domain.size <= MOST_VALUES or not isinstance(domain, (Integers, Interval))):
-        return domain.size
+    values = possible(domain)
+    if values is not None and (values <= MOST_VALUES or not isinstance(domain, (Integers, Interval))):
+        return values
     return BUCKETS
 
 
