@@ -1,143 +1,178 @@
-"""Answers as people give them: rounded, at a favourite value, at the ends of a scale. Columns of public files and laws.
-
-Half of the columns were used to choose the priors of the decoder `bayes`, the other half only to report. The halves
-were written down before any of them was decoded. Relatives, such as two delays of one flight, are in the same half.
-"""
+"""Decoders of the square wave on heaped answers, of public files and of laws, without and with a stated step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sottovoce.experiments.runner import data_file
-from sottovoce.experiments.sources import ADULT, FLIGHTS, PATIENTS, TAXI
+from sottovoce.core.domain import Interval
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.registry import mechanism
+from sottovoce.estimate.decoder import decoder
+from sottovoce.estimate.distribution.evidence import from_cells
+from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.experiments.distribution.decoders import BUCKETS, PAGE, PARTICIPANTS, with_and_without_heaps
+from sottovoce.experiments.distribution.heaped_columns import BY_NAME, COLUMNS, NEEDS, Column
+from sottovoce.experiments.experiment import Experiment, Row
+from sottovoce.experiments.page import PageColumn, Section
+from sottovoce.experiments.page import Row as PageRow
 
 Floats = NDArray[np.float64]
-NEEDS = (ADULT.file, TAXI.file, PATIENTS.file, FLIGHTS.file)
+BARS = {0.5: 0.95, 1.0: 0.90, 2.0: 0.85}  # of the geometric mean ratio to the better of EM and EMS
+STATED = {0.5: 0.92, 1.0: 0.83, 2.0: 0.72}  # with a stated step
+WORST = 1.15  # of one column
+METHODS = ("em", "ems", "walks", "bayes", "stated")
+HALVES = ("report", "choice")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Answers in their own unit; the range is what a planner would choose, and answers outside move to its ends."""
-
-    half: str
-    name: str
-    low: float
-    high: float
-    step: float | None  # that a planner would state
-    draw: Callable[[np.random.Generator, int], Floats]
-
-    def answers(self, rng: np.random.Generator, count: int) -> Floats:
-        """Answers of this many participants, drawn anew."""
-        return np.clip(np.round(self.draw(rng, count), 6), self.low, self.high)
+def reports(method: Mechanism, answers: Floats, rng: np.random.Generator) -> OutputsEvidence:
+    """The evidence of the reports of these answers."""
+    tally = method.tally(method.privatize(answers, seed=int(rng.integers(1 << 62))))
+    return from_cells(method, tally.n, tally.cells)
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """Rows of a file, drawn with replacement."""
+def distance(values: Floats, answers: Floats, evidence: OutputsEvidence, step: float | None) -> float:
+    """The Wasserstein distance from the answers' own histogram, as a part of the range.
 
-    file: str
-    column: str
-
-    def __call__(self, rng: np.random.Generator, count: int) -> Floats:
-        return rng.choice(_values(self.file, self.column), count)
-
-
-@lru_cache(maxsize=32)
-def _values(file: str, column: str) -> Floats:
-    values = np.asarray(pq.read_table(data_file(file), columns=[column])[column].to_numpy(), np.float64)
-    return np.round(values[np.isfinite(values)], 2)  # amounts are stored in single precision
+    Shares lie in the middle of their buckets; where a step is stated, at the mean number that a bucket may hold.
+    """
+    edges, places = evidence.buckets.edges, evidence.buckets.centres
+    bucket = np.searchsorted(edges[1:-1], answers, "right")
+    if step is not None:
+        numbers = np.linspace(edges[0], edges[-1], round((edges[-1] - edges[0]) / step) + 1)
+        owner = np.searchsorted(edges[1:-1], numbers, "right")
+        places = np.bincount(owner, numbers) / np.bincount(owner)
+    away = np.cumsum(values - np.bincount(bucket, minlength=len(values)) / len(answers))
+    return float(np.abs(away[:-1]) @ np.diff(places) / (edges[-1] - edges[0]))
 
 
-def rounded(values: Floats, *steps: tuple[float, float], rng: np.random.Generator) -> Floats:
-    """Each answer is rounded to one of these steps, drawn by its share."""
-    sizes, shares = np.array(steps).T
-    chosen = rng.choice(sizes, len(values), p=shares)
-    return np.asarray(np.round(values / chosen) * chosen)
+def run(column: Column, epsilon: float, rng: np.random.Generator) -> dict[str, float]:
+    """The distance of each decoder; a stated step has reports of its own, from the same participants."""
+    answers = column.answers(rng, PARTICIPANTS)
+    evidence = reports(_wave(column, epsilon, None), answers, rng)
+    both, alone = with_and_without_heaps(evidence)
+    values = {name: decoder(name).decode(evidence).values for name in METHODS[:2]} | {"walks": alone, "bayes": both}
+    found = {name: distance(own, answers, evidence, None) for name, own in values.items()}
+    if column.step is not None:
+        told = reports(_wave(column, epsilon, column.step), answers, rng)
+        found["stated"] = distance(decoder("bayes").decode(told).values, answers, told, column.step)
+    return found
 
 
-def _rents(rng: np.random.Generator, n: int) -> Floats:
-    return rounded(rng.lognormal(6.8, 0.4, n), (50, 1.0), rng=rng)
+def _wave(column: Column, epsilon: float, step: float | None) -> Mechanism:
+    domain = Interval(column.low, column.high, step)
+    buckets = BUCKETS if domain.points is None else min(BUCKETS, domain.points)
+    return mechanism("square-wave", domain, epsilon=epsilon, buckets=buckets)
 
 
-def _weights(rng: np.random.Generator, n: int) -> Floats:
-    return rounded(rng.normal(75, 15, n), (1, 0.4), (5, 0.3), (10, 0.3), rng=rng)
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
+    """All decoders read the same counts. The half on which priors were chosen gets a quarter of the runs."""
+    column, rng = BY_NAME[point["data"]], np.random.default_rng(seed)
+    used = runs if point["half"] == "report" else -(-runs // 4)
+    found = [run(column, point["epsilon"], rng) for _ in range(used)]
+    each = {name: np.array([one[name] for one in found]) for name in found[0]}
+    means: dict[str, Any] = {name: float(each[name].mean()) if name in each else None for name in METHODS}
+    against = each["em"] if means["em"] <= means["ems"] else each["ems"]
+    better = float(against.mean())
+    row: Row = {**means, "better": better, "used": used, "stated_ratio": None, "stated_error": None}
+    for name, ratio, error in (("bayes", "ratio", "error"), ("stated", "stated_ratio", "stated_error")):
+        if name in each:
+            row[ratio] = float(means[name] / better)
+            # Runs are paired, so the error of the ratio is that of the differences.
+            row[error] = float((each[name] - row[ratio] * against).std() / better / np.sqrt(max(used - 1, 1)))
+    return [row]
 
 
-def _sleep(rng: np.random.Generator, n: int) -> Floats:
-    return np.where(rng.random(n) < 0.5, 8, rng.normal(7.5, 1.5, n))
+def mean_ratio(rows: Sequence[PageRow], ratio: str, error: str) -> tuple[float, float]:
+    """The geometric mean of ratios, and its standard error."""
+    mean = float(np.exp(np.mean([np.log(row[ratio]) for row in rows])))
+    return mean, mean * float(np.sqrt(np.sum([(row[error] / row[ratio]) ** 2 for row in rows]))) / len(rows)
 
 
-def _agreement(rng: np.random.Generator, n: int) -> Floats:
-    ends = rng.choice([0, 100, np.nan], n, p=[0.25, 0.15, 0.6])
-    return np.where(np.isnan(ends), 100 * rng.beta(2, 2, n), ends)
+def summary(rows: Sequence[PageRow]) -> list[str]:
+    """Geometric means over the columns of each half, beside the bars."""
+    said = []
+    for half in HALVES:
+        for epsilon in sorted({row["epsilon"] for row in rows if row["half"] == half}):
+            own = [row for row in rows if (row["half"], row["epsilon"]) == (half, epsilon)]
+            told = [row for row in own if row["stated"] is not None]
+            mean, error = mean_ratio(own, "ratio", "error")
+            walks = float(np.exp(np.mean([np.log(row["walks"] / row["better"]) for row in own])))
+            worst = max(own, key=lambda row: row["ratio"])
+            line = (
+                f"Half of {half}, epsilon {epsilon:g}: bayes {mean:.3f} +- {error:.3f} of the better of EM and EMS (bar"
+                f" {BARS[epsilon]:.2f}), walks alone {walks:.3f}, worst column {worst['ratio']:.2f} ({worst['data']},"
+                f" bar {WORST:.2f})"
+            )
+            if told:
+                mean, error = mean_ratio(told, "stated_ratio", "stated_error")
+                line += f"; with a stated step {mean:.3f} +- {error:.3f} on {len(told)} columns"
+                line += f" (bar {STATED[epsilon]:.2f})"
+            said.append(f"{line}.")
+    return said
 
 
-def _commutes(rng: np.random.Generator, n: int) -> Floats:
-    return rounded(rng.gamma(2.5, 18, n), (5, 1.0), rng=rng)
+def text(rows: Sequence[PageRow]) -> str:
+    """What the table is, and its means."""
+    lines = "\n".join(f"- {line}" for line in summary(rows))
+    return (
+        "People round, prefer some numbers, and choose the ends of a scale. These are columns of public files and laws,"
+        " in their own unit, on ranges that a planner would choose. Answers are drawn with replacement and stay where"
+        " they are inside a bucket. Numbers are Wasserstein distances from the answers' own histogram as a part of the"
+        " range, x 1000, means of paired runs. `ratio` is that of `bayes` to the better of EM and EMS on this column,"
+        " with its standard error; means of ratios are geometric. `walks alone` leaves out the hypotheses about heaps."
+        " `stated` is `bayes` where the domain states the step, such as `sv.Interval(0, 100, step=1)`. The half called"
+        " `choice` was used to choose the hypotheses and their penalties, with other seeds; the half called `report`"
+        f" was not.\n\n{lines}"
+    )
 
 
-def _pressures(rng: np.random.Generator, n: int) -> Floats:
-    return rounded(rng.normal(125, 20, n), (10, 1.0), rng=rng)
+def _thousandths(head: str, field: str) -> PageColumn:
+    return PageColumn(head, field, ".2f", scale=1000)
 
 
-def _incomes(rng: np.random.Generator, n: int) -> Floats:
-    return rounded(rng.lognormal(7.8, 0.5, n), (100, 1.0), rng=rng)
-
-
-def _loans(rng: np.random.Generator, n: int) -> Floats:
-    return rounded(rng.lognormal(9.3, 0.6, n), (100, 0.15), (500, 0.25), (1000, 0.6), rng=rng)
-
-
-def _preferred(rng: np.random.Generator, n: int) -> Floats:
-    years = np.where(rng.random(n) < 0.6, rng.normal(32, 10, n), rng.normal(62, 12, n))
-    return rounded(years, (1, 0.5), (5, 0.25), (10, 0.25), rng=rng)
-
-
-def _contracts(rng: np.random.Generator, n: int) -> Floats:
-    return np.where(rng.random(n) < 0.5, 40, rng.normal(34, 11, n))
-
-
-def _confidence(rng: np.random.Generator, n: int) -> Floats:
-    ends = rng.choice([0, 10, np.nan], n, p=[0.3, 0.2, 0.5])
-    return np.where(np.isnan(ends), 10 * rng.beta(1.5, 1.2, n), ends)
-
-
-COLUMNS = (
-    Column("choice", "age, years", 0, 100, 1, Stored(ADULT.file, "age")),
-    Column("choice", "schooling, level", 0, 20, 1, Stored(ADULT.file, "education_num")),
-    Column("choice", "capital loss, dollars", 0, 5000, None, Stored(ADULT.file, "capital_loss")),
-    Column("choice", "taxi fare, dollars", 0, 100, None, Stored(TAXI.file, "fare_usd")),
-    Column("choice", "taxi trip, seconds", 0, 7200, None, Stored(TAXI.file, "duration_s")),
-    Column("choice", "medications", 0, 100, 1, Stored(PATIENTS.file, "num_medications")),
-    Column("choice", "diagnoses", 0, 20, 1, Stored(PATIENTS.file, "number_diagnoses")),
-    Column("choice", "departure delay, minutes", -60, 240, 1, Stored(FLIGHTS.file, "dep_delay_min")),
-    Column("choice", "arrival delay, minutes", -100, 300, 1, Stored(FLIGHTS.file, "arr_delay_min")),
-    Column("choice", "rents, rounded to 50", 0, 5000, 50, _rents),
-    Column("choice", "weights, digit preference", 0, 200, 1, _weights),
-    Column("choice", "sleep, half at 8 hours", 0, 24, None, _sleep),
-    Column("choice", "agreement, both ends", 0, 100, None, _agreement),
-    Column("report", "working hours", 0, 100, 1, Stored(ADULT.file, "hours_per_week")),
-    Column("report", "capital gain, dollars", 0, 100_000, None, Stored(ADULT.file, "capital_gain")),
-    Column("report", "census weight", 0, 1_500_000, None, Stored(ADULT.file, "fnlwgt")),
-    Column("report", "taxi tip, dollars", 0, 20, None, Stored(TAXI.file, "tip_usd")),
-    Column("report", "taxi trip, miles", 0, 25, None, Stored(TAXI.file, "distance_miles")),
-    Column("report", "laboratory tests", 0, 150, 1, Stored(PATIENTS.file, "num_lab_procedures")),
-    Column("report", "days in hospital", 0, 20, 1, Stored(PATIENTS.file, "days_in_hospital")),
-    Column("report", "time in the air, minutes", 0, 700, 1, Stored(FLIGHTS.file, "air_time_min")),
-    Column("report", "flight, miles", 0, 5000, None, Stored(FLIGHTS.file, "distance_miles")),
-    Column("report", "departure, minute of the day", 0, 1440, 1, Stored(FLIGHTS.file, "sched_dep_min")),
-    Column("report", "commutes, rounded to 5", 0, 240, 5, _commutes),
-    Column("report", "blood pressure, rounded to 10", 0, 300, 10, _pressures),
-    Column("report", "incomes, rounded to 100", 0, 10_000, 100, _incomes),
-    Column("report", "loans, multiples of 100, 500, 1000", 0, 50_000, 100, _loans),
-    Column("report", "ages, digit preference", 0, 100, 1, _preferred),
-    Column("report", "contracts, half at 40 hours", 0, 100, None, _contracts),
-    Column("report", "confidence, both ends", 0, 10, None, _confidence),
+EXPERIMENT = Experiment(
+    id="distribution-heaped",
+    title="Decoders of the square wave on 30 columns of heaped answers, 100,000 participants, 256 buckets",
+    data=tuple(BY_NAME),
+    methods=METHODS,
+    metric="Wasserstein distance from the answers' histogram, as a part of the range",
+    grid=(
+        (
+            ("half", "data"),
+            tuple((half, one.name) for half in ("report", "choice") for one in COLUMNS if one.half == half),
+        ),
+        ("epsilon", tuple(BARS)),
+    ),
+    quick=((("half", "data"), (("report", "commutes, rounded to 5"),)), ("epsilon", (1.0,))),
+    runs=12,
+    quick_runs=2,
+    cell=cell,
+    figure="experiments.distribution.pictures:ratios",
+    columns=("half", "data", "epsilon", *METHODS, "ratio", "error", "stated_ratio", "used"),
+    summary=summary,
+    needs=NEEDS,
+    section=Section(
+        page=PAGE,
+        heading="## Heaped answers",
+        text=text,
+        by=("half", "data", "epsilon"),
+        columns=(
+            PageColumn("half", "half"),
+            PageColumn("data", "data"),
+            PageColumn("epsilon", "epsilon", "g"),
+            _thousandths("EM", "em"),
+            _thousandths("EMS", "ems"),
+            _thousandths("walks alone", "walks"),
+            _thousandths("bayes", "bayes"),
+            PageColumn("ratio", "ratio", ".3f"),
+            PageColumn("its error", "error", ".3f"),
+            _thousandths("stated", "stated"),
+            PageColumn("ratio, stated", "stated_ratio", ".3f"),
+            PageColumn("runs", "used"),
+        ),
+    ),
 )
-BY_NAME = {column.name: column for column in COLUMNS}
