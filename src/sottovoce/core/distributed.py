@@ -56,7 +56,10 @@ def listed(name: str, owner: str, values: object) -> tuple[Any, ...]:
 
 
 def values_of(name: str, owner: str, domain: Domain, given: object) -> tuple[Any, ...]:
-    """Values of a domain: categories as they are, numbers as exact decimals. Others may lie between those that have a step."""
+    """Values of a domain: categories as they are, numbers as exact decimals.
+
+    Points may also lie between two possible answers, such as between whole numbers.
+    """
     named = domain.kind == "categories"
     found = listed(name, owner, given)
     values = found if named else tuple(check_decimal(name, owner, value) for value in found)

@@ -71,7 +71,7 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
 
 
 def _check_step(domain: Domain, array: NDArray[Any]) -> None:
-    """Refuse numbers that are no possible answers of an interval with a step; others are checked where they are read."""
+    """Refuse numbers that an interval with a step does not hold; without a step they are checked later."""
     raw = root(domain)
     if isinstance(raw, Interval) and raw.step is not None:
         different, places = np.unique(array, return_inverse=True)

@@ -78,7 +78,8 @@ def _(question: Distribution, column: Sequence[Any], found: Estimate | None) -> 
     known = {(question.noun, str(label)): float(share) for label, share in zip(found.labels, shares, strict=True)}
     if found.evidence.circular:
         return known
-    heights = np.cumsum(shares)[:-1]
+    at = np.array([found.evidence.buckets.place(value) for value in column])
+    heights = [(at <= edge).mean() for edge in found.evidence.edges[1:-1]]
     labels = cumulative(found.evidence).labels
     return known | {(Cdf.noun, str(label)): float(one) for label, one in zip(labels, heights, strict=True)}
 

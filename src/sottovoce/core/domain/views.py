@@ -59,7 +59,7 @@ class Bins(Domain):
 
     @classmethod
     def even(cls, of: Circle | Integers | Interval, bins: int) -> Bins:
-        """Bins of equal width; where numbers have a step, bins of nearly equally many, which end half way between two."""
+        """Bins of equal width; of numbers with a step, nearly equally many in each, with edges half way between two."""
         base = of if isinstance(of, Circle) else _numeric(cls.kind, of)
         points = base.points if isinstance(base, Interval) else None
         count = check_integer("bins", cls.kind, bins, 2, min(1 << 20, points or 1 << 20))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any, ClassVar
@@ -26,48 +26,43 @@ from sottovoce.core.question import (
     Variance,
 )
 from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
-from sottovoce.estimate.distribution.buckets import quantile_bounds
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, DirectionAnswer, LinearAnswer
 from sottovoce.estimate.distribution.moments import from_waves
+from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width, intervals
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, deviate
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
 Floats = NDArray[np.float64]
+EVEN = "even"  # the method for quantiles of answers that are spread evenly
+USUAL = 0.95  # the level of the interval whose window tells standard errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartAnswer(LinearAnswer):
-    """Shares of ranges whose ends may lie inside a bucket.
+    """Shares of ranges whose ends may lie inside a bucket, or on its edge.
 
-    All of such a bucket, or none of it, may belong to the range: the interval reaches from that of the buckets
-    that lie inside to that of the buckets that are touched.
+    All of such a bucket, or none of it, may belong to the range: many answers may share the number at its edge. So the
+    interval reaches from that of the buckets that lie inside (`inner`) to that of all that are touched (`outer`).
     """
+
+    inner: Floats = field(kw_only=True)
+    outer: Floats = field(kw_only=True)
 
     @property
     def methods(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.source.curve_methods
 
     @property
-    def whole(self) -> NDArray[np.bool_]:
-        """Which buckets are inside as a whole, or outside."""
-        return np.asarray(np.isclose(self.weights, np.rint(self.weights)))
-
-    @property
-    def inner(self) -> Floats:
-        """The weights without the buckets that are cut."""
-        return np.where(self.whole, np.rint(self.weights), 0.0)
-
-    @property
-    def outer(self) -> Floats:
-        """The weights with all of them."""
-        return np.where(self.whole, np.rint(self.weights), 1.0)
+    def known(self) -> bool:
+        """Whether each bucket lies inside or outside as a whole."""
+        return bool((self.inner == self.outer).all())
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         if method == COMPATIBLE:
             return Bounds(*load("estimate.distribution.compatible:shares")(self, level, target))
-        if self.whole.all():
+        if self.known:
             return self.normal(level, target)
         inner, outer = (replace(self, weights=part).normal(level, target) for part in (self.inner, self.outer))
         values = self.values()  # which may lie beyond both, where shares are far from what shares can be
@@ -83,8 +78,9 @@ class PartAnswer(LinearAnswer):
 class QuantileAnswer(AnswerEvidence):
     """Quantiles of the unbiased cumulative shares, made rising.
 
-    An interval holds all values whose own interval of the cumulative share contains the wanted one: it misses no more
-    often than that interval does.
+    An interval holds all values whose own interval of the cumulative share, averaged over a window of neighbours,
+    contains the wanted one (`quantiles/invert.py`). It is right wherever answers lie: many may share one number. Method
+    "even" is narrower, and right where answers are spread evenly over the window, as round numbers are not.
     """
 
     quality: ClassVar[str] = "those of the unbiased cumulative shares"
@@ -94,7 +90,7 @@ class QuantileAnswer(AnswerEvidence):
 
     @property
     def methods(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.source.curve_methods
+        return *self.source.curve_methods, EVEN
 
     @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
@@ -107,28 +103,33 @@ class QuantileAnswer(AnswerEvidence):
     def values(self) -> Floats:
         return read(self, self.source, self.source.values())
 
+    @property
+    def parts(self) -> list[float]:
+        """The shares whose quantiles are asked for."""
+        return [float(part) for part in self.question.shares]
+
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        parts = [float(part) for part in self.question.shares]
+        buckets, parts = self.source.buckets, self.parts
         if method == COMPATIBLE:
             low, high = load("estimate.distribution.compatible:quantiles")(self.source, parts, level, target)
         else:
-            heights, errors = _heights(self.source, target)
-            low, high = quantile_bounds(self.source.buckets, heights, deviate(level) * errors, parts)
+            low, high = intervals(buckets, *self._curve(target), parts, level, even=method == EVEN)
         return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return (None if method == COMPATIBLE else self.source.unevenness) or self.warning()
 
     def variances(self, target: str) -> Floats:
-        """From the width of the interval of one standard error."""
-        low, high = self.interval(0.6826894921370859, "normal", target)
-        return np.asarray(((high - low) / 2) ** 2)
+        """The standard error of the cumulative share, averaged over the window, divided by the density around it."""
+        heights, spreads = self._curve(target)
+        each = [best_window(heights, spreads, part, USUAL) for part in self.parts]
+        wide = np.array([half_width(self.source.buckets, window, even=True) for window in each])
+        return np.asarray((wide / deviate(USUAL)) ** 2)
 
-
-def _heights(source: DistributionEvidence, target: str) -> tuple[Floats, Floats]:
-    """The unbiased cumulative share at each edge, and its standard error."""
-    values, errors = np.cumsum(source.values())[:-1], np.sqrt(source.height_spreads(target))
-    return np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], errors, [0.0]])
+    def _curve(self, target: str) -> tuple[Floats, Callable[[Floats], Floats]]:
+        """The unbiased cumulative share at each edge, and the variances of sums of shares."""
+        heights = np.concatenate([[0.0], np.cumsum(self.source.values())[:-1], [1.0]])
+        return heights, lambda rows: self.source.spreads(rows, target)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,15 +185,24 @@ def _(question: Distribution, found: DistributionEvidence) -> Evidence | None:
 
 @_answer.register
 def _(question: Cdf, found: DistributionEvidence) -> Evidence | None:
-    weights = np.array([found.buckets.up_to(point) for point in question.points])
-    return PartAnswer(found, weights, _shown(question.points), (0.0, 1.0), question)
+    buckets, points = found.buckets, question.points
+    weights, inner, outer = (
+        np.array(rows)
+        for rows in (
+            [buckets.up_to(point) for point in points],
+            [buckets.sure(None, point) for point in points],
+            [buckets.touched(None, point) for point in points],
+        )
+    )
+    return PartAnswer(found, weights, _shown(points), (0.0, 1.0), question, inner=inner, outer=outer)
 
 
 @_answer.register
 def _(question: Range, found: DistributionEvidence) -> Evidence | None:
-    weights = found.buckets.between(question.low, question.high)
-    low, high = _shown((question.low, question.high))
-    return PartAnswer(found, weights.reshape(1, -1), [f"{low} to {high}"], (0.0, 1.0), question)
+    ends, buckets = (question.low, question.high), found.buckets
+    weights, inner, outer = (part(*ends).reshape(1, -1) for part in (buckets.between, buckets.sure, buckets.touched))
+    low, high = _shown(ends)
+    return PartAnswer(found, weights, [f"{low} to {high}"], (0.0, 1.0), question, inner=inner, outer=outer)
 
 
 @_answer.register

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrik
 
-from sottovoce.core.domain import Categories
+from sottovoce.core.domain import Categories, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.distribution.base import COMPATIBLE, DistributionEvidence
-from sottovoce.estimate.distribution.buckets import rising
+from sottovoce.estimate.distribution.buckets import Buckets, rising
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning, check_level, check_target
 from sottovoce.estimate.evidence import deviate
 
@@ -36,14 +36,15 @@ MOST_SEED = 1 << 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """Limits of the cumulative distribution at the edges of the buckets, which hold all at once with `level`.
+    """Limits of the share of answers up to each edge of the buckets, which hold all at once with `level`.
 
     Attributes:
         points: the edges of the buckets.
-        values: the estimated cumulative shares at these.
+        values: the estimated shares below these, and up to these where answers are spread evenly inside buckets.
         low, high: the limits, cut to what a cumulative distribution can be; of a truncated series, which need not be
-            one, as they are.
-        half: half the width of the band before it was cut, at each edge.
+            one, as they are. On a continuum many answers may lie on an edge, which the bucket behind it holds: the
+            upper limit is that of the shares with this bucket.
+        half: half the width of the band of the shares below each edge, before it was cut.
     """
 
     points: Floats
@@ -52,6 +53,15 @@ class Band:
     high: Floats
     half: Floats
     level: float
+    buckets: Buckets = field(repr=False)
+
+    def limits(self, values: Any) -> tuple[Floats, Floats]:
+        """Lower and upper limits of the share of answers that are at most each of some values."""
+        listed = np.atleast_1d(np.asarray(values)).tolist()
+        inside = [int(self.buckets.sure(None, value).sum()) for value in listed]
+        touched = [int(self.buckets.touched(None, value).sum()) for value in listed]
+        behind = self.buckets.step is None  # the upper limits are those of the edges behind
+        return self.low[inside], self.high[np.maximum(np.array(touched) - behind, 0)]
 
     def to_frame(self) -> pd.DataFrame:
         """A table of the band."""
@@ -85,7 +95,9 @@ def band(estimate: Estimate, level: float, target: str, seed: int, method: str) 
         np.concatenate([[0.0], part, [last]])
         for part, last in ((shown, 1.0), (low, 1.0), (np.maximum(high, low), 1.0), (half, 0.0))
     )
-    return Band(source.edges, values, low, high, half, level)
+    if source.buckets.step is None:
+        high = np.append(high[1:] if source.rises else np.maximum(high[1:], high[:-1]), 1.0)
+    return Band(source.edges, values, low, high, half, level, source.buckets)
 
 
 def _linear(source: DistributionEvidence, level: float, target: str, seed: int) -> tuple[Floats, Floats, Floats]:
@@ -181,7 +193,11 @@ def sample(estimate: Estimate, count: int, seed: int | None) -> NDArray[Any]:
     shares, rng = np.diff(rising(estimate.values)), np.random.default_rng(seed)
     chosen = rng.choice(len(shares), size=count, p=shares / shares.sum())
     places = buckets.edges[chosen] + rng.random(count) * buckets.widths[chosen]
-    if not buckets.whole:
+    if buckets.step is None:
         return places
-    whole = np.rint(places).astype(np.int64)
+    first, _ = buckets.ends
+    steps = np.rint((places - first) / buckets.step)
+    if isinstance(buckets.domain, Interval):
+        return np.asarray(first + steps * buckets.step)
+    whole = (first + steps).astype(np.int64)
     return np.array(buckets.domain.values)[whole] if isinstance(buckets.domain, Categories) else whole

@@ -1,7 +1,10 @@
 """Buckets: the parts of a domain whose shares are estimated, and what a functional weighs each of them with.
 
-Answers are taken to be spread evenly inside a bucket. Whole numbers and categories, which count as their places in the
-list, lie in the middle of a bucket of width one, so that sums over buckets are sums over them.
+A value takes answers to be spread evenly inside a bucket. Whole numbers, numbers with a step, and categories, which
+count as their places in the list, lie in the middle of a bucket of the width of a step, so that sums over buckets are
+sums over them. On a continuum many answers may share one number, such as a round one, which often is the edge of a
+bucket: a bucket holds its lower edge, and all of it may lie there. So an interval reaches from the share of the buckets
+that certainly belong to what is asked to that of all buckets that may.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ class Buckets:
 
     domain: Domain
     edges: Floats
+    blurred: bool = False  # whether an answer on an edge counts half in each of the two buckets beside it
 
     def __len__(self) -> int:
         return len(self.edges) - 1
@@ -36,9 +40,12 @@ class Buckets:
         return isinstance(self.domain, Circle)
 
     @property
-    def whole(self) -> bool:
-        """Whether values are whole numbers or places in a list."""
-        return isinstance(self.domain, (Integers, Categories))
+    def step(self) -> float | None:
+        """The distance between neighbouring possible answers; None on a continuum."""
+        if isinstance(self.domain, (Integers, Categories)):
+            return 1.0
+        step = getattr(self.domain, "step", None)
+        return None if step is None else float(step)
 
     @property
     def widths(self) -> Floats:
@@ -50,11 +57,11 @@ class Buckets:
 
     def labels(self) -> Sequence[object]:
         """A value where a bucket holds one, else its ends."""
-        if self.whole and len(self) == self.domain.size:
+        if len(self) == self.domain.size:
             return self.domain.labels()
-        if self.whole:
-            ends = [(math.ceil(a), math.floor(b)) for a, b in zip(self.edges[:-1], self.edges[1:], strict=True)]
-            return [f"{a} to {b}" if a < b else str(a) for a, b in ends]
+        if self.step is not None:
+            ends = zip(self.least_answers, self.largest_answers, strict=True)
+            return [f"{a:.10g} to {b:.10g}" if a < b else f"{a:.10g}" for a, b in ends]
         shown = [f"{edge:.10g}" for edge in self.edges]
         closing = [")"] * (len(self) - 1) + [")" if self.circular else "]"]
         return [f"[{a}, {b}{end}" for a, b, end in zip(shown[:-1], shown[1:], closing, strict=True)]
@@ -66,19 +73,75 @@ class Buckets:
 
     def up_to(self, value: Any) -> Floats:
         """The part of each bucket that is not above a value."""
-        at = self.place(value)
-        return self._below(math.floor(at) + 0.5 if self.whole else at)
+        return self._below(self._after(value))
 
     def between(self, low: Any, high: Any) -> Floats:
         """The part of each bucket from one value to another, both included; on a circle also over its end."""
-        first, last = self.place(low), self.place(high)
-        if self.whole:
-            first, last = math.ceil(first) - 0.5, math.floor(last) + 0.5
+        first, last = self._before(low), self._after(high)
         found = self._below(last) - self._below(first)
         return found if first <= last else 1 + found
 
+    def sure(self, low: Any, high: Any) -> Floats:
+        """One for each bucket that lies between two values as a whole, else zero; from the start if `low` is None."""
+        first, last = self.edges[0] if low is None else self._before(low), self._after(high)
+        left, right = self.edges[:-1] >= first - self._tiny, self.edges[1:] <= last + self._near
+        return np.asarray(left & right if first <= last else left | right, float)
+
+    def touched(self, low: Any, high: Any) -> Floats:
+        """One for each bucket that may hold an answer between two values, both included, else zero."""
+        first, last = self.edges[0] if low is None else self._before(low), self._after(high)
+        left, right = self.edges[1:] > first + self._tiny, self.edges[:-1] <= last + self._tiny
+        found = left & right if first <= last else left | right
+        at_end = np.abs(self.edges[-1] - np.array([first, last])) <= self._tiny
+        if self.circular:
+            found[0] |= at_end.any()  # the end of a circle is its start
+        else:
+            found[-1] |= at_end[1]
+        if self.blurred and low is not None:
+            found |= np.abs(self.edges[1:] - first) <= self._tiny
+            found[-1] |= self.circular and first <= self._tiny
+        return np.asarray(found, float)
+
+    @property
+    def _tiny(self) -> float:
+        """A distance that is due to the rounding of floats."""
+        return 1e-14 * float(np.abs(self.edges[[0, -1]]).max())
+
+    @property
+    def _near(self) -> float:
+        """A bucket that ends so little above a value is said to end with it."""
+        return 1e-9 * float(self.edges[-1] - self.edges[0])
+
     def _below(self, at: float) -> Floats:
         return np.clip((at - self.edges[:-1]) / self.widths, 0, 1)
+
+    def _after(self, value: Any) -> float:
+        """The end of what is not above a value: where there is a step, half way to the next possible answer."""
+        at = self.place(value)
+        return at if self.step is None else self._half_way(math.floor(self._steps(at) + 1e-9))
+
+    def _before(self, value: Any) -> float:
+        """The end of what is below a value."""
+        at = self.place(value)
+        return at if self.step is None else self._half_way(math.ceil(self._steps(at) - 1e-9) - 1)
+
+    def _steps(self, at: float) -> float:
+        """How many steps a number lies after the first possible answer."""
+        return (at - float(self.edges[0])) / (self.step or 1) - 0.5
+
+    def _half_way(self, place: int) -> float:
+        """Half way between two neighbouring possible answers."""
+        return float(self.edges[0]) + (place + 1) * (self.step or 1)
+
+    @property
+    def least_answers(self) -> Floats:
+        """The least possible answer in each bucket."""
+        return np.asarray(self.edges[:-1] + (self.step or 0) / 2)
+
+    @property
+    def largest_answers(self) -> Floats:
+        """The largest possible answer in each bucket, or its end on a continuum."""
+        return np.asarray(self.edges[1:] - (self.step or 0) / 2)
 
     def numbers(self) -> Floats:
         """The mean number in each bucket."""
@@ -88,8 +151,8 @@ class Buckets:
 
     def squares(self, centre: float) -> Floats:
         """The mean squared distance from a centre in each bucket."""
-        inside = (self.widths**2 - 1) / 12 if self.whole else self.widths**2 / 12
-        return np.asarray((self.numbers() - centre) ** 2 + inside)
+        inside = self.widths**2 - (self.step or 0) ** 2
+        return np.asarray((self.numbers() - centre) ** 2 + inside / 12)
 
     def powers(self, centre: float, power: int) -> Floats:
         """The mean power of the distance from a centre in each bucket of a continuum."""
@@ -115,48 +178,52 @@ class Buckets:
         if after and heights[after] > part:
             low, high = heights[after - 1], heights[after]
             found = float(self.edges[after - 1] + (part - low) / (high - low) * self.widths[after - 1])
-        if self.whole:
-            found = min(max(math.ceil(found - 0.5), math.ceil(self.edges[0])), math.floor(self.edges[-1]))
-        return float(found)
+        return self._answer_at(found)
+
+    def at_place(self, place: float) -> float:
+        """The value at a place among the edges, counted from 0, such as 1.5 in the middle of the second bucket."""
+        return self._answer_at(float(np.interp(place, np.arange(len(self.edges)), self.edges)))
+
+    def _answer_at(self, found: float) -> float:
+        """A number as it is; where there is a step, the possible answer around which it lies."""
+        if self.step is None:
+            return found
+        return float(np.clip(self._half_way(math.ceil(self._steps(found) - 0.5 - 1e-9)) - self.step / 2, *self.ends))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest possible answer."""
+        return float(self.least_answers[0]), float(self.largest_answers[-1])
 
     # --- what may lie inside -----------------------------------------------------------------------------
     @property
     def room(self) -> float:
         """How far a value may be from the middle of its bucket."""
-        return float(((self.widths - 1) if self.whole else self.widths).max() / 2)
+        return float(self.widths.max() - (self.step or 0)) / 2
 
     def edge_before(self, heights: Floats, part: float) -> Floats:
         """The least value of the bucket in which rising curves, one in each row, reach a level."""
         place = np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)
-        return np.asarray(np.ceil(self.edges)[place] if self.whole else self.edges[place])
+        return self.least_answers[place]
 
     def edge_after(self, heights: Floats, part: float) -> Floats:
         """The largest value of that bucket."""
-        place = np.clip((heights < part).sum(axis=-1), 1, len(self))
-        return np.asarray(np.floor(self.edges)[place] if self.whole else self.edges[place])
-
-
-def quantile_bounds(buckets: Buckets, heights: Floats, half: Floats, parts: Sequence[float]) -> tuple[Floats, Floats]:
-    """All values whose interval, `half` around the height of the curve, holds a part: the least and the largest.
-
-    `heights` may have rows, one for each curve; the result then has a row for each, and a column for each part. Where
-    answers lie inside a bucket is not known, so both ends are those of buckets.
-    """
-    upper, lower = np.clip(heights + half, 0, 1), np.clip(heights - half, 0, 1)
-    upper[..., -1] = lower[..., -1] = 1.0
-    # The first point where the upper curve reaches the share, and the last one where the lower is still below it.
-    first, last = np.maximum.accumulate(upper, axis=-1), np.minimum.accumulate(lower[..., ::-1], axis=-1)[..., ::-1]
-    each = [(buckets.edge_before(first, part), buckets.edge_after(last, part)) for part in parts]
-    return np.stack([low for low, _ in each], axis=-1), np.stack([high for _, high in each], axis=-1)
+        return self.largest_answers[np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)]
 
 
 def rising(shares: Floats) -> Floats:
     """The cumulative shares at all edges, of shares that may be negative: halfway between the curve that is made to
     rise from below and the one from above. Cutting negative shares off instead would move everything to the middle.
     """
-    heights = np.clip(np.concatenate([[0.0], np.cumsum(shares)]), 0, 1)
+    heights = np.concatenate([[0.0], np.cumsum(shares)])
     heights[-1] = 1.0
-    up, down = np.maximum.accumulate(heights), np.minimum.accumulate(heights[::-1])[::-1]
+    return made_rising(heights)
+
+
+def made_rising(heights: Floats) -> Floats:
+    """The mean of the least rising curve above, and the largest one below, heights that are cut to [0, 1]."""
+    cut = np.clip(heights, 0, 1)
+    up, down = np.maximum.accumulate(cut), np.minimum.accumulate(cut[::-1])[::-1]
     return np.asarray((up + down) / 2)
 
 
@@ -164,19 +231,18 @@ def even_buckets(domain: Domain, count: int) -> Buckets:
     """Buckets of equal width of a continuum."""
     if not isinstance(domain, (Circle, Interval)):
         raise ParameterError("Only a continuum of numbers is cut into buckets of equal width.")
-    return Buckets(domain, np.linspace(float(domain.low), float(domain.high), count + 1))
+    return Buckets(domain, np.linspace(float(domain.low), float(domain.high), count + 1), blurred=True)
 
 
 def coded_buckets(view: Domain) -> Buckets:
     """One bucket for each code of a domain or of bins of it."""
     if isinstance(view, Bins):
         inner = np.array([float(edge) for edge in view.edges])
-        if isinstance(view.of, Integers):
-            inner = np.ceil(inner) - 0.5
-            ends = view.of.low - 0.5, view.of.high + 0.5
-        else:
-            ends = float(view.of.low), float(view.of.high)
-        return Buckets(view.of, np.concatenate([[ends[0]], inner, [ends[1]]]))
+        low, high = float(view.of.low), float(view.of.high)
+        step = Buckets(view.of, inner).step or 0.0
+        if step:  # half way between the last number before an edge and the first one from it on
+            inner = low + (np.ceil((inner - low) / step - 1e-9) - 0.5) * step
+        return Buckets(view.of, np.concatenate([[low - step / 2], inner, [high + step / 2]]))
     if isinstance(view, (Integers, Categories)):
         first = view.low if isinstance(view, Integers) else 0
         return Buckets(view, first - 0.5 + np.arange(view.size + 1, dtype=np.float64))

@@ -120,7 +120,7 @@ def _checked(found: object) -> OutputsEvidence:
     """Evidence whose shares are unbiased wherever answers lie inside a bucket."""
     if not isinstance(found, OutputsEvidence) or isinstance(found, SeriesEvidence):
         raise ParameterError("Distributions are combined from reports that are counted one by one, of no series.")
-    if not found.buckets.whole and rounding_of(found.counted.mechanism.channel) is not None:
+    if found.buckets.step is None and rounding_of(found.counted.mechanism.channel) is not None:
         raise ParameterError(
             "Distributions are combined of mechanisms that put answers into buckets first, such as"
             " square-wave-discrete, coded-wave and designed-distribution."

@@ -21,10 +21,10 @@ from sottovoce.core.question import Distribution, Quantile, Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.distribution.answers import PartAnswer
 from sottovoce.estimate.distribution.base import DistributionEvidence
-from sottovoce.estimate.distribution.buckets import Buckets, quantile_bounds
+from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, functional_variances
 from sottovoce.estimate.distribution.linear import linear_decode
-from sottovoce.estimate.distribution.linear_answers import LinearAnswer
+from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width
 from sottovoce.estimate.distribution.transition import transition_of
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.prior import Prior
@@ -58,7 +58,7 @@ class ExpectedDistribution:
         if isinstance(question, Distribution):
             return deviate(level) * math.sqrt(float(np.mean(functional_variances(*self._whole))) / n)
         found = self.evidence(n).answer(question)
-        if isinstance(found, PartAnswer) and not found.whole.all():
+        if isinstance(found, PartAnswer) and not found.known:
             return self._of_parts(found, n, level)
         low, high = found.interval(level, found.default, "population")
         return _root_mean_square((high - low) / 2)
@@ -77,13 +77,12 @@ class ExpectedDistribution:
         return from_cells(self.mechanism, n, cells)  # type: ignore[arg-type]  # elsewhere any numbers will do
 
     def _of_quantiles(self, question: Quantile, n: int, level: float) -> float:
-        noise = self._noise()
-        heights = np.zeros((DRAWS, len(self.shares) + 1))
-        heights[:, 1:-1], heights[:, -1] = np.cumsum(self.shares)[:-1] + noise / math.sqrt(n), 1.0
-        errors = np.sqrt(self._curves["variances"] / n)
-        half = np.concatenate([[0.0], deviate(level) * errors, [0.0]])
-        low, high = quantile_bounds(self.buckets, heights, half, [float(part) for part in question.shares])
-        return _root_mean_square(np.mean((high - low) / 2, axis=0))
+        heights = np.concatenate([[0.0], np.cumsum(self.shares)[:-1], [1.0]])
+        each = [
+            best_window(heights, lambda rows: functional_variances(self.mechanism, rows, self.shares) / n, part, level)
+            for part in map(float, question.shares)
+        ]
+        return _root_mean_square(np.array([half_width(self.buckets, window, even=False) for window in each]))
 
     def _of_parts(self, found: PartAnswer, n: int, level: float) -> float:
         """The noise of a bucket that is cut moves the ends of the interval apart."""
@@ -109,7 +108,6 @@ class ExpectedDistribution:
             drawn = np.random.default_rng(SEED).standard_normal((DRAWS // 2, d - 1))
             half = drawn @ (vectors * np.sqrt(np.maximum(values, 0))).T
             self._curves["noise"] = np.concatenate([half, -half])  # both signs, so that the mean curve is the true one
-            self._curves["variances"] = np.diag(covariance)
         return self._curves["noise"]
 
 
@@ -119,19 +117,17 @@ def lines_of(buckets: Buckets) -> Floats:
     return np.eye(d) if isinstance(buckets.domain, Circle) else np.tri(d - 1, d)
 
 
-def cumulative(found: DistributionEvidence) -> LinearAnswer:
-    """The unbiased share of the answers up to the end of each bucket but the last."""
+def cumulative(found: DistributionEvidence) -> PartAnswer:
+    """The share of the answers up to the end of each bucket but the last; those of the next may lie there too."""
     if found.circular:
         raise ParameterError("Values on a circle have no order, so they have no cumulative shares.")
-    edges = found.edges[1:-1]
-    if found.buckets.whole:
-        labels: list[object] = (
-            list(found.labels[:-1]) if len(found.buckets) == found.buckets.domain.size else [int(e) for e in edges]
-        )
-    else:
-        labels = [f"{edge:.10g}" for edge in edges]
+    labels: list[object] = [f"{edge:.10g}" for edge in found.buckets.largest_answers[:-1]]
+    if len(found.buckets) == found.buckets.domain.size:
+        labels = list(found.labels[:-1])
     question = Distribution(found.buckets.domain)
-    return LinearAnswer(found, lines_of(found.buckets), labels, (0.0, 1.0), question)
+    lines, d = lines_of(found.buckets), len(found.buckets)
+    outer = np.tri(d - 1, d, 1) if found.buckets.step is None else lines
+    return PartAnswer(found, lines, labels, (0.0, 1.0), question, inner=lines, outer=outer)
 
 
 def shares_of(buckets: Buckets, prior: Prior | Floats | None) -> Floats:

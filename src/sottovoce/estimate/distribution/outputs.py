@@ -134,7 +134,7 @@ class OutputsEvidence(DistributionEvidence):
 
     @property
     def unevenness(self) -> str | None:
-        if self.buckets.whole or rounding_of(self.counted.mechanism.channel) is None:
+        if self.buckets.step is not None or rounding_of(self.counted.mechanism.channel) is None:
             return None
         return (
             "This interval is right where answers are spread evenly inside each bucket. If many people may share a"

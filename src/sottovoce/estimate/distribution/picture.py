@@ -32,7 +32,8 @@ def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: s
         axes.set_ylabel("density")
     else:
         found = estimate.band(level, target=target)
-        axes.fill_between(found.points, found.low, found.high, color=BAR, alpha=0.4, linewidth=0)
+        upper = found.high if source.buckets.step is None else np.append(found.high[1:], 1.0)
+        axes.fill_between(found.points, found.low, upper, step="post", color=BAR, alpha=0.4, linewidth=0)
         axes.plot(found.points, np.clip(found.values, 0, 1), color=MARK)
         title += f"\n{100 * level:g} % band of the whole curve" + ", for these participants" * (target == "sample")
         axes.set_ylabel("share up to a value")

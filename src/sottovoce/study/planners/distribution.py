@@ -34,6 +34,7 @@ from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootW
 BUCKETS = 64  # of a range for which all methods are compared, where the question names no number
 MOST_VALUES = 256  # whole numbers that are buckets of their own, where the question names no number
 DESIGNED = ("designed-distribution", "coded-wave", "mixed-wave")  # built by a program that takes seconds
+AFTER = 11  # decimal places after the first one of a domain, at which a bin ends that holds a point of a continuum
 NEAR = 1.1  # of the least possible error
 AT_POINTS = "binned (at the points)"
 READINGS = (Cdf, CircularMean, Quantile, Range)  # planned by the width of their own interval
@@ -124,7 +125,7 @@ class ReadingPlanner(Planner):
         if isinstance(self.question, Quantile):
             buckets = buckets_of(best.mechanism, participants)
             wide = float(buckets.widths.max())
-            if not buckets.whole or wide > 1:
+            if wide > 1.000001 * (buckets.step or 0):
                 yield (
                     f"The ends of its interval are ends of buckets, which are {wide:.3g} wide: more participants do not"
                     " make it narrower than one."
@@ -205,13 +206,13 @@ def at_points(question: Question, epsilon: Decimal) -> Mechanism | None:
     domain = question.domain
     if not isinstance(domain, (Integers, Interval)) or not isinstance(question, (Cdf, Range)):
         return None
-    # A bin ends before its edge: the next whole number is the first that is above a point.
-    after = 1 if isinstance(domain, Integers) else 0
-    if isinstance(question, Range):
-        edges = {Decimal(question.low), Decimal(question.high) + after}
-    else:
-        edges = {Decimal(point) + after for point in question.points}
-    inside = sorted(edge for edge in edges if domain.low < edge and edge < domain.high + after)
+    # A bin ends before its edge: the next possible answer above a point, or right after the point on a continuum.
+    size = max(abs(Decimal(domain.low)), abs(Decimal(domain.high)))
+    after = 1 if isinstance(domain, Integers) else domain.step or Decimal((0, (1,), size.adjusted() - AFTER))
+    lows = {Decimal(question.low)} if isinstance(question, Range) else set()
+    points = {Decimal(question.high)} if isinstance(question, Range) else set(map(Decimal, question.points))
+    edges = lows | {point + after for point in points if point < domain.high}
+    inside = sorted(edge for edge in edges if domain.low < edge <= domain.high)
     return build("binned", domain, epsilon=epsilon, edges=inside) if inside else None
 
 

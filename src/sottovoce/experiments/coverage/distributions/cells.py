@@ -56,7 +56,7 @@ def _coverages(
 ) -> list[Coverage]:
     crowd, many = point["crowd"], drawn(point, runs, seed)
     places = [many.buckets.edges[0] + part * np.ptp(many.buckets.edges) for part in parts]
-    if many.buckets.whole:
+    if many.buckets.step is not None:
         places = [int(place) for place in places]
     every = together(many, estimate(many, 0), places, shares)
     compared(many, every, places, shares)
@@ -128,7 +128,7 @@ def _judged(
     """Whether each interval holds the truth; those that reach beyond 0 or 1, or to an end of the domain, once more."""
     buckets = many.buckets
     mean, variance = moments(crowd, len(buckets))
-    ends = np.array(places) + (0.5 if buckets.whole else 0)
+    ends = np.array(places) + (buckets.step or 0) / 2
     quantiles = [quantile(crowd, float(one), len(buckets)) for one in asked]
     truths = map(np.asarray, ([mean], [variance], heights_at(crowd, buckets, ends), quantiles))
     cuts = {CUT: (0.0, 1.0), END: (np.ceil(buckets.edges[0]), np.floor(buckets.edges[-1]))}
@@ -183,7 +183,8 @@ def compatible_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Cove
             raise AssertionError("Compatible distributions differ from those that everybody gets.")
         limits, sets = region(found.evidence, LEVEL, "population"), np.tri(buckets - 1, buckets)  # type: ignore[arg-type]
         own = [limits.largest(sets[edge - 1]) - limits.least(sets[edge - 1]) for edge in _SHOWN]
-        widths.append((float(np.mean(own)), float(np.mean((band.high - band.low)[list(_SHOWN)]))))
+        below = band.high[[edge - 1 for edge in _SHOWN]] - band.low[list(_SHOWN)]  # of the shares below these edges
+        widths.append((float(np.mean(own)), float(np.mean(below))))
     own_width, band_width = np.mean(widths, axis=0)
     numbers = {
         "width": float(own_width),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.question import Mean
-from sottovoce.estimate.distribution.buckets import quantile_bounds
 from sottovoce.estimate.distribution.moments import from_waves, square_readings
+from sottovoce.estimate.distribution.quantiles.invert import intervals
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import deviate, slack_deviate
 from sottovoce.estimate.variance.errors import curved, straight
@@ -73,21 +74,33 @@ def _around(values: Floats, half: Floats) -> Intervals:
 
 
 def _cumulative(many: ManyTallies, places: Sequence[float]) -> Intervals:
-    rows = np.array([many.buckets.up_to(place) for place in places])
+    buckets = many.buckets
+    inner, outer = (
+        _around(many.values(rows), deviate(LEVEL) * np.sqrt(many.spreads(rows)))
+        for rows in (np.array([find(None, place) for place in places]) for find in (buckets.sure, buckets.touched))
+    )
+    rows = np.array([buckets.up_to(place) for place in places])
     if np.abs(rows - np.rint(rows)).max() > 1e-9:
         raise ValueError("Cumulative shares are judged at edges of buckets.")
-    return _around(many.values(rows), deviate(LEVEL) * np.sqrt(many.spreads(rows)))
+    return Intervals(np.minimum(inner.low, outer.low), np.maximum(inner.high, outer.high), inner.warned)
 
 
 def _quantiles(many: ManyTallies, parts: Sequence[str]) -> Intervals:
     ends = np.zeros((len(many.cells), 1))
     heights = np.hstack([ends, many.heights, ends + 1])
-    errors = np.hstack([ends, np.sqrt(many.spreads(many.sets)), ends])
     wanted = [float(part) for part in parts]
-    low, high = quantile_bounds(many.buckets, heights, deviate(LEVEL) * errors, wanted)
+    each = [
+        intervals(many.buckets, curve, partial(_own_spreads, many, run), wanted, LEVEL)
+        for run, curve in enumerate(heights)
+    ]
+    low, high = np.array([pair[0] for pair in each]), np.array([pair[1] for pair in each])
     shares = np.diff(heights)
     values = np.array([[many.buckets.quantile(one, part) for part in wanted] for one in shares])
     return Intervals(np.minimum(low, values), np.maximum(high, values), np.zeros(low.shape, bool))
+
+
+def _own_spreads(many: ManyTallies, run: int, rows: Floats) -> Floats:
+    return np.asarray(many.spreads(rows, slice(run, run + 1))[0])
 
 
 def _moments(many: ManyTallies) -> tuple[Intervals, Intervals]:

@@ -59,8 +59,8 @@ class ManyTallies(ABC):
         """Sums of shares with these weights, and their covariance: [tally, sum], [tally, sum, sum]."""
 
     @abstractmethod
-    def spreads(self, rows: Floats) -> Floats:
-        """The variances of these sums alone."""
+    def spreads(self, rows: Floats, chosen: slice = slice(None)) -> Floats:
+        """The variances of these sums alone, for some of the tallies."""
 
     @abstractmethod
     def fitted(self, most: int | None = None) -> Iterator[Floats]:
@@ -108,9 +108,9 @@ class ManyCounts(ManyTallies):
         products = np.stack([self.rates @ (scores * one).T for one in scores], axis=1)
         return self.values(rows), (products - means[:, :, None] * means[:, None, :]) / self.n
 
-    def spreads(self, rows: Floats) -> Floats:
-        scores = rows @ self.scores
-        return np.asarray(np.maximum(self.rates @ (scores**2).T - (self.rates @ scores.T) ** 2, 0) / self.n)
+    def spreads(self, rows: Floats, chosen: slice = slice(None)) -> Floats:
+        scores, rates = rows @ self.scores, self.rates[chosen]
+        return np.asarray(np.maximum(rates @ (scores**2).T - (rates @ scores.T) ** 2, 0) / self.n)
 
     def fitted(self, most: int | None = None) -> Iterator[Floats]:
         scores, runs = self.sets @ self.scores, len(self.cells) if most is None else most
@@ -184,9 +184,9 @@ class ManySums(ManyTallies):
         ]
         return means, (np.stack(products, axis=1) - means[:, :, None] * means[:, None, :]) / self.n
 
-    def spreads(self, rows: Floats) -> Floats:
-        centred = rows - rows.mean(axis=1, keepdims=True)
-        own = self.noise @ (centred**2).T + self.shares @ (rows**2).T - self.values(rows) ** 2
+    def spreads(self, rows: Floats, chosen: slice = slice(None)) -> Floats:
+        centred, shares = rows - rows.mean(axis=1, keepdims=True), self.shares[chosen]
+        own = self.noise[chosen] @ (centred**2).T + shares @ (rows**2).T - (shares @ rows.T) ** 2
         return np.asarray(np.maximum(own, 0) / self.n)
 
     def fitted(self, most: int | None = None) -> Iterator[Floats]:

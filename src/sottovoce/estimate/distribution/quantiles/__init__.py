@@ -1,0 +1,1 @@
+"""Intervals of quantiles."""
