@@ -34,37 +34,38 @@ def reports(method: Mechanism, answers: Floats, rng: np.random.Generator) -> Out
     return from_cells(method, tally.n, tally.cells)
 
 
-def distance(values: Floats, answers: Floats, evidence: OutputsEvidence, step: float | None) -> float:
+def distance(values: Floats, answers: Floats, evidence: OutputsEvidence, domain: Interval) -> float:
     """The Wasserstein distance from the answers' own histogram, as a part of the range.
 
     Shares lie in the middle of their buckets; where a step is stated, at the mean number that a bucket may hold.
     """
-    edges, places = evidence.buckets.edges, evidence.buckets.centres
-    bucket = np.searchsorted(edges[1:-1], answers, "right")
-    if step is not None:
-        numbers = np.linspace(edges[0], edges[-1], round((edges[-1] - edges[0]) / step) + 1)
-        owner = np.searchsorted(edges[1:-1], numbers, "right")
+    inside, places = evidence.edges[1:-1], evidence.buckets.centres
+    low, high = float(domain.low), float(domain.high)
+    if domain.points is not None:
+        numbers = np.linspace(low, high, domain.points)
+        owner = np.searchsorted(inside, numbers, "right")
         places = np.bincount(owner, numbers) / np.bincount(owner)
-    away = np.cumsum(values - np.bincount(bucket, minlength=len(values)) / len(answers))
-    return float(np.abs(away[:-1]) @ np.diff(places) / (edges[-1] - edges[0]))
+    held = np.bincount(np.searchsorted(inside, answers, "right"), minlength=len(values))
+    away = np.cumsum(values - held / len(answers))
+    return float(np.abs(away[:-1]) @ np.diff(places) / (high - low))
 
 
 def run(column: Column, epsilon: float, rng: np.random.Generator) -> dict[str, float]:
     """The distance of each decoder; a stated step has reports of its own, from the same participants."""
     answers = column.answers(rng, PARTICIPANTS)
-    evidence = reports(_wave(column, epsilon, None), answers, rng)
+    plain, told = Interval(column.low, column.high), Interval(column.low, column.high, column.step)
+    evidence = reports(_wave(plain, epsilon), answers, rng)
     both, alone = with_and_without_heaps(evidence)
     values = {name: decoder(name).decode(evidence).values for name in METHODS[:2]} | {"walks": alone, "bayes": both}
-    found = {name: distance(own, answers, evidence, None) for name, own in values.items()}
-    if column.step is not None:
-        told = reports(_wave(column, epsilon, column.step), answers, rng)
-        found["stated"] = distance(decoder("bayes").decode(told).values, answers, told, column.step)
+    found = {name: distance(own, answers, evidence, plain) for name, own in values.items()}
+    if told != plain:
+        evidence = reports(_wave(told, epsilon), answers, rng)
+        found["stated"] = distance(decoder("bayes").decode(evidence).values, answers, evidence, told)
     return found
 
 
-def _wave(column: Column, epsilon: float, step: float | None) -> Mechanism:
-    domain = Interval(column.low, column.high, step)
-    buckets = BUCKETS if domain.points is None else min(BUCKETS, domain.points)
+def _wave(domain: Interval, epsilon: float) -> Mechanism:
+    buckets = min(BUCKETS, domain.points or BUCKETS)
     return mechanism("square-wave", domain, epsilon=epsilon, buckets=buckets)
 
 
