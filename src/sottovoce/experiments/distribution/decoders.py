@@ -132,7 +132,8 @@ def text(rows: Sequence[PageRow]) -> str:
         "Wasserstein distance x 1000 from the sample's own histogram, means of paired runs. `ratio` is that of `bayes`"
         " to the better of EM and EMS on this data set, with its standard error. The half called `choice`, and other"
         " columns of the same public files, were used to choose the list of priors and their penalties, with other"
-        f" seeds; the half called `report` was not.\n\n{lines}\n\nOn the half called `report` the bar of the mean is"
+        " seeds; the half called `report` was not. `walks alone` is `bayes` without the hypotheses about heaps."
+        f"\n\n{lines}\n\nOn the half called `report` the bar of the mean is"
         f" missed at epsilon {', '.join(means) or 'none'}, and the bar of the worst data set at epsilon"
         f" {', '.join(worst) or 'none'}."
     )
@@ -143,8 +144,8 @@ PAGE = Page(
     """\
 # Decoders of distributions
 
-EM is rough on smooth distributions, EMS flattens spiky ones. The decoder `bayes` needs no choice: it averages smooth
-and rough explanations of the counts, each by the evidence for it.
+EM is rough on smooth distributions, EMS flattens spiky ones. The decoder `bayes` needs no choice: it averages smooth,
+rough and heaped explanations of the counts, each by the evidence for it.
 
 ```python
 import numpy as np
@@ -169,8 +170,16 @@ to three along the buckets, around a circle too, with a little noise, bent so th
 form tries five kinds of walks instead of eight. More than 256 buckets are put together to 256 parts. If no explanation
 is found, the decoder warns and gives the shares of EM.
 
+People round. For numbers on a line, other explanations join the average: all answers are multiples of a round step of
+the domain's unit, such as 5 minutes or 100 dollars, where multiples of rounder steps may stand out; or an atom lies at
+each end of the range. So ask in the unit in which people answer, `sv.Interval(0, 240)` minutes rather than a part of a
+day. If all answers are multiples of a known step, state it: `sv.Interval(0, 240, step=5)`.
+
 Unbiased shares stay the default of `estimate`. `estimate.curve()` gives those of `bayes`; pictures show them.
 Intervals are those of the unbiased shares; what the posterior says about its own error is not shown.
+
+The first two sections ask different questions. On smooth and spiky histograms, whose answers are spread evenly inside
+their buckets, explanations by heaps should cost nothing. On heaped answers they should gain.
 
 The walks and their penalties were chosen on the half called `choice` and on other columns of public files and invented
 shapes, 54 distributions in all, out of 19 kinds of walks. On these the following were no better: draws from the
@@ -179,7 +188,7 @@ evidence, a step of EM from the averaged shares, a Dirichlet prior around them w
 mixing in EM or EMS ([decision 029](decisions/029-the-default-decoder-and-its-wave.md)).
 
 The sections are written by `sottovoce reproduce distribution-decoders --seed 1 --pages docs`, and the same with
-`distribution-frontier` and `distribution-reports`.
+`distribution-heaped`, `distribution-frontier` and `distribution-reports`.
 """,
 )
 
