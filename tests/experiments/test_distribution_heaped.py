@@ -15,9 +15,9 @@ from sottovoce.experiments.distribution.heaped_columns import COLUMNS, NEEDS, St
 
 
 def test_no_column_is_in_both_halves() -> None:
-    halves = {half: {one.name for one in COLUMNS if one.half == half} for half in heaped.HALVES}
+    halves = {half: {one.name for one in COLUMNS if one.half == half} for half in ("report", "choice")}
     assert [len(names) for names in halves.values()] == [17, 13] and not halves["report"] & halves["choice"]
-    assert len(heaped.EXPERIMENT.points()) == 90
+    assert {point["data"] for point in heaped.EXPERIMENT.points()} == halves["report"]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_means_of_ratios_are_geometric() -> None:
         return {"half": "report", "data": data, "epsilon": 1.0, **own, "stated_error": 0.0}
 
     assert heaped.summary([row("one", 0.5, 0.4), row("two", 1.0, None)]) == [
-        "Half of report, epsilon 1: bayes 0.707 +- 0.000 of the better of EM and EMS (bar 0.90), walks alone 1.000,"
+        "Epsilon 1: bayes 0.707 +- 0.000 of the better of EM and EMS (bar 0.90), walks alone 1.000,"
         " worst column 1.00 (two, bar 1.15); with a stated step 0.400 +- 0.000 on 1 columns (bar 0.83)."
     ]
 
